@@ -1,0 +1,66 @@
+"""What can go wrong, in one tree.
+
+::
+
+    VideoError
+    ├── SourceError        (OSError)      the bytes cannot be had: missing, a directory, unreadable
+    ├── FormatError        (ValueError)   the bytes are not a video, or the container is damaged
+    ├── UnsupportedError   (ValueError)   well formed, but outside what this library or machine does
+    ├── StaleIndexError    (ValueError)   an index does not belong to the file beside it
+    ├── FrameRangeError    (IndexError)   a frame that the video does not have
+    ├── ArgumentError      (ValueError)   an argument that has no meaning
+    ├── DecodeError        (RuntimeError) a packet or frame that does not decode
+    └── OperatorError      (RuntimeError) an operator failed on a sample of a batch
+
+Each derives from the builtin that callers already know, so ``except OSError`` still works.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArgumentError",
+    "DecodeError",
+    "FormatError",
+    "FrameRangeError",
+    "OperatorError",
+    "SourceError",
+    "StaleIndexError",
+    "UnsupportedError",
+    "VideoError",
+]
+
+
+class VideoError(Exception):
+    """Every error of this library."""
+
+
+class SourceError(VideoError, OSError):
+    """The bytes cannot be had: no such file, a directory, no permission, a short read."""
+
+
+class FormatError(VideoError, ValueError):
+    """The bytes are no video, or their container is damaged beyond an exact index."""
+
+
+class UnsupportedError(VideoError, ValueError):
+    """Well formed, but something this library or this machine does not read or do."""
+
+
+class StaleIndexError(VideoError, ValueError):
+    """An index was made from another state of the file than the one at hand."""
+
+
+class FrameRangeError(VideoError, IndexError):
+    """A frame number or time outside the video, with nothing said about padding."""
+
+
+class ArgumentError(VideoError, ValueError):
+    """An argument, or a combination of arguments, without a meaning."""
+
+
+class DecodeError(VideoError, RuntimeError):
+    """A packet or frame that does not decode."""
+
+
+class OperatorError(VideoError, RuntimeError):
+    """An operator failed; names the operator and the sample, keeps the cause."""

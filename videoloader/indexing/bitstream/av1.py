@@ -1,0 +1,240 @@
+"""AV1 headers (AV1 Bitstream & Decoding Process Specification, section 5): units and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from videoloader.errors import FormatError
+from videoloader.indexing.bitstream.bits import BitReader
+from videoloader.indexing.bitstream.color import Color, color_from_codes
+from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
+
+__all__ = ["Sequence", "is_disposable", "parse_sequence"]
+
+_SEQUENCE_HEADER, _FRAME_HEADER, _FRAME, _REDUNDANT_HEADER = 1, 3, 6, 7
+_KEY_FRAME, _INTRA_ONLY, _SWITCH_FRAME = 0, 2, 3
+_ALL_SLOTS = 0xFF
+_SELECT = 2  # SELECT_SCREEN_CONTENT_TOOLS, SELECT_INTEGER_MV
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """What of a sequence header is needed to read frame headers (section 5.5)."""
+
+    picture: PictureFormat
+    reduced_still: bool
+    order_hint_bits: int
+    frame_id_bits: int
+    screen_content: int
+    integer_mv: int
+    decoder_model: bool
+    equal_interval: bool
+    time_bits: int
+    removal_bits: int
+    operating_points: tuple[tuple[int, bool], ...]  # idc, decoder model present
+
+
+def parse_sequence(data: bytes) -> Sequence | None:
+    """The first sequence header among the units of `data`, or None without one.
+
+    Raises:
+        FormatError: a unit or the header ends early.
+    """
+    for kind, _, payload in _units(data):
+        if kind == _SEQUENCE_HEADER:
+            return _sequence(BitReader(payload))
+    return None
+
+
+def is_disposable(packet: bytes, sequence: Sequence) -> bool:
+    """Whether no frame of this temporal unit changes anything that later units refer to.
+
+    Every frame of the unit, hidden ones included, must refresh no reference slot; a unit that
+    brings a sequence header, or one that cannot be read, is kept.
+    """
+    frames = 0
+    try:
+        for kind, extension, payload in _units(packet):
+            if kind == _SEQUENCE_HEADER:
+                return False
+            if kind in (_FRAME_HEADER, _FRAME):
+                frames += 1
+                # A frame header that names an existing frame ends its frame; a second header of
+                # one frame is a redundant copy, of another type.
+                if _refreshed(BitReader(payload), sequence, extension):
+                    return False
+    except FormatError:
+        return False
+    return frames > 0
+
+
+def _units(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Type, extension byte and payload of each unit (section 5.3)."""
+    position = 0
+    while position < len(data):
+        header = data[position]
+        position += 1
+        extension = 0
+        if header & 4:
+            if position >= len(data):
+                raise FormatError("an AV1 unit ends in its header")
+            extension = data[position]
+            position += 1
+        size = len(data) - position
+        if header & 2:
+            size, position = _leb128(data, position)
+        if position + size > len(data):
+            raise FormatError(f"an AV1 unit of {size} bytes runs past its packet")
+        yield (header >> 3) & 15, extension, data[position : position + size]
+        position += size
+
+
+def _leb128(data: bytes, position: int) -> tuple[int, int]:
+    value = 0
+    for place in range(8):
+        if position + place >= len(data):
+            break
+        byte = data[position + place]
+        value |= (byte & 0x7F) << (7 * place)
+        if not byte & 0x80:
+            return value, position + place + 1
+    raise FormatError("an AV1 unit has a size that does not end")
+
+
+def _uvlc(bits: BitReader) -> int:
+    zeros = 0
+    while not bits.flag():
+        zeros += 1
+        if zeros >= 32:
+            return (1 << 32) - 1
+    return bits.u(zeros) + (1 << zeros) - 1
+
+
+def _sequence(bits: BitReader) -> Sequence:
+    profile = bits.u(3)
+    bits.flag()  # still_picture
+    reduced = bits.flag()
+    decoder_model = equal_interval = False
+    time_bits = removal_bits = delay_bits = 0
+    points: list[tuple[int, bool]] = []
+    if reduced:
+        bits.u(5)
+        points.append((0, False))
+    else:
+        if bits.flag():
+            bits.u(64)
+            equal_interval = bits.flag()
+            if equal_interval:
+                _uvlc(bits)
+            decoder_model = bits.flag()
+            if decoder_model:
+                delay_bits = bits.u(5) + 1
+                bits.u(32)
+                removal_bits = bits.u(5) + 1
+                time_bits = bits.u(5) + 1
+        display_delay = bits.flag()
+        for _ in range(bits.u(5) + 1):
+            idc = bits.u(12)
+            if bits.u(5) > 7:
+                bits.flag()
+            present = decoder_model and bits.flag()
+            if present:
+                bits.u(2 * delay_bits + 1)
+            if display_delay and bits.flag():
+                bits.u(4)
+            points.append((idc, present))
+    width_bits, height_bits = bits.u(4) + 1, bits.u(4) + 1
+    width, height = bits.u(width_bits) + 1, bits.u(height_bits) + 1
+    frame_id_bits = 0
+    if not reduced and bits.flag():
+        delta = bits.u(4) + 2
+        frame_id_bits = bits.u(3) + delta + 1
+    bits.u(3)  # superblock size, filter intra, intra edge filter
+    screen, integer, hint_bits = _SELECT, _SELECT, 0
+    if not reduced:
+        bits.u(4)
+        if bits.flag():
+            bits.u(2)
+            hint_bits = -1  # read below, behind two fields
+        screen = _SELECT if bits.flag() else bits.u(1)
+        if screen > 0:
+            integer = _SELECT if bits.flag() else bits.u(1)
+        if hint_bits:
+            hint_bits = bits.u(3) + 1
+    bits.u(3)  # superres, cdef, restoration
+    return Sequence(
+        picture=_picture(bits, profile, width, height),
+        reduced_still=reduced,
+        order_hint_bits=hint_bits,
+        frame_id_bits=frame_id_bits,
+        screen_content=screen,
+        integer_mv=integer,
+        decoder_model=decoder_model,
+        equal_interval=equal_interval,
+        time_bits=time_bits,
+        removal_bits=removal_bits,
+        operating_points=tuple(points),
+    )
+
+
+def _picture(bits: BitReader, profile: int, width: int, height: int) -> PictureFormat:
+    """Colour configuration (section 5.5.2)."""
+    high = bits.flag()
+    depth = 10 if high else 8
+    if profile == 2 and high:
+        depth = 12 if bits.flag() else 10
+    mono = profile != 1 and bits.flag()
+    codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
+    chroma = 0
+    if mono:
+        full_range = bits.flag()
+    elif codes == (1, 13, 0):  # sRGB
+        full_range, chroma = True, 3
+    else:
+        full_range = bits.flag()
+        if profile < 2:
+            chroma = 3 if profile == 1 else 1
+        elif depth == 12:
+            chroma = 3 if not bits.flag() else (1 if bits.flag() else 2)
+        else:
+            chroma = 2
+    color = color_from_codes(*codes, full_range=full_range)
+    # dav1d's formats have no separate full-range names.
+    name = pixel_format(chroma, depth, Color(matrix=color.matrix))
+    return PictureFormat(width, height, name, depth, color, reorders=False)
+
+
+def _refreshed(bits: BitReader, sequence: Sequence, extension: int) -> int:
+    """refresh_frame_flags of a frame header (section 5.9.2): the slots that it overwrites."""
+    if sequence.reduced_still:
+        return _ALL_SLOTS
+    if bits.flag():  # show_existing_frame: only that of a key frame refreshes, and it must stay
+        return _ALL_SLOTS
+    kind = bits.u(2)
+    shown = bits.flag()
+    if shown and sequence.decoder_model and not sequence.equal_interval:
+        bits.u(sequence.time_bits)
+    if not shown:
+        bits.flag()  # showable_frame
+    if kind == _SWITCH_FRAME or (kind == _KEY_FRAME and shown):
+        return _ALL_SLOTS
+    resilient = bits.flag()
+    bits.flag()  # disable_cdf_update
+    screen = sequence.screen_content
+    if screen == _SELECT:
+        screen = bits.u(1)
+    if screen and sequence.integer_mv == _SELECT:
+        bits.flag()
+    if sequence.frame_id_bits:
+        bits.u(sequence.frame_id_bits)
+    bits.flag()  # frame_size_override_flag
+    bits.u(sequence.order_hint_bits)
+    if not (kind in (_KEY_FRAME, _INTRA_ONLY) or resilient):
+        bits.u(3)  # primary_ref_frame
+    if sequence.decoder_model and bits.flag():
+        temporal, spatial = extension >> 5, (extension >> 3) & 3
+        for idc, present in sequence.operating_points:
+            if present and (idc == 0 or (idc >> temporal & 1 and idc >> (spatial + 8) & 1)):
+                bits.u(sequence.removal_bits)
+    return bits.u(8)

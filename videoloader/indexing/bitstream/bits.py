@@ -1,0 +1,50 @@
+"""Reading bits of a parameter set: fixed fields and Exp-Golomb codes."""
+
+from __future__ import annotations
+
+from videoloader.errors import FormatError
+
+__all__ = ["BitReader", "unescape"]
+
+
+class BitReader:
+    """Bits of `data`, most significant first.
+
+    >>> bits = BitReader(b"\\xa6")
+    >>> bits.u(1), bits.ue(), bits.ue()
+    (1, 1, 2)
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._value = int.from_bytes(data, "big")
+        self._left = 8 * len(data)
+
+    def u(self, count: int) -> int:
+        """An unsigned field of `count` bits."""
+        self._left -= count
+        if self._left < 0:
+            raise FormatError("a parameter set ends in the middle of a field")
+        return (self._value >> self._left) & ((1 << count) - 1)
+
+    def flag(self) -> bool:
+        """One bit."""
+        return self.u(1) == 1
+
+    def ue(self) -> int:
+        """An unsigned Exp-Golomb code (ITU-T H.264, section 9.1)."""
+        zeros = 0
+        while not self.flag():
+            zeros += 1
+            if zeros > 32:
+                raise FormatError("a parameter set holds an Exp-Golomb code over 32 bits")
+        return (1 << zeros) - 1 + self.u(zeros)
+
+    def se(self) -> int:
+        """A signed Exp-Golomb code (ITU-T H.264, section 9.1.1)."""
+        code = self.ue()
+        return (code + 1) // 2 if code % 2 else -(code // 2)
+
+
+def unescape(nal: bytes) -> bytes:
+    """A NAL unit without its emulation prevention bytes (ITU-T H.264, section 7.3.1)."""
+    return nal.replace(b"\x00\x00\x03", b"\x00\x00")

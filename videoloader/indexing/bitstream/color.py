@@ -1,0 +1,93 @@
+"""How samples become colours: the code points of ITU-T H.273 under FFmpeg's names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Color", "color_from_codes"]
+
+_PRIMARIES = {
+    1: "bt709",
+    4: "bt470m",
+    5: "bt470bg",
+    6: "smpte170m",
+    7: "smpte240m",
+    8: "film",
+    9: "bt2020",
+    10: "smpte428",
+    11: "smpte431",
+    12: "smpte432",
+    22: "ebu3213",
+}
+_TRANSFERS = {
+    1: "bt709",
+    4: "gamma22",
+    5: "gamma28",
+    6: "smpte170m",
+    7: "smpte240m",
+    8: "linear",
+    9: "log100",
+    10: "log316",
+    11: "iec61966-2-4",
+    12: "bt1361e",
+    13: "iec61966-2-1",
+    14: "bt2020-10",
+    15: "bt2020-12",
+    16: "smpte2084",
+    17: "smpte428",
+    18: "arib-std-b67",
+}
+_MATRICES = {
+    0: "gbr",
+    1: "bt709",
+    4: "fcc",
+    5: "bt470bg",
+    6: "smpte170m",
+    7: "smpte240m",
+    8: "ycgco",
+    9: "bt2020nc",
+    10: "bt2020c",
+    11: "smpte2085",
+    12: "chroma-derived-nc",
+    13: "chroma-derived-c",
+    14: "ictcp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Color:
+    """The colour description of a stream; None where the stream says nothing.
+
+    `matrix`, `primaries` and `transfer` bear FFmpeg's names, `range` is `tv` (limited) or `pc`
+    (full).
+    """
+
+    matrix: str | None = None
+    primaries: str | None = None
+    transfer: str | None = None
+    range: str | None = None
+
+    def or_else(self, other: Color) -> Color:
+        """This description, with the gaps filled from another."""
+        return Color(
+            self.matrix or other.matrix,
+            self.primaries or other.primaries,
+            self.transfer or other.transfer,
+            self.range or other.range,
+        )
+
+
+def color_from_codes(
+    primaries: int, transfer: int, matrix: int, *, full_range: bool | None
+) -> Color:
+    """The description behind code points; reserved ones and 2 (unspecified) say nothing.
+
+    >>> color_from_codes(1, 1, 1, full_range=False)
+    Color(matrix='bt709', primaries='bt709', transfer='bt709', range='tv')
+    """
+    return Color(
+        matrix=_MATRICES.get(matrix),
+        primaries=_PRIMARIES.get(primaries),
+        transfer=_TRANSFERS.get(transfer),
+        range=None if full_range is None else ("pc" if full_range else "tv"),
+    )

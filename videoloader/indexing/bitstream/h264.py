@@ -1,0 +1,142 @@
+"""H.264 headers (ITU-T H.264, sections 7.3 and 7.4): the parameter set, and kinds of packets."""
+
+from __future__ import annotations
+
+from videoloader.errors import FormatError
+from videoloader.indexing.bitstream.bits import BitReader, unescape
+from videoloader.indexing.bitstream.color import Color, color_from_codes
+from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
+
+__all__ = ["PARAMETER_SETS", "SLICES", "parse_sps"]
+
+SLICES = frozenset(range(1, 6))
+PARAMETER_SETS = frozenset({7, 8, 13, 15})
+
+# Profiles whose parameter set has the chroma fields (section 7.3.2.1.1).
+_HIGH_PROFILES = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135}
+_BASELINE = 66
+_EXTENDED_SAR = 255
+
+
+def parse_sps(nal: bytes) -> PictureFormat:
+    """Read a sequence parameter set, NAL header included.
+
+    Raises:
+        FormatError: it ends early or holds values that no stream may have.
+    """
+    bits = BitReader(unescape(nal)[1:])
+    profile = bits.u(8)
+    bits.u(16)  # constraint flags, level
+    bits.ue()  # seq_parameter_set_id
+    chroma, depth = 1, 8
+    if profile in _HIGH_PROFILES:
+        chroma = bits.ue()
+        if chroma > 3:
+            raise FormatError(f"H.264 chroma_format_idc is {chroma}")
+        if chroma == 3:
+            bits.flag()  # separate_colour_plane_flag
+        depth = 8 + bits.ue()
+        bits.ue()  # bit_depth_chroma_minus8
+        bits.flag()  # qpprime_y_zero_transform_bypass_flag
+        if bits.flag():
+            _skip_scaling_lists(bits, 8 if chroma != 3 else 12)
+    bits.ue()  # log2_max_frame_num_minus4
+    order_type = bits.ue()
+    if order_type == 0:
+        bits.ue()
+    elif order_type == 1:
+        _skip_order_cycle(bits)
+    bits.ue()  # max_num_ref_frames
+    bits.flag()  # gaps_in_frame_num_value_allowed_flag
+    width, height = 16 * (bits.ue() + 1), 16 * (bits.ue() + 1)
+    fields = not bits.flag()
+    if fields:
+        height *= 2
+        bits.flag()  # mb_adaptive_frame_field_flag
+    bits.flag()  # direct_8x8_inference_flag
+    left = top = 0
+    if bits.flag():
+        unit_x = 2 if chroma in (1, 2) else 1
+        unit_y = (2 if chroma == 1 else 1) * (2 if fields else 1)
+        left, right, top, bottom = (bits.ue() for _ in range(4))
+        width -= unit_x * (left + right)
+        height -= unit_y * (top + bottom)
+    if not (0 < width <= 1 << 16 and 0 < height <= 1 << 16 and depth <= 14):
+        raise FormatError(f"H.264 parameter set of {width}x{height} pixels, {depth} bits")
+    color, reorder = _parse_vui(bits) if bits.flag() else (Color(), None)
+    if order_type == 2 or profile == _BASELINE:
+        reorder = 0
+    return PictureFormat(
+        width,
+        height,
+        pixel_format(chroma, depth, color),
+        depth,
+        color,
+        reorders=None if reorder is None else reorder > 0,
+        starts_cropped=bool(left or top),
+    )
+
+
+def _skip_scaling_lists(bits: BitReader, count: int) -> None:
+    for number in range(count):
+        if not bits.flag():
+            continue
+        scale = 8
+        for _ in range(16 if number < 6 else 64):
+            scale = (scale + bits.se()) % 256
+            if scale == 0:
+                break
+
+
+def _skip_order_cycle(bits: BitReader) -> None:
+    bits.flag()
+    bits.se()
+    bits.se()
+    count = bits.ue()
+    if count > 255:
+        raise FormatError(f"H.264 picture order cycle of {count} frames")
+    for _ in range(count):
+        bits.se()
+
+
+def _parse_vui(bits: BitReader) -> tuple[Color, int | None]:
+    """Colour and max_num_reorder_frames (annex E.1.1)."""
+    color, reorder = Color(), None
+    if bits.flag() and bits.u(8) == _EXTENDED_SAR:
+        bits.u(32)
+    if bits.flag():
+        bits.flag()  # overscan_appropriate_flag
+    if bits.flag():
+        bits.u(3)  # video_format
+        full_range = bits.flag()
+        codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
+        color = color_from_codes(*codes, full_range=full_range)
+    if bits.flag():
+        bits.ue()
+        bits.ue()
+    if bits.flag():
+        bits.u(32)
+        bits.u(32)
+        bits.flag()
+    has_hrd = [_skip_hrd(bits) for _ in range(2) if bits.flag()]
+    if has_hrd:
+        bits.flag()  # low_delay_hrd_flag
+    bits.flag()  # pic_struct_present_flag
+    if bits.flag():
+        bits.flag()
+        for _ in range(4):
+            bits.ue()
+        reorder = bits.ue()
+    return color, reorder
+
+
+def _skip_hrd(bits: BitReader) -> None:
+    count = bits.ue() + 1
+    if count > 32:
+        raise FormatError(f"H.264 HRD of {count} schedules")
+    bits.u(8)
+    for _ in range(count):
+        bits.ue()
+        bits.ue()
+        bits.flag()
+    bits.u(20)

@@ -1,0 +1,126 @@
+"""HEVC headers (ITU-T H.265, sections 7.3 and 7.4): the parameter set, and kinds of packets."""
+
+from __future__ import annotations
+
+from videoloader.errors import FormatError
+from videoloader.indexing.bitstream.bits import BitReader, unescape
+from videoloader.indexing.bitstream.color import Color, color_from_codes
+from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
+
+__all__ = ["PARAMETER_SETS", "parse_sps"]
+
+PARAMETER_SETS = frozenset({32, 33, 34})
+_EXTENDED_SAR = 255
+
+
+def parse_sps(nal: bytes) -> PictureFormat:
+    """Read a sequence parameter set, NAL header included.
+
+    Raises:
+        FormatError: it ends early or holds values that no stream may have.
+    """
+    bits = BitReader(unescape(nal)[2:])
+    bits.u(4)  # sps_video_parameter_set_id
+    sub_layers = bits.u(3) + 1
+    bits.flag()  # sps_temporal_id_nesting_flag
+    _skip_profile_tier_level(bits, sub_layers)
+    bits.ue()  # sps_seq_parameter_set_id
+    chroma = bits.ue()
+    if chroma > 3:
+        raise FormatError(f"HEVC chroma_format_idc is {chroma}")
+    if chroma == 3:
+        bits.flag()  # separate_colour_plane_flag
+    width, height = bits.ue(), bits.ue()
+    if bits.flag():
+        unit_x, unit_y = (2 if chroma in (1, 2) else 1), (2 if chroma == 1 else 1)
+        width -= unit_x * (bits.ue() + bits.ue())
+        height -= unit_y * (bits.ue() + bits.ue())
+    depth = 8 + bits.ue()
+    bits.ue()  # bit_depth_chroma_minus8
+    if not (0 < width <= 1 << 16 and 0 < height <= 1 << 16 and depth <= 16):
+        raise FormatError(f"HEVC parameter set of {width}x{height} pixels, {depth} bits")
+    order_bits = bits.ue() + 4
+    each = bits.flag()
+    reorder = 0
+    for _ in range(sub_layers if each else 1):
+        bits.ue()  # sps_max_dec_pic_buffering_minus1
+        reorder = max(reorder, bits.ue())
+        bits.ue()  # sps_max_latency_increase_plus1
+    color = _parse_color(bits, order_bits).or_else(Color(range="tv"))  # limited unless said
+    name = pixel_format(chroma, depth, color)
+    return PictureFormat(width, height, name, depth, color, reorder > 0, sub_layers)
+
+
+def _skip_profile_tier_level(bits: BitReader, sub_layers: int) -> None:
+    bits.u(88)
+    bits.u(8)
+    present = [(bits.flag(), bits.flag()) for _ in range(sub_layers - 1)]
+    if sub_layers > 1:
+        bits.u(2 * (8 - (sub_layers - 1)))
+    for profile, level in present:
+        bits.u(88 * profile + 8 * level)
+
+
+def _parse_color(bits: BitReader, order_bits: int) -> Color:
+    """Walk from the coding block sizes to the video signal type of the VUI (annex E.2.1)."""
+    for _ in range(6):
+        bits.ue()
+    if bits.flag() and bits.flag():
+        _skip_scaling_lists(bits)
+    bits.u(2)  # amp_enabled_flag, sample_adaptive_offset_enabled_flag
+    if bits.flag():
+        bits.u(8)  # pcm bit depths
+        bits.ue()
+        bits.ue()
+        bits.flag()
+    _skip_reference_sets(bits)
+    if bits.flag():
+        for _ in range(_bounded(bits.ue(), 32, "long-term references")):
+            bits.u(order_bits + 1)
+    bits.u(2)  # temporal motion vectors, strong intra smoothing
+    if not bits.flag():
+        return Color()
+    if bits.flag() and bits.u(8) == _EXTENDED_SAR:
+        bits.u(32)
+    if bits.flag():
+        bits.flag()  # overscan_appropriate_flag
+    if not bits.flag():
+        return Color()
+    bits.u(3)  # video_format
+    full_range = bits.flag()
+    codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
+    return color_from_codes(*codes, full_range=full_range)
+
+
+def _skip_scaling_lists(bits: BitReader) -> None:
+    for size in range(4):
+        for _ in range(0, 6, 3 if size == 3 else 1):
+            if not bits.flag():
+                bits.ue()
+                continue
+            if size > 1:
+                bits.se()
+            for _ in range(min(64, 1 << (4 + 2 * size))):
+                bits.se()
+
+
+def _skip_reference_sets(bits: BitReader) -> None:
+    """Skip the short-term reference picture sets (section 7.3.7), minding how many each has."""
+    sizes: list[int] = []
+    for number in range(_bounded(bits.ue(), 64, "reference picture sets")):
+        if number and bits.flag():
+            bits.flag()
+            bits.ue()
+            kept = sum(1 for _ in range(sizes[-1] + 1) if bits.flag() or bits.flag())
+            sizes.append(kept)
+            continue
+        sizes.append(_bounded(bits.ue(), 16, "references") + _bounded(bits.ue(), 16, "references"))
+        for _ in range(sizes[-1]):
+            bits.ue()
+            bits.flag()
+
+
+def _bounded(count: int, limit: int, what: str) -> int:
+    if count > limit:
+        raise FormatError(f"HEVC parameter set with {count} {what}")
+    return count

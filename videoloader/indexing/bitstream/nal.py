@@ -1,0 +1,144 @@
+"""Kinds of H.264 and HEVC packets, told from the headers of their NAL units alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.bitstream import h264, hevc
+
+__all__ = ["annexb_units", "disposable_packets", "has_b_slices"]
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+
+# Per type octet: 1 = a coded slice that others may refer to, 2 = a coded slice that none refers
+# to, 4 = a parameter set, which later packets need whatever picture it comes with.
+_REFERENCE, _DISPOSABLE, _PARAMETERS = 1, 2, 4
+_HEVC_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures (table 7-1)
+
+
+def _h264_kinds() -> Bytes:
+    kinds = np.zeros(256, dtype=np.uint8)
+    for octet in range(256):
+        unit = octet & 31
+        if unit in h264.SLICES or unit in (20, 21):
+            kinds[octet] = _REFERENCE if octet >> 5 & 3 else _DISPOSABLE
+        elif unit in h264.PARAMETER_SETS:
+            kinds[octet] = _PARAMETERS
+    return kinds
+
+
+def _hevc_kinds() -> Bytes:
+    kinds = np.zeros(256, dtype=np.uint8)
+    for octet in range(256):
+        unit = octet >> 1 & 63
+        if unit < 32:
+            disposable = unit <= _HEVC_LAST_SUB_LAYER and unit % 2 == 0
+            kinds[octet] = _DISPOSABLE if disposable else _REFERENCE
+        elif unit in hevc.PARAMETER_SETS:
+            kinds[octet] = _PARAMETERS
+    return kinds
+
+
+_KINDS = {"h264": _h264_kinds(), "hevc": _hevc_kinds()}
+
+
+def disposable_packets(
+    codec: str, data: Bytes, starts: Ints, sizes: Ints, *, length_size: int, sub_layers: int = 1
+) -> NDArray[np.bool_]:
+    """Which packets no other packet refers to.
+
+    A packet is disposable when it has slices, all of them are marked as not referred to
+    (`nal_ref_idc` 0 in H.264; a sub-layer non-reference picture of the highest sub-layer in
+    HEVC), and it brings no parameter set. One whose units do not add up is kept.
+
+    Args:
+        codec: `h264` or `hevc`.
+        data: bytes that hold the packets.
+        starts: where in `data` each packet begins.
+        sizes: bytes of each packet.
+        length_size: bytes of the length in front of each unit, 0 for Annex B start codes.
+        sub_layers: temporal sub-layers of an HEVC stream, from its parameter set.
+    """
+    if length_size == 0:
+        found = [
+            _annexb_kind(codec, data[start : start + size].tobytes(), sub_layers)
+            for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
+        ]
+        return np.array(found, dtype=np.uint8) == _DISPOSABLE
+    seen = np.zeros(len(starts), dtype=np.uint8)
+    for packets, units in _walk(data, starts, sizes, length_size):
+        if units is None:
+            seen[packets] |= _REFERENCE
+            continue
+        kinds = _KINDS[codec][data[units]]
+        if codec == "hevc":
+            layer = data[units + 1] & 7
+            kinds = np.where((kinds == _DISPOSABLE) & (layer != sub_layers), _REFERENCE, kinds)
+        seen[packets] |= kinds
+    return seen == _DISPOSABLE
+
+
+def _walk(
+    data: Bytes, starts: Ints, sizes: Ints, length_size: int
+) -> Iterator[tuple[Ints, Ints | None]]:
+    """All packets' first units, then all second ones, and so on: (packet numbers, positions).
+
+    Packets whose units run past their end are given once with no positions.
+    """
+    ends = starts + sizes
+    active = np.flatnonzero(sizes > length_size)
+    position = starts[active]
+    while len(active):
+        length = np.zeros(len(active), dtype=np.int64)
+        for byte in range(length_size):
+            length = length << 8 | data[position + byte]
+        unit = position + length_size
+        after = unit + length
+        sound = (length >= 1) & (after <= ends[active]) & (unit + 1 < len(data))
+        if not sound.all():
+            yield active[~sound], None
+            active, unit, after = active[sound], unit[sound], after[sound]
+        yield active, unit
+        more = after + length_size < ends[active]
+        active, position = active[more], after[more]
+
+
+def annexb_units(data: bytes) -> Iterator[int]:
+    """Where each NAL unit of a byte stream begins, behind its start code."""
+    position = data.find(b"\x00\x00\x01")
+    while position >= 0:
+        yield position + 3
+        position = data.find(b"\x00\x00\x01", position + 3)
+
+
+def _annexb_kind(codec: str, data: bytes, sub_layers: int) -> int:
+    seen = 0
+    for unit in annexb_units(data):
+        if unit + 1 >= len(data):
+            break
+        kind = int(_KINDS[codec][data[unit]])
+        if codec == "hevc" and kind == _DISPOSABLE and data[unit + 1] & 7 != sub_layers:
+            kind = _REFERENCE
+        seen |= kind
+    return seen
+
+
+def has_b_slices(data: Bytes, starts: Ints, sizes: Ints, *, length_size: int) -> bool:
+    """Whether any H.264 packet begins with a B slice, so that decode order is not shown order.
+
+    Only slices that begin with the first macroblock are told; theirs is the first of a picture
+    (section 7.3.3: first_mb_in_slice, then slice_type, both Exp-Golomb codes).
+    """
+    for _, units in _walk(data, starts, sizes, length_size):
+        if units is None:
+            continue
+        slices = units[np.isin(data[units] & 31, (1, 2, 5)) & (units + 1 < len(data))]
+        # '1' is macroblock 0; then '010' is type 1 and '00111' type 6, the two names of B.
+        first = data[slices + 1]
+        if (((first & 0xF0) == 0xA0) | ((first & 0xFC) == 0x9C)).any():
+            return True
+    return False

@@ -1,0 +1,46 @@
+"""What a sequence header says of the pictures that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from videoloader.indexing.bitstream.color import Color
+
+__all__ = ["PictureFormat", "pixel_format"]
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFormat:
+    """Size and sample format of the pictures of a stream.
+
+    `width` and `height` are those of the displayed picture, cropping applied, or 0 where the
+    header does not tell. `reorders` is False where pictures are certain to be shown in decode
+    order, None where the header leaves it open. `sub_layers` counts temporal sub-layers (HEVC).
+    `starts_cropped` tells of cropping on the left or top.
+    """
+
+    width: int
+    height: int
+    pixel_format: str
+    bit_depth: int
+    color: Color = field(default_factory=Color)
+    reorders: bool | None = None
+    sub_layers: int = 1
+    starts_cropped: bool = False
+
+
+def pixel_format(chroma: int, depth: int, color: Color) -> str:
+    """FFmpeg's name of the format a decoder gives.
+
+    `chroma` is chroma_format_idc: 0 for grey, 1 for 4:2:0, 2 for 4:2:2 and 3 for 4:4:4.
+
+    >>> pixel_format(1, 10, Color())
+    'yuv420p10le'
+    """
+    endian = f"{depth}le" if depth > 8 else ""
+    if chroma == 0:
+        return f"gray{endian}"
+    if chroma == 3 and color.matrix == "gbr":
+        return f"gbrp{endian}"
+    family = "yuvj" if color.range == "pc" and depth == 8 else "yuv"
+    return f"{family}{('420', '422', '444')[chroma - 1]}p{endian}"

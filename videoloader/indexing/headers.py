@@ -1,0 +1,74 @@
+"""Which packets are disposable: read from their headers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.bitstream import av1
+from videoloader.indexing.bitstream.nal import disposable_packets
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.libav import demux_packets
+from videoloader.indexing.source import Source
+
+__all__ = ["classify_packets", "read_headers", "read_packets"]
+
+
+def classify_packets(
+    index: VideoIndex, packets: NDArray[np.int64], payloads: list[bytes]
+) -> NDArray[np.bool_]:
+    """Which of some packets are disposable; False throughout for codecs where none can be told.
+
+    Args:
+        index: that the packets belong to.
+        packets: their numbers.
+        payloads: their bytes.
+    """
+    if index.codec in ("h264", "hevc"):
+        sizes = np.array([len(payload) for payload in payloads], dtype=np.int64)
+        data = np.frombuffer(b"".join(payloads), dtype=np.uint8)
+        return _nal_packets(index, data, np.cumsum(sizes) - sizes, sizes)
+    if index.codec == "av1" and payloads:
+        sequence = av1.parse_sequence(index.extradata_of(0)[4:]) or av1.parse_sequence(payloads[0])
+        if sequence is not None:
+            found = [av1.is_disposable(payload, sequence) for payload in payloads]
+            return np.array(found, dtype=np.bool_)
+    return np.zeros(len(packets), dtype=np.bool_)
+
+
+def _nal_packets(
+    index: VideoIndex, data: NDArray[np.uint8], starts: Any, sizes: Any
+) -> NDArray[np.bool_]:
+    return disposable_packets(
+        index.codec,
+        data,
+        starts,
+        sizes,
+        length_size=index.length_size,
+        sub_layers=index.sub_layers,
+    )
+
+
+def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
+    """The same index with `DISPOSABLE` known for every packet.
+
+    Where packets lie in one piece only the headers in them are touched; a local file is mapped,
+    not read.
+    """
+    table = index.packets
+    if index.codec in ("h264", "hevc") and index.is_located and index.length_size:
+        data = source.window(0, source.size)
+        found = _nal_packets(index, data, table["offset"], table["size"].astype(np.int64))
+    else:
+        found = classify_packets(index, np.arange(len(table)), read_packets(index, source))
+    return index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)
+
+
+def read_packets(index: VideoIndex, source: Source) -> list[bytes]:
+    """The bytes of all packets, in decode order."""
+    if not index.is_located:
+        return list(demux_packets(source, index.stream))
+    places = zip(index.packets["offset"].tolist(), index.packets["size"].tolist(), strict=True)
+    return [source.read(offset, size) for offset, size in places]

@@ -1,0 +1,291 @@
+"""`VideoIndex`: every frame of a video, known from its tables."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from enum import IntFlag
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import StaleIndexError
+from videoloader.indexing.bitstream.color import Color
+from videoloader.indexing.source import Fingerprint, Source
+
+__all__ = ["PACKET_DTYPE", "Exactness", "Orientation", "PacketFlags", "VideoIndex"]
+
+Exactness = Literal["tables", "demux", "decode"]
+
+PACKET_DTYPE = np.dtype(
+    [
+        ("offset", "<i8"),
+        ("size", "<i4"),
+        ("pts", "<i8"),
+        ("dts", "<i8"),
+        ("duration", "<i8"),
+        ("flags", "<u2"),
+    ]
+)
+
+
+class PacketFlags(IntFlag):
+    """What is known of a packet."""
+
+    KEY = 1
+    """A decoder can begin here."""
+    DISCARD = 2
+    """An edit list removes its frame; it may be needed to decode others."""
+    HIDDEN = 4
+    """It gives no frame of its own: an alternate reference, or a further part of a frame."""
+    DISPOSABLE = 8
+    """No other packet refers to it. Meaningful where `VideoIndex.has_headers`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orientation:
+    """How coded pictures are turned for display: transposed, then flipped.
+
+    The eight cases of a display matrix with right angles; anything between is rounded to them.
+    """
+
+    transpose: bool = False
+    flip_x: bool = False
+    flip_y: bool = False
+
+    @classmethod
+    def from_matrix(cls, a: int, b: int, c: int, d: int) -> Orientation:
+        """The turn of a display matrix ((a, b), (c, d)): x' = a x + c y, y' = b x + d y."""
+        if abs(a) + abs(d) >= abs(b) + abs(c):
+            return cls(flip_x=a < 0, flip_y=d < 0)
+        return cls(transpose=True, flip_x=c < 0, flip_y=b < 0)
+
+    @property
+    def rotation(self) -> int:
+        """Degrees anti-clockwise, as ffprobe prints it: -90 turns a picture clockwise."""
+        if self.transpose:
+            return 90 if self.flip_y else -90
+        return 180 if self.flip_x else 0
+
+
+@dataclass(frozen=True, eq=False)
+class VideoIndex:
+    """Where every packet of one video stream is, and which frame it becomes.
+
+    Made by `index_video`; nothing here holds a file open. Frames are numbered in presentation
+    order. Times are in ticks of `time_base` seconds, edit list applied.
+
+    Attributes:
+        packets: structured array in decode order: `offset` (-1 where the container splits
+            packets up) and `size` in bytes, `pts`, `dts`, `duration` in ticks, `flags`.
+        time_base: seconds in a tick.
+        codec: FFmpeg's name of the codec.
+        width, height: of the displayed picture in pixels, before rotation.
+        exactness: `tables` if read from the container's tables, `demux` if a demuxer went through
+            the packets, `decode` if only decoding told which packet becomes which frame.
+        stream: number of the stream within its container.
+        container: name of the format.
+        pixel_format: FFmpeg's name of the decoded format, None if only decoding would tell.
+        bit_depth: bits of a sample.
+        color: what the stream says about its colours.
+        orientation: how the picture is turned for display.
+        codec_tag: the container's four characters, which some decoders need.
+        extradata: what decoders are set up with: (first packet it applies to, bytes).
+        length_size: bytes of the length before each NAL unit, 0 for start codes.
+        sub_layers: temporal sub-layers of an HEVC stream.
+        has_headers: whether `DISPOSABLE` flags are known.
+        order: packets of the frames in presentation order, where timestamps do not tell it.
+        name: of the file, for messages.
+        fingerprint: state of the file that was read.
+    """
+
+    packets: NDArray[Any]
+    time_base: Fraction
+    codec: str
+    width: int
+    height: int
+    exactness: Exactness
+    stream: int
+    container: str
+    pixel_format: str | None = None
+    bit_depth: int | None = None
+    color: Color = field(default_factory=Color)
+    orientation: Orientation = field(default_factory=Orientation)
+    codec_tag: str = ""
+    extradata: tuple[tuple[int, bytes], ...] = ()
+    length_size: int = 0
+    sub_layers: int = 1
+    has_headers: bool = False
+    order: NDArray[np.int64] | None = None
+    name: str = "video"
+    fingerprint: Fingerprint = field(default_factory=lambda: Fingerprint(0))
+
+    @property
+    def num_frames(self) -> int:
+        """Frames that are shown."""
+        return len(self.frame_packets)
+
+    def __len__(self) -> int:
+        return self.num_frames
+
+    @cached_property
+    def frame_packets(self) -> NDArray[np.int64]:
+        """Packet that carries each frame, in presentation order."""
+        if self.order is not None:
+            return self.order
+        shown = np.flatnonzero(~self._has(PacketFlags.DISCARD | PacketFlags.HIDDEN))
+        pts = self.packets["pts"][shown]
+        if (pts[1:] >= pts[:-1]).all():
+            return shown
+        return shown[np.argsort(pts, kind="stable")]
+
+    @cached_property
+    def pts(self) -> NDArray[np.int64]:
+        """Presentation time of each frame in ticks."""
+        pts: NDArray[np.int64] = self.packets["pts"][self.frame_packets]
+        return pts
+
+    @cached_property
+    def keyframes(self) -> NDArray[np.int64]:
+        """Frame numbers of the random-access points, ascending."""
+        return np.flatnonzero(self._has(PacketFlags.KEY)[self.frame_packets])
+
+    @cached_property
+    def leading(self) -> NDArray[np.bool_]:
+        """Which frames are shown before the keyframe that they follow in decode order."""
+        keys = self._key_packets
+        if not len(keys):
+            return np.zeros(self.num_frames, dtype=np.bool_)
+        place = np.maximum(np.searchsorted(keys, self.frame_packets, side="right") - 1, 0)
+        key = keys[place]
+        rank = np.full(len(self.packets), -1)
+        rank[self.frame_packets] = np.arange(self.num_frames)
+        # A keyframe that is not shown itself has no rank; its time tells as much.
+        earlier = np.where(
+            rank[key] >= 0,
+            np.arange(self.num_frames) < rank[key],
+            self.pts < self.packets["pts"][key],
+        )
+        return earlier & (key <= self.frame_packets)
+
+    @cached_property
+    def seek_packets(self) -> NDArray[np.int64]:
+        """Packet to begin decoding at for each frame."""
+        keys = self._key_packets
+        if not len(keys):
+            return np.zeros(self.num_frames, dtype=np.int64)
+        place = np.searchsorted(keys, self.frame_packets, side="right") - 1 - self.leading
+        return np.where(place >= 0, keys[np.maximum(place, 0)], 0)
+
+    @cached_property
+    def end_packets(self) -> NDArray[np.int64]:
+        """Last packet that each frame needs, counting further parts of the frame."""
+        if self.exactness != "decode":
+            return self.frame_packets
+        hidden = self._has(PacketFlags.HIDDEN)
+        # For each packet, the last of the hidden packets right behind it, or itself.
+        visible = np.append(np.flatnonzero(~hidden), len(hidden))
+        following = visible[np.searchsorted(visible, self.frame_packets, side="right")]
+        return following - 1
+
+    @cached_property
+    def disposable(self) -> NDArray[np.bool_] | None:
+        """Which packets nothing refers to, None while their headers have not been read."""
+        return self._has(PacketFlags.DISPOSABLE) if self.has_headers else None
+
+    @property
+    def is_located(self) -> bool:
+        """Whether every packet lies in one piece at a known place of the file."""
+        return bool((self.packets["offset"] >= 0).all())
+
+    @property
+    def rotation(self) -> int:
+        """Degrees anti-clockwise that the picture is turned for display, as ffprobe prints it."""
+        return self.orientation.rotation
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first frame to the end of the last."""
+        if not self.num_frames:
+            return 0.0
+        last = self.frame_packets[-1]
+        ticks = int(self.pts[-1]) - int(self.pts[0]) + max(int(self.packets["duration"][last]), 0)
+        return float(ticks * self.time_base)
+
+    @property
+    def average_fps(self) -> float:
+        """Frames a second over the whole video, 0.0 if nothing tells."""
+        return self.num_frames / self.duration if self.duration > 0 else 0.0
+
+    def seconds(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Presentation times of frames in seconds."""
+        times: NDArray[np.float64] = (
+            self.pts[frames].astype(np.float64)
+            * self.time_base.numerator
+            / self.time_base.denominator
+        )
+        return times
+
+    def extradata_of(self, packet: int) -> bytes:
+        """What a decoder that begins at `packet` is set up with."""
+        found = b""
+        for first, data in self.extradata:
+            if first <= packet:
+                found = data
+        return found
+
+    def check(self, source: Source) -> None:
+        """Make sure that this index belongs to the present state of a file.
+
+        Raises:
+            StaleIndexError: size or time of change differ.
+        """
+        now, then = source.fingerprint, self.fingerprint
+        changed = now.size != then.size
+        if None not in (now.mtime_ns, then.mtime_ns):
+            changed |= now.mtime_ns != then.mtime_ns
+        if changed:
+            raise StaleIndexError(
+                f"{source.name}: the file has changed since it was indexed ({then.size} bytes "
+                f"then, {now.size} now); index it again"
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a small file that `load` reads; a few bytes a frame."""
+        from videoloader.indexing.storage import save_index
+
+        save_index(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> VideoIndex:
+        """Read what `save` wrote.
+
+        Raises:
+            FormatError: the file is none, or is damaged.
+        """
+        from videoloader.indexing.storage import load_index
+
+        return load_index(path)
+
+    def with_flags(self, flag: PacketFlags, packets: NDArray[np.bool_], **changes: Any) -> VideoIndex:
+        """The same index with a flag set on some packets."""
+        table = self.packets.copy()
+        table["flags"] |= np.where(packets, np.uint16(flag), np.uint16(0))
+        return replace(self, packets=table, **changes)
+
+    @cached_property
+    def _key_packets(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self._has(PacketFlags.KEY))
+
+    def _has(self, flags: PacketFlags) -> NDArray[np.bool_]:
+        present: NDArray[np.bool_] = (self.packets["flags"] & np.uint16(flags)) != 0
+        return present
+
+    def __repr__(self) -> str:
+        return (
+            f"<VideoIndex {self.name}: {self.num_frames} frames, {self.codec} "
+            f"{self.width}x{self.height}, {len(self.keyframes)} keyframes, {self.exactness}>"
+        )

@@ -1,0 +1,5 @@
+"""MP4 and MOV files, read from the tables of their `moov` box alone."""
+
+from videoloader.indexing.mp4.movie import index_mp4
+
+__all__ = ["index_mp4"]

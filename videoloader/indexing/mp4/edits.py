@@ -1,0 +1,151 @@
+"""Edit lists (ISO/IEC 14496-12, section 8.6.6): which samples are shown, and when.
+
+The times are those that FFmpeg gives, since its full decode is what a frame number refers to.
+Its rules beyond the standard: the first shown frame is at time 0 (after a leading empty edit at
+the end of that edit); each edit begins to decode at the last keyframe shown at or before its
+media time, and goes on to the first keyframe past its end, or the second where frames are
+reordered, as B-frames that belong to the edit may follow the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import FormatError
+from videoloader.indexing.mp4.boxes import Box
+from videoloader.indexing.mp4.samples import Samples
+
+__all__ = ["Edit", "Timeline", "edit_timeline", "plain_timeline", "read_edits"]
+
+Ints = NDArray[np.int64]
+
+_EMPTY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`duration` ticks of the media from `start` on, or of nothing where `start` is -1."""
+
+    start: int
+    duration: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Samples in the order in which they are decoded, with their times; see `VideoIndex`."""
+
+    samples: Ints
+    pts: Ints
+    dts: Ints
+    discard: NDArray[np.bool_]
+
+
+def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit]:
+    """The edit list of a `trak` box in ticks of the track, empty without one."""
+    box = track.find(b"edts", b"elst")
+    if box is None:
+        return []
+    version, layout = box.unpack("B")[0], "IiI"
+    if version == 1:
+        layout = "QqI"
+    step = 20 if version == 1 else 12
+    (count,) = box.unpack("I", 4)
+    if count * step > box.size - 8:
+        raise FormatError(f"box 'elst' says {count} entries, but has {box.size} bytes")
+    edits = []
+    for number in range(count):
+        duration, start, _ = box.unpack(layout, 8 + step * number)
+        edits.append(Edit(start, (2 * duration * timescale + movie_timescale) // (2 * movie_timescale)))
+    return edits
+
+
+def plain_timeline(samples: Samples) -> Timeline:
+    """Every sample at its own time."""
+    shift, composition = _shift_and_composition(samples)
+    return Timeline(
+        samples=np.arange(len(samples)),
+        pts=samples.dts + composition,
+        dts=samples.dts - shift,
+        discard=np.zeros(len(samples), dtype=np.bool_),
+    )
+
+
+def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
+    """The samples that an edit list keeps, those needed to decode them, and their times.
+
+    Raises:
+        FormatError: the list would repeat the media without end.
+    """
+    shift, composition = _shift_and_composition(samples)
+    shown_at = samples.dts + composition
+    parts: list[Timeline] = []
+    total = 0
+    clock, leading = -shift, 0
+    for edit in edits:
+        begin = clock
+        clock += edit.duration
+        if not parts and edit.start == _EMPTY:
+            leading += edit.duration
+            continue
+        first = _first_sample(samples, shown_at, edit.start)
+        last = _last_sample(samples, shown_at, edit, first)
+        chosen = np.arange(first, last + 1)
+        total += len(chosen)
+        if total > 64 * len(samples) + 4096:
+            raise FormatError(f"an edit list of {len(edits)} entries repeats the media on and on")
+        discard = (shown_at[chosen] < edit.start) | (shown_at[chosen] >= edit.start + edit.duration)
+        anchor = first + int(np.argmin(discard))  # the first that is shown
+        dts = begin + samples.dts[chosen] - samples.dts[anchor]
+        parts.append(Timeline(chosen, dts + shift + composition[chosen], dts, discard))
+    if not parts:
+        empty = np.zeros(0, dtype=np.int64)
+        return Timeline(empty, empty, empty, empty.astype(np.bool_))
+    whole = Timeline(*(np.concatenate(columns) for columns in zip(*map(_columns, parts), strict=True)))
+    late = _earliest(whole.pts[~whole.discard]) - leading
+    if late <= 0:
+        return whole
+    return Timeline(whole.samples, whole.pts - late, whole.dts - late, whole.discard)
+
+
+def _columns(part: Timeline) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+    return part.samples, part.pts, part.dts, part.discard
+
+
+def _shift_and_composition(samples: Samples) -> tuple[int, Ints]:
+    """How far negative composition offsets reach back, and the offsets."""
+    if samples.composition is None:
+        return 0, np.zeros(len(samples), dtype=np.int64)
+    return max(0, -int(samples.composition.min())), samples.composition
+
+
+def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
+    """Where decoding for a media time begins: the last keyframe both decoded and shown by then."""
+    shift = _shift_and_composition(samples)[0]
+    by_then = samples.dts - shift <= time - shift
+    if samples.composition is not None:
+        by_then &= shown_at <= time
+    for candidates in (by_then & samples.keys, by_then):
+        found = np.flatnonzero(candidates)
+        if len(found):
+            return int(found[-1])
+    return 0
+
+
+def _last_sample(samples: Samples, shown_at: Ints, edit: Edit, first: int) -> int:
+    past = shown_at[first:] + samples.durations[first:] >= edit.start + edit.duration
+    ends = np.flatnonzero(past & samples.keys[first:])
+    needed = 1 if samples.composition is None else 2
+    return first + int(ends[needed - 1]) if len(ends) >= needed else len(samples) - 1
+
+
+def _earliest(times: Ints) -> int:
+    """The least time; but whatever comes before a negative one does not count, as in FFmpeg."""
+    if not len(times):
+        return 0
+    negative = np.flatnonzero(times < 0)
+    if len(negative) and negative[-1] + 1 < len(times):
+        return int(times[negative[-1] + 1 :].min())
+    return int(times.min())

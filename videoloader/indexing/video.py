@@ -1,0 +1,58 @@
+"""`index_video`: the one way in, whatever the container."""
+
+from __future__ import annotations
+
+from videoloader.errors import VideoError
+from videoloader.indexing.headers import read_headers, read_packets
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.libav import index_by_demuxing, scan_order
+from videoloader.indexing.mp4 import index_mp4
+from videoloader.indexing.source import Source, VideoSource, open_source
+
+__all__ = ["index_video"]
+
+
+def index_video(
+    source: VideoSource | Source, headers: bool = False, *, stream: int | None = None
+) -> VideoIndex:
+    """Find every frame of a video from the tables of its container.
+
+    Progressive MP4 and MOV files are read without a demuxer; other containers by a pass over
+    their packets, and by decoding them once where even packets do not tell which frames there
+    are. `VideoIndex.exactness` says which way it was.
+
+    Args:
+        source: path, bytes, or a seekable binary file.
+        headers: read the header of every packet too, to know which are disposable. Otherwise
+            that is found out for each run of packets when it is decoded.
+        stream: number of a video stream in the container; the one FFmpeg calls best by default.
+
+    Raises:
+        SourceError: the file is missing, a directory, or cannot be read.
+        FormatError: it is no video, or is damaged or truncated.
+        UnsupportedError: it is encrypted, or its codec has no decoder.
+
+    >>> index_video(b"no video")
+    Traceback (most recent call last):
+    ...
+    videoloader.errors.FormatError: <8 bytes>: no video file that FFmpeg opens ...
+    """
+    opened = open_source(source)
+    try:
+        index = _index(opened, stream)
+        return read_headers(index, opened) if headers else index
+    except VideoError as error:
+        if str(error).startswith(opened.name):
+            raise
+        raise type(error)(f"{opened.name}: {error}") from error
+    finally:
+        if opened is not source:
+            opened.close()
+
+
+def _index(source: Source, stream: int | None) -> VideoIndex:
+    found = index_mp4(source, stream=stream)
+    if found is None:
+        return index_by_demuxing(source, stream=stream)
+    index, is_told = found
+    return index if is_told else scan_order(index, read_packets(index, source))

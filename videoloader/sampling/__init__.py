@@ -1,0 +1,32 @@
+"""Which frames are wanted, and the fewest packets that reach them. Pure numpy."""
+
+from videoloader.sampling.clips import (
+    ClipSampler,
+    DenseClips,
+    RandomClip,
+    SegmentClip,
+    UniformClip,
+)
+from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
+from videoloader.sampling.plan import DecodePlan, Run, plan_decode
+from videoloader.sampling.random import generator
+from videoloader.sampling.selection import clip_span, select_frames
+
+__all__ = [
+    "FILLED",
+    "PAD_MODES",
+    "ClipSampler",
+    "DecodePlan",
+    "DenseClips",
+    "PadMode",
+    "RandomClip",
+    "Run",
+    "SegmentClip",
+    "UniformClip",
+    "check_pad_mode",
+    "clip_span",
+    "generator",
+    "pad_frames",
+    "plan_decode",
+    "select_frames",
+]

@@ -1,0 +1,114 @@
+"""Frame numbers outside a video: which frame stands in for them."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from videoloader.errors import ArgumentError, FrameRangeError
+
+__all__ = ["FILLED", "PAD_MODES", "PadMode", "check_pad_mode", "pad_frames"]
+
+PadMode: TypeAlias = Literal[
+    "none",
+    "edge",
+    "repeat",
+    "constant",
+    "reflect_1001",
+    "symmetric",
+    "reflect_101",
+    "reflect",
+    "wrap",
+]
+
+FILLED = -1
+"""Stands for a frame made of the fill value, in every list of frame numbers."""
+
+_ALIASES = {"repeat": "edge", "symmetric": "reflect_1001", "reflect": "reflect_101"}
+PAD_MODES: tuple[str, ...] = get_args(PadMode)
+
+
+def check_pad_mode(pad_mode: str) -> str:
+    """The one name of a pad mode: aliases resolved, anything else an `ArgumentError`."""
+    if pad_mode not in PAD_MODES:
+        raise ArgumentError(f"pad_mode must be one of {', '.join(PAD_MODES)}, got {pad_mode!r}")
+    return _ALIASES.get(pad_mode, pad_mode)
+
+
+def pad_frames(
+    frames: ArrayLike,
+    num_frames: int,
+    pad_mode: PadMode | str,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    name: str = "video",
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Map frame numbers outside a video onto frames inside it.
+
+    Args:
+        frames: frame numbers, any shape; negative numbers lie before the first frame.
+        num_frames: frames in the video.
+        pad_mode: `none` raises; `edge` (`repeat`) repeats the first or last frame; `constant`
+            gives `FILLED`; `reflect_1001` (`symmetric`) turns around behind the edge frame and
+            `reflect_101` (`reflect`) on it, so that it appears once; `wrap` begins again.
+        start: first frame of the range that the mode acts in; frames before it count as outside.
+        stop: end of that range, exclusive; the end of the video by default.
+        name: of the video, for the error.
+
+    Returns:
+        Frame numbers of the same shape as `frames`, `FILLED` (-1) where the fill value goes, and
+        a mask that is False just there.
+
+    Raises:
+        FrameRangeError: a frame lies outside and the mode is `none`, or there is no frame at all.
+
+    >>> pad_frames([-2, -1, 0, 5], 5, "reflect_101")[0]
+    array([2, 1, 0, 3])
+    >>> pad_frames([-2, -1, 0, 5], 5, "reflect_1001")[0]
+    array([1, 0, 0, 4])
+    >>> pad_frames([3, 4], 4, "constant")
+    (array([ 3, -1]), array([ True, False]))
+    """
+    mode = check_pad_mode(pad_mode)
+    frames = np.asarray(frames, dtype=np.int64)
+    stop = num_frames if stop is None else stop
+    if not 0 <= start <= stop <= num_frames:
+        raise ArgumentError(f"{name}: range {start} to {stop} outside the {num_frames} frames")
+    length = stop - start
+    offsets = frames - start
+    inside = (offsets >= 0) & (offsets < length)
+    if mode == "constant":
+        return np.where(inside, frames, FILLED), inside
+    if not inside.all():
+        if mode == "none" or length == 0:
+            raise FrameRangeError(_describe(frames[~inside].flat[0], start, stop, num_frames, name))
+        offsets = _fold(offsets, length, mode)
+    return offsets + start, np.ones(frames.shape, dtype=np.bool_)
+
+
+def _fold(offsets: NDArray[np.int64], length: int, mode: str) -> NDArray[np.int64]:
+    match mode:
+        case "edge":
+            return offsets.clip(0, length - 1)
+        case "wrap":
+            return offsets % length
+        case "reflect_1001":
+            phase = offsets % (2 * length)
+            return np.where(phase < length, phase, 2 * length - 1 - phase)
+        case _:
+            period = max(2 * length - 2, 1)  # 1: a single frame reflects onto itself
+            phase = offsets % period
+            return np.where(phase < length, phase, period - phase)
+
+
+def _describe(frame: int, start: int, stop: int, num_frames: int, name: str) -> str:
+    if start == stop:
+        return f"{name}: frame {frame} requested, but there is no frame to show or repeat"
+    inside = f"the video has {num_frames}"
+    if (start, stop) != (0, num_frames):
+        inside = "the range has frames"
+    hint = 'pass pad_mode="edge" to repeat the edge frame'
+    return f"{name}: frame {frame} requested, {inside} ({start}-{stop - 1}); {hint}"

@@ -1,0 +1,58 @@
+"""Start, stop, stride and count: the frame numbers that they select."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+
+__all__ = ["clip_span", "select_frames"]
+
+
+def select_frames(
+    *,
+    num_frames: int,
+    start: int = 0,
+    stop: int | None = None,
+    stride: int = 1,
+    count: int | None = None,
+) -> NDArray[np.int64]:
+    """Frame numbers start, start + stride, ... before `stop`, or exactly `count` of them.
+
+    Numbers may lie outside the video: see `pad_frames`. A negative stride plays backwards, down
+    to the first frame when nothing else ends it.
+
+    Args:
+        num_frames: frames in the video.
+        start: first frame.
+        stop: end, exclusive; the end of the video that the stride leads to by default.
+        stride: step, not 0.
+        count: number of frames, in place of `stop`.
+
+    >>> select_frames(num_frames=10, start=1, stride=4)
+    array([1, 5, 9])
+    >>> select_frames(num_frames=10, start=8, stride=3, count=3)
+    array([ 8, 11, 14])
+    >>> select_frames(num_frames=10, start=2, stride=-1)
+    array([2, 1, 0])
+    """
+    if stride == 0:
+        raise ArgumentError("stride must not be 0")
+    if count is None:
+        end = (num_frames if stride > 0 else -1) if stop is None else stop
+        return np.arange(start, end, stride, dtype=np.int64)
+    if stop is not None:
+        raise ArgumentError(f"give stop or count, not both (stop={stop}, count={count})")
+    if count < 0:
+        raise ArgumentError(f"count must be at least 0, got {count}")
+    return start + stride * np.arange(count, dtype=np.int64)
+
+
+def clip_span(count: int, stride: int) -> int:
+    """Frames from the first to the last of a clip, both included.
+
+    >>> clip_span(16, 4)
+    61
+    """
+    return 1 + (count - 1) * abs(stride)
