@@ -1,0 +1,92 @@
+"""Piles of video files into training batches.
+
+Indexing and sampling need numpy and PyAV only; whatever needs torch is imported when it is first
+used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from videoloader import errors, indexing, sampling
+from videoloader.errors import (
+    ArgumentError,
+    DecodeError,
+    FormatError,
+    FrameRangeError,
+    OperatorError,
+    SourceError,
+    StaleIndexError,
+    UnsupportedError,
+    VideoError,
+)
+from videoloader.indexing import VideoIndex, index_video
+from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
+
+if TYPE_CHECKING:
+    from videoloader import fn, pipeline, types
+    from videoloader.dataset import ClipDataset
+    from videoloader.pipeline import Pipeline, pipeline_def
+    from videoloader.tensors import TensorList
+    from videoloader.video import Clip, Video
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentError",
+    "Clip",
+    "ClipDataset",
+    "DecodeError",
+    "DenseClips",
+    "FormatError",
+    "FrameRangeError",
+    "OperatorError",
+    "Pipeline",
+    "RandomClip",
+    "SegmentClip",
+    "SourceError",
+    "StaleIndexError",
+    "TensorList",
+    "UniformClip",
+    "UnsupportedError",
+    "Video",
+    "VideoError",
+    "VideoIndex",
+    "errors",
+    "fn",
+    "index_video",
+    "indexing",
+    "pipeline",
+    "pipeline_def",
+    "sampling",
+    "types",
+]
+
+# What needs torch, and the module it comes from; None stands for the module itself.
+_LAZY = {
+    "Clip": "videoloader.video",
+    "ClipDataset": "videoloader.dataset",
+    "Pipeline": "videoloader.pipeline",
+    "TensorList": "videoloader.tensors",
+    "Video": "videoloader.video",
+    "fn": None,
+    "pipeline": None,
+    "pipeline_def": "videoloader.pipeline",
+    "types": None,
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _LAZY[name]
+    if module is None:
+        return importlib.import_module(f"{__name__}.{name}")
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -31,7 +31,10 @@ def classify_packets(
         data = np.frombuffer(b"".join(payloads), dtype=np.uint8)
         return _nal_packets(index, data, np.cumsum(sizes) - sizes, sizes)
     if index.codec == "av1" and payloads:
-        sequence = av1.parse_sequence(index.extradata_of(0)[4:]) or av1.parse_sequence(payloads[0])
+        setup = index.extradata_of(0)
+        # An av1C box has four bytes before the units; raw streams have the units alone.
+        units = setup[4:] if setup[:1] == b"\x81" else setup
+        sequence = av1.parse_sequence(units) or av1.parse_sequence(payloads[0])
         if sequence is not None:
             found = [av1.is_disposable(payload, sequence) for payload in payloads]
             return np.array(found, dtype=np.bool_)

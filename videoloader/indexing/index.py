@@ -270,7 +270,9 @@ class VideoIndex:
 
         return load_index(path)
 
-    def with_flags(self, flag: PacketFlags, packets: NDArray[np.bool_], **changes: Any) -> VideoIndex:
+    def with_flags(
+        self, flag: PacketFlags, packets: NDArray[np.bool_], **changes: Any
+    ) -> VideoIndex:
         """The same index with a flag set on some packets."""
         table = self.packets.copy()
         table["flags"] |= np.where(packets, np.uint16(flag), np.uint16(0))

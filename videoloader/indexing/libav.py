@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-__all__ = ["demux_packets", "index_by_demuxing", "open_decoder", "scan_order"]
+__all__ = ["demux_packets", "index_by_demuxing", "make_packet", "open_decoder", "scan_order"]
 
 _NO_TIME = np.iinfo(np.int64).min
 _SEARCH = 64  # bytes behind a packet's position in which its payload may begin
@@ -70,13 +70,30 @@ def open_decoder(
         context.width, context.height = width, height
         context.thread_count = threads
         context.thread_type = "FRAME" if threads > 1 else "NONE"
-        # Hold back as many frames as the level allows. FFmpeg otherwise begins with too few
-        # where the stream does not say, and then drops the first frames that come out of order.
-        context.options = {"strict": "1"}
+        if codec == "h264":
+            # Hold back as many frames as the level allows. FFmpeg otherwise begins with too few
+            # where the stream does not say, and drops the first that come out of order.
+            context.options = {"strict": "1"}
         context.open()
     except (av.error.FFmpegError, ValueError) as error:
-        raise UnsupportedError(f"no decoder for {codec!r} starts here ({_reason(error)})") from error
+        raise UnsupportedError(
+            f"no decoder for {codec!r} starts here ({_reason(error)})"
+        ) from error
     return context
+
+
+def make_packet(payload: bytes, number: int) -> av.Packet[Any]:
+    """A packet for `open_decoder`'s decoders that names its frame by `number`.
+
+    The payload is copied: `av.Packet(payload)` would point at Python's memory, without the zeros
+    behind the end that decoders read into, and their output would depend on what lies there.
+    """
+    import av
+
+    packet: av.Packet[Any] = av.Packet(len(payload))
+    packet.update(payload)
+    packet.pts = number
+    return packet
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,9 +349,7 @@ def _decode_order(index: VideoIndex, payloads: list[bytes]) -> Iterator[int]:
             if number == len(payloads):
                 frames = decoder.decode(None)
             else:
-                packet = av.Packet(payloads[number])
-                packet.pts = number
-                frames = decoder.decode(packet)
+                frames = decoder.decode(make_packet(payloads[number], number))
         except av.error.FFmpegError:
             continue  # FFmpeg's decode leaves out what does not decode
         for frame in frames:
@@ -368,8 +383,8 @@ def _orientation(source: Source, stream: int) -> Orientation:
             frame = next(container.decode(video), None)
         except av.error.FFmpegError:
             return Orientation()
-        side_data = None if frame is None else frame.side_data.get("DISPLAYMATRIX")
+        side_data: Any = None if frame is None else frame.side_data.get("DISPLAYMATRIX")
         if side_data is None:
             return Orientation()
-        matrix = np.frombuffer(side_data, dtype="<i4")
+        matrix = np.frombuffer(bytes(side_data), dtype="<i4")
         return Orientation.from_matrix(*(int(matrix[place]) for place in (0, 1, 3, 4)))

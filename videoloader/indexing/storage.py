@@ -56,7 +56,9 @@ def save_index(index: VideoIndex, path: str | os.PathLike[str]) -> None:
     if index.order is not None:
         columns.append(_steps(index.order))
     blobs = [_pack(column) for column in columns]
-    head["columns"] = [(len(column), len(blob)) for column, blob in zip(columns, blobs, strict=True)]
+    head["columns"] = [
+        (len(column), len(blob)) for column, blob in zip(columns, blobs, strict=True)
+    ]
     text = json.dumps(head, separators=(",", ":")).encode()
     target = Path(path)
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")

@@ -24,7 +24,6 @@ def generator(seed: int, *, stage: int = 0, sample: int = 0, epoch: int = 0) -> 
     >>> generator(7, sample=3).integers(100, size=3).tolist()
     [36, 75, 30]
     """
-    words = [seed & _WORD, stage & _WORD]
-    return np.random.Generator(
-        np.random.Philox(key=words, counter=[0, 0, sample & _WORD, epoch & _WORD])
-    )
+    key = np.array([seed & _WORD, stage & _WORD], dtype=np.uint64)
+    counter = np.array([0, 0, sample & _WORD, epoch & _WORD], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key, counter=counter))

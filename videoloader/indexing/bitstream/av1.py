@@ -36,14 +36,13 @@ class Sequence:
 
 
 def parse_sequence(data: bytes) -> Sequence | None:
-    """The first sequence header among the units of `data`, or None without one.
-
-    Raises:
-        FormatError: a unit or the header ends early.
-    """
-    for kind, _, payload in _units(data):
-        if kind == _SEQUENCE_HEADER:
-            return _sequence(BitReader(payload))
+    """The first sequence header among the units of `data`, or None without a sound one."""
+    try:
+        for kind, _, payload in _units(data):
+            if kind == _SEQUENCE_HEADER:
+                return _sequence(BitReader(payload))
+    except FormatError:
+        return None
     return None
 
 

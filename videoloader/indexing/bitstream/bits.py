@@ -10,7 +10,7 @@ __all__ = ["BitReader", "unescape"]
 class BitReader:
     """Bits of `data`, most significant first.
 
-    >>> bits = BitReader(b"\\xa6")
+    >>> bits = BitReader(bytes([0xA6]))
     >>> bits.u(1), bits.ue(), bits.ue()
     (1, 1, 2)
     """

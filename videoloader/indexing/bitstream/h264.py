@@ -118,8 +118,12 @@ def _parse_vui(bits: BitReader) -> tuple[Color, int | None]:
         bits.u(32)
         bits.u(32)
         bits.flag()
-    has_hrd = [_skip_hrd(bits) for _ in range(2) if bits.flag()]
-    if has_hrd:
+    schedules = 0
+    for _ in ("nal", "vcl"):
+        if bits.flag():
+            _skip_hrd(bits)
+            schedules += 1
+    if schedules:
         bits.flag()  # low_delay_hrd_flag
     bits.flag()  # pic_struct_present_flag
     if bits.flag():

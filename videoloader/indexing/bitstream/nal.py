@@ -68,7 +68,7 @@ def disposable_packets(
             _annexb_kind(codec, data[start : start + size].tobytes(), sub_layers)
             for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
         ]
-        return np.array(found, dtype=np.uint8) == _DISPOSABLE
+        return np.equal(np.array(found, dtype=np.uint8), _DISPOSABLE)
     seen = np.zeros(len(starts), dtype=np.uint8)
     for packets, units in _walk(data, starts, sizes, length_size):
         if units is None:
@@ -79,7 +79,7 @@ def disposable_packets(
             layer = data[units + 1] & 7
             kinds = np.where((kinds == _DISPOSABLE) & (layer != sub_layers), _REFERENCE, kinds)
         seen[packets] |= kinds
-    return seen == _DISPOSABLE
+    return np.equal(seen, _DISPOSABLE)
 
 
 def _walk(

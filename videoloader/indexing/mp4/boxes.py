@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +72,8 @@ class Box:
             raise FormatError(f"box {_name(self.kind)} of {self.size} bytes is too short")
         return struct.unpack_from(f">{layout}", self.data, self.start + offset)
 
-    def table(self, dtype: str, *, width: int = 1, header: int = 4) -> NDArray[np.int64]:
-        """A table of `count` rows behind the header, shape (count, width).
+    def table(self, dtype: str, *, width: int = 1, header: int = 4) -> NDArray[Any]:
+        """A table of `count` rows behind the header, shape (count, width): a view of the file.
 
         The count stands in the last four bytes before the rows. More rows than the box can hold
         are an error, so that a lying count costs no memory.
@@ -86,7 +87,7 @@ class Box:
                 f"{max(self.stop - first, 0) // row}"
             )
         values = np.frombuffer(self.data, dtype=dtype, count=count * width, offset=first)
-        return values.astype(np.int64).reshape(count, width)
+        return values.reshape(count, width)
 
 
 def read_movie(source: Source) -> tuple[Box, bool] | None:

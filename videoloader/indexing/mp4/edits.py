@@ -35,9 +35,12 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Samples in the order in which they are decoded, with their times; see `VideoIndex`."""
+    """Samples in the order in which they are decoded, with their times; see `VideoIndex`.
 
-    samples: Ints
+    `samples` picks them out of the tables: a slice where they are all of a stretch.
+    """
+
+    samples: slice | Ints
     pts: Ints
     dts: Ints
     discard: NDArray[np.bool_]
@@ -58,17 +61,18 @@ def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit
     edits = []
     for number in range(count):
         duration, start, _ = box.unpack(layout, 8 + step * number)
-        edits.append(Edit(start, (2 * duration * timescale + movie_timescale) // (2 * movie_timescale)))
+        edits.append(
+            Edit(start, (2 * duration * timescale + movie_timescale) // (2 * movie_timescale))
+        )
     return edits
 
 
 def plain_timeline(samples: Samples) -> Timeline:
     """Every sample at its own time."""
-    shift, composition = _shift_and_composition(samples)
     return Timeline(
-        samples=np.arange(len(samples)),
-        pts=samples.dts + composition,
-        dts=samples.dts - shift,
+        samples=slice(0, len(samples)),
+        pts=_shown_at(samples),
+        dts=samples.dts - _reach(samples),
         discard=np.zeros(len(samples), dtype=np.bool_),
     )
 
@@ -79,11 +83,10 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
     Raises:
         FormatError: the list would repeat the media without end.
     """
-    shift, composition = _shift_and_composition(samples)
-    shown_at = samples.dts + composition
+    reach, shown_at = _reach(samples), _shown_at(samples)
     parts: list[Timeline] = []
     total = 0
-    clock, leading = -shift, 0
+    clock, leading = -reach, 0
     for edit in edits:
         begin = clock
         clock += edit.duration
@@ -92,39 +95,53 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
             continue
         first = _first_sample(samples, shown_at, edit.start)
         last = _last_sample(samples, shown_at, edit, first)
-        chosen = np.arange(first, last + 1)
-        total += len(chosen)
+        total += last + 1 - first
         if total > 64 * len(samples) + 4096:
             raise FormatError(f"an edit list of {len(edits)} entries repeats the media on and on")
-        discard = (shown_at[chosen] < edit.start) | (shown_at[chosen] >= edit.start + edit.duration)
+        chosen = slice(first, last + 1)
+        shown = shown_at[chosen]
+        discard = (shown < edit.start) | (shown >= edit.start + edit.duration)
         anchor = first + int(np.argmin(discard))  # the first that is shown
-        dts = begin + samples.dts[chosen] - samples.dts[anchor]
-        parts.append(Timeline(chosen, dts + shift + composition[chosen], dts, discard))
+        shift = begin - int(samples.dts[anchor])
+        parts.append(
+            Timeline(chosen, shown + (shift + reach), samples.dts[chosen] + shift, discard)
+        )
+    whole = _joined(parts)
+    kept = whole.pts[~whole.discard] if whole.discard.any() else whole.pts
+    if (late := _earliest(kept) - leading) > 0:
+        np.subtract(whole.pts, late, out=whole.pts)
+        np.subtract(whole.dts, late, out=whole.dts)
+    return whole
+
+
+def _joined(parts: list[Timeline]) -> Timeline:
+    if len(parts) == 1:
+        return parts[0]
+    stretches = [np.arange(part.samples.start, part.samples.stop) for part in parts]  # type: ignore[union-attr]
     if not parts:
-        empty = np.zeros(0, dtype=np.int64)
-        return Timeline(empty, empty, empty, empty.astype(np.bool_))
-    whole = Timeline(*(np.concatenate(columns) for columns in zip(*map(_columns, parts), strict=True)))
-    late = _earliest(whole.pts[~whole.discard]) - leading
-    if late <= 0:
-        return whole
-    return Timeline(whole.samples, whole.pts - late, whole.dts - late, whole.discard)
+        nothing = np.zeros(0, dtype=np.int64)
+        return Timeline(nothing, nothing.copy(), nothing.copy(), nothing.astype(np.bool_))
+    return Timeline(
+        samples=np.concatenate(stretches),
+        pts=np.concatenate([part.pts for part in parts]),
+        dts=np.concatenate([part.dts for part in parts]),
+        discard=np.concatenate([part.discard for part in parts]),
+    )
 
 
-def _columns(part: Timeline) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
-    return part.samples, part.pts, part.dts, part.discard
+def _reach(samples: Samples) -> int:
+    """How far negative composition offsets reach back; decode times are moved to allow for it."""
+    return 0 if samples.composition is None else max(0, -int(samples.composition.min()))
 
 
-def _shift_and_composition(samples: Samples) -> tuple[int, Ints]:
-    """How far negative composition offsets reach back, and the offsets."""
-    if samples.composition is None:
-        return 0, np.zeros(len(samples), dtype=np.int64)
-    return max(0, -int(samples.composition.min())), samples.composition
+def _shown_at(samples: Samples) -> Ints:
+    """When each sample is shown, on the clock of the media; an array of its own."""
+    return samples.dts + (0 if samples.composition is None else samples.composition)
 
 
 def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
     """Where decoding for a media time begins: the last keyframe both decoded and shown by then."""
-    shift = _shift_and_composition(samples)[0]
-    by_then = samples.dts - shift <= time - shift
+    by_then = samples.dts <= time
     if samples.composition is not None:
         by_then &= shown_at <= time
     for candidates in (by_then & samples.keys, by_then):
@@ -135,10 +152,10 @@ def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
 
 
 def _last_sample(samples: Samples, shown_at: Ints, edit: Edit, first: int) -> int:
-    past = shown_at[first:] + samples.durations[first:] >= edit.start + edit.duration
-    ends = np.flatnonzero(past & samples.keys[first:])
+    keys = first + np.flatnonzero(samples.keys[first:])
+    ends = keys[shown_at[keys] + samples.durations[keys] >= edit.start + edit.duration]
     needed = 1 if samples.composition is None else 2
-    return first + int(ends[needed - 1]) if len(ends) >= needed else len(samples) - 1
+    return int(ends[needed - 1]) if len(ends) >= needed else len(samples) - 1
 
 
 def _earliest(times: Ints) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.nal import has_b_slices
@@ -116,14 +117,12 @@ def _preference(track: _Track) -> tuple[bool, int, int]:
 
 
 def _check_places(samples: Samples, timeline: Timeline, source: Source) -> None:
-    ends = samples.offsets + samples.sizes
-    used = timeline.samples
-    late = np.flatnonzero(ends[used] > source.size)
-    if len(late):
-        packet = int(late[0])
+    ends = (samples.offsets + samples.sizes)[timeline.samples]
+    if len(ends) and ends.max() > source.size:
+        packet = int(np.argmax(ends > source.size))
         raise FormatError(
-            f"truncated: packet {packet} of {len(used)} ends at byte {ends[used[packet]]}, but "
-            f"the file ends at {source.size}"
+            f"truncated: packet {packet} of {len(ends)} ends at byte {ends[packet]}, but the file "
+            f"ends at {source.size}"
         )
 
 
@@ -150,19 +149,17 @@ def _build(
     timeline: Timeline,
 ) -> VideoIndex:
     samples, chosen = track.samples, timeline.samples
-    packets = np.empty(len(chosen), dtype=PACKET_DTYPE)
+    packets = np.empty(len(timeline.pts), dtype=PACKET_DTYPE)
     packets["offset"] = samples.offsets[chosen]
     packets["size"] = samples.sizes[chosen]
     packets["pts"] = timeline.pts
     packets["dts"] = timeline.dts
     packets["duration"] = samples.durations[chosen]
-    packets["flags"] = samples.keys[chosen] * np.uint16(PacketFlags.KEY)
-    packets["flags"] |= timeline.discard * np.uint16(PacketFlags.DISCARD)
-    numbers = samples.entries[chosen]
-    if len(numbers) and not (0 <= numbers.min() and numbers.max() < len(entries)):
-        raise FormatError(f"a sample has description {numbers.max() + 1} of {len(entries)}")
-    changes = np.flatnonzero(np.diff(numbers, prepend=-1))
-    entry = entries[int(numbers[0])] if len(numbers) else entries[0]
+    flags = samples.keys[chosen] * np.uint16(PacketFlags.KEY)
+    flags += timeline.discard * np.uint16(PacketFlags.DISCARD)
+    packets["flags"] = flags
+    setups = _setups(samples.entries[chosen], entries)
+    entry = entries[setups[0][1]] if setups else entries[0]
     picture = entry.picture
     return VideoIndex(
         packets=packets,
@@ -178,12 +175,27 @@ def _build(
         color=picture.color.or_else(entry.color),
         orientation=_orientation(track.matrix, movie_matrix),
         codec_tag=entry.tag,
-        extradata=tuple((int(at), entries[int(numbers[at])].extradata) for at in changes),
+        extradata=tuple((at, entries[number].extradata) for at, number in setups),
         length_size=entry.length_size,
         sub_layers=picture.sub_layers,
         name=source.name,
         fingerprint=source.fingerprint,
     )
+
+
+def _setups(numbers: NDArray[np.int64], entries: list[VisualEntry]) -> list[tuple[int, int]]:
+    """(packet, description) wherever another description begins to apply."""
+    if not len(numbers):
+        return []
+    if numbers.strides == (0,):  # one for all
+        changes = [0]
+    else:
+        changes = np.flatnonzero(np.diff(numbers, prepend=-1)).tolist()
+    setups = [(at, int(numbers[at])) for at in changes]
+    wrong = [number for _, number in setups if not 0 <= number < len(entries)]
+    if wrong:
+        raise FormatError(f"a sample has description {wrong[0] + 1} of {len(entries)}")
+    return setups
 
 
 def _orientation(track: tuple[int, ...], movie: tuple[int, ...]) -> Orientation:

@@ -1,8 +1,13 @@
-"""The sample tables of a track (ISO/IEC 14496-12, section 8): from runs to one row a sample."""
+"""The sample tables of a track (ISO/IEC 14496-12, section 8): from runs to one row a sample.
+
+A long video has hundreds of thousands of samples, so every array here is made once, in place
+where that can be, and not at all where one number says the same.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +27,8 @@ class Samples:
     """The samples of a track in decode order, one entry a sample in every array.
 
     `dts` begins at 0; `composition` is what `ctts` adds, or None without that box. `entries` are
-    numbers of sample descriptions, from 0.
+    numbers of sample descriptions, from 0. Arrays of one repeated value take no memory, and none
+    may be written to.
     """
 
     offsets: Ints
@@ -50,13 +56,19 @@ def read_samples(table: Box, *, file_size: int) -> Samples:
         return Samples(empty, empty, empty, empty, None, empty.astype(np.bool_), empty)
     offsets, entries = _places(table, sizes)
     durations = _expand(table.need(b"stts").table(">u4", width=2), count)
-    dts = np.zeros(count, dtype=np.int64)
-    np.cumsum(durations[:-1], out=dts[1:])
     composition = None
     if (box := table.find(b"ctts")) is not None and len(rows := box.table(">i4", width=2)):
         # Offsets are signed whatever version the box claims: many writers say 0 and mean 1.
         composition = _expand(rows, count)
-    return Samples(offsets, sizes, dts, durations, composition, _keys(table, count), entries)
+    return Samples(
+        offsets=offsets,
+        sizes=sizes,
+        dts=_sums_before(durations),
+        durations=durations,
+        composition=composition,
+        keys=_keys(table, count),
+        entries=entries,
+    )
 
 
 def _sizes(table: Box, file_size: int) -> Ints:
@@ -65,13 +77,13 @@ def _sizes(table: Box, file_size: int) -> Ints:
     box = table.need(b"stsz")
     common, count = box.unpack("II", 4)
     if common == 0:
-        sizes = box.table(">u4", header=8)[:, 0]
+        sizes = box.table(">u4", header=8)[:, 0].astype(np.int64)
         if count and sizes.max() > _MAX_SAMPLE:
             raise FormatError(f"a sample of {sizes.max()} bytes")
         return sizes
     if common * count > file_size:
         raise FormatError(f"{count} samples of {common} bytes in a file of {file_size}")
-    return np.full(count, common, dtype=np.int64)
+    return _repeated(common, count)
 
 
 def _compact_sizes(box: Box) -> Ints:
@@ -90,63 +102,76 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     """File offset and sample description of every sample, from `stsc` and the chunk offsets."""
     wide = table.find(b"co64")
     box = wide if wide is not None else table.need(b"stco")
-    chunks = box.table(">u8" if wide is not None else ">u4")[:, 0]
-    runs = table.need(b"stsc").table(">u4", width=3)
+    chunks = box.table(">u8" if wide is not None else ">u4")[:, 0].astype(np.int64)
+    runs = table.need(b"stsc").table(">u4", width=3).astype(np.int64)
     if not len(runs) or not len(chunks):
         raise FormatError(f"{len(sizes)} samples, but no chunk to hold them")
+    if (chunks < 0).any():
+        raise FormatError("a chunk lies beyond byte 2**63")
     firsts = runs[:, 0] - 1
     if firsts[0] != 0 or (np.diff(firsts) <= 0).any():
         raise FormatError("box 'stsc' does not count chunks upwards from 1")
     runs = runs[firsts < len(chunks)]
     spans = np.diff(np.append(firsts[: len(runs)], len(chunks)))
-    per_chunk = np.repeat(runs[:, 1], spans)
-    # Each sample's chunk; `per_chunk` may claim billions, so it is cut before it is repeated.
-    ends = np.minimum(np.cumsum(np.minimum(per_chunk, len(sizes))), len(sizes))
+    # A chunk may claim billions of samples, so the claim is cut before anything is repeated.
+    per_chunk = np.repeat(np.minimum(runs[:, 1], len(sizes)), spans)
+    ends = np.minimum(np.cumsum(per_chunk), len(sizes))
     if ends[-1] < len(sizes):
         raise FormatError(f"{len(sizes)} samples, but the chunks hold {ends[-1]}")
     counts = np.diff(ends, prepend=0)
-    chunk = np.repeat(np.arange(len(chunks)), counts)
-    before = np.zeros(len(sizes), dtype=np.int64)
-    np.cumsum(sizes[:-1], out=before[1:])
-    first_sample = (ends - counts)[chunk]
-    offsets = chunks[chunk] + before - before[first_sample]
-    if (chunks < 0).any():
-        raise FormatError("a chunk offset over 2**63")
-    return offsets, np.repeat(runs[:, 2] - 1, spans)[chunk]
+    offsets = _sums_before(sizes)
+    # Within a chunk samples lie one behind the other; a chunk moves them all by one distance.
+    starts = np.minimum(ends - counts, len(sizes) - 1)
+    offsets += np.repeat(chunks - offsets[starts], counts)
+    if len(np.unique(runs[:, 2])) == 1:
+        return offsets, _repeated(int(runs[0, 2]) - 1, len(sizes))
+    return offsets, np.repeat(np.repeat(runs[:, 2] - 1, spans), counts)
 
 
-def _expand(runs: Ints, count: int) -> Ints:
+def _sums_before(values: Ints) -> Ints:
+    """What all earlier values sum up to, for each value; an array of its own."""
+    sums = np.empty(len(values), dtype=np.int64)
+    sums[0] = 0
+    np.cumsum(values[:-1], out=sums[1:])
+    return sums
+
+
+def _expand(runs: NDArray[Any], count: int) -> Ints:
     """Values repeated by their counts; the last value goes on if the counts fall short."""
-    counts = runs[:, 0].clip(0, count)
+    if not len(runs):
+        return _repeated(0, count)
+    if len(runs) == 1:
+        return _repeated(int(runs[0, 1]), count)
+    if len(runs) >= count and (runs[:count, 0] == 1).all():
+        return runs[:count, 1].astype(np.int64)
+    counts = runs[:, 0].astype(np.int64).clip(0, count)
     ends = np.minimum(np.cumsum(counts), count)
-    values = np.repeat(runs[:, 1], np.diff(ends, prepend=0))
-    if len(values) < count:
-        fill = runs[-1, 1] if len(runs) else 0
-        values = np.append(values, np.full(count - len(values), fill))
-    return values
+    ends[-1] = count
+    return np.repeat(runs[:, 1].astype(np.int64), np.diff(ends, prepend=0))
+
+
+def _repeated(value: int, count: int) -> Ints:
+    return np.broadcast_to(np.int64(value), (count,))
 
 
 def _keys(table: Box, count: int) -> NDArray[np.bool_]:
     """Sync samples: all of them without `stss`; partial sync and random-access groups count too."""
-    box = table.find(b"stss")
-    if box is None:
+    if table.find(b"stss") is None:
         return np.ones(count, dtype=np.bool_)
     keys = np.zeros(count, dtype=np.bool_)
-    listed = False
     for kind in (b"stss", b"stps"):
         if (box := table.find(kind)) is None:
             continue
-        numbers = box.table(">u4")[:, 0]
+        numbers = box.table(">u4")[:, 0].astype(np.int64)
         if len(numbers):
-            listed = True
-            numbers = numbers - (1 if numbers[0] > 0 else 0)  # some writers count from 0
+            numbers -= 1 if numbers[0] > 0 else 0  # some writers count from 0
             keys[numbers[(numbers >= 0) & (numbers < count)]] = True
     for box in table.children():
-        if box.kind == b"sbgp" and box.unpack("I4s", 0)[1] == b"rap ":
+        if box.kind == b"sbgp" and box.data[box.start + 4 : box.start + 8] == b"rap ":
             header = 8 + 4 * (box.unpack("B")[0] == 1)
-            groups = _expand(np.append(box.table(">u4", width=2, header=header), [[count, 0]], 0), count)
-            keys |= groups > 0
-            listed = True
-    if not listed:
+            groups = box.table(">u4", width=2, header=header)
+            # Samples behind the last group are in none.
+            keys |= _expand(np.append(groups, [[count, 0]], axis=0), count) > 0
+    if not keys.any():
         keys[0] = True
     return keys

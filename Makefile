@@ -1,0 +1,70 @@
+# `make help` lists the targets. Each one builds the environment that it needs, once.
+
+VENV := .venv
+BENCH := .venv-bench
+PEERS := torchcodec==0.13.0 decord2==3.4.0
+
+# The first Python that runs and is new enough; `make PYTHON=...` chooses another.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && \
+	echo $$python && break; done)
+
+# Our own clips when empty; `make demo VIDEOS=folder` for one's own.
+VIDEOS ?=
+
+PIP := -m pip --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types format bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/.installed ## run the main job on a few generated clips, or on VIDEOS=folder
+	@$(VENV)/bin/python -m videoloader.demo $(if $(VIDEOS),"$(VIDEOS)")
+
+test: $(VENV)/.installed-test lint types ## lint, types and tests, as CI runs them
+	$(VENV)/bin/python -m pytest -n auto
+
+lint: $(VENV)/.installed-test ## ruff's rules and format
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/.installed-test ## mypy --strict
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.installed-test ## rewrite the files as ruff wants them
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of its own
+	$(BENCH)/bin/python benchmarks/indexing.py
+
+clean: ## remove what was built and cached; the environments stay
+	rm -rf build dist demo benchmarks/data *.egg-info
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find videoloader tests samples benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# A stamp is newer than what it was made from, so the second call has nothing to do.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(call make-environment,$(VENV))
+	@$(VENV)/bin/python $(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml constraints.txt
+	$(call make-environment,$(VENV))
+	@$(VENV)/bin/python $(PIP) install --constraint constraints.txt --editable '.[test]'
+	@touch $(VENV)/.installed $@
+
+$(BENCH)/.installed: pyproject.toml constraints.txt Makefile
+	$(call make-environment,$(BENCH))
+	@$(BENCH)/bin/python $(PIP) install --constraint constraints.txt --editable . $(PEERS)
+	@touch $@
+
+# An environment whose pip does not run is made anew.
+define make-environment
+@echo "Installing into $(1); the first time, PyTorch takes a while."
+@$(1)/bin/python -m pip --version >/dev/null 2>&1 || { \
+	[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed; see make PYTHON=..." >&2; exit 1; }; \
+	$(PYTHON) -m venv --clear $(1) && echo '*' > $(1)/.gitignore; }
+endef

@@ -1,0 +1,50 @@
+"""For every test: the corpus, the demo's clips, the GPU rule, a deterministic hypothesis."""
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from videoloader.demo_videos import make_videos
+
+settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.load_profile("deterministic")
+
+
+def pytest_runtest_setup(item):
+    """Tests marked `gpu` need one: skipped without it, unless a GPU is what the run is for."""
+    if item.get_closest_marker("gpu") is None:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        if os.environ.get("VIDEOLOADER_REQUIRE_GPU") == "1":
+            pytest.fail("VIDEOLOADER_REQUIRE_GPU=1, but torch sees no GPU", pytrace=False)
+        pytest.skip("needs an NVIDIA GPU")
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The folder of real media files with reference lists beside them."""
+    folder = os.environ.get("VIDEOLOADER_CORPUS")
+    if not folder:
+        pytest.skip("needs VIDEOLOADER_CORPUS, the folder of reference media")
+    path = Path(folder)
+    if not (path / "manifest.json").is_file():
+        pytest.fail(f"VIDEOLOADER_CORPUS={folder} holds no manifest.json", pytrace=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory) -> Path:
+    """The demo's clips, encoded once for all workers of a run; not to be written to."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # the folder that the workers of this run share
+    folder = base / "demo-videos"
+    with open(base / "demo-videos.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released with the file
+        make_videos(folder)
+    return folder

@@ -1,0 +1,73 @@
+"""The corpus of real files as test parameters: references, and what may be expected of each."""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+__all__ = ["CorpusFile", "corpus_files", "md5_of"]
+
+# Their inverse transforms differ between FFmpeg's versions, as those standards allow.
+INEXACT_TRANSFORM = {"mpeg4", "msmpeg4v3", "vc1"}
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """One video of the corpus and the lists beside it."""
+
+    path: Path
+    facts: dict
+
+    @property
+    def is_damaged(self) -> bool:
+        return bool(self.facts.get("damage"))
+
+    @cached_property
+    def reference(self) -> dict:
+        return json.loads(Path(f"{self.path}.frames.json").read_text())
+
+    @property
+    def stream(self) -> int:
+        return self.reference["stream_index"]
+
+    @cached_property
+    def hashes(self) -> list[str]:
+        return [frame["md5"] for frame in self.reference["frames"] if "md5" in frame]
+
+    @property
+    def has_comparable_hashes(self) -> bool:
+        exact = self.facts["codec"] not in INEXACT_TRANSFORM
+        return exact and self.reference["hash_stable_with_threads"]
+
+
+def corpus_files(choose=lambda file: True):
+    """Parameters for `pytest.mark.parametrize`: the chosen files, or one that skips."""
+    folder = os.environ.get("VIDEOLOADER_CORPUS")
+    if not folder:
+        skip = pytest.mark.skip(reason="needs VIDEOLOADER_CORPUS, the folder of reference media")
+        return [pytest.param(None, marks=skip, id="corpus")]
+    manifest = json.loads((Path(folder) / "manifest.json").read_text())
+    files = [
+        CorpusFile(Path(folder) / facts["file"], facts)
+        for facts in manifest["files"]
+        if facts["kind"] == "video"
+    ]
+    chosen = [file for file in files if choose(file)]
+    return [pytest.param(file, id=file.path.name) for file in chosen]
+
+
+def has_reference(file: CorpusFile) -> bool:
+    return Path(f"{file.path}.frames.json").is_file()
+
+
+def md5_of(surface) -> str:
+    """The hash that FFmpeg's framehash gives of a raw picture."""
+    digest = hashlib.md5(usedforsecurity=False)
+    for plane in surface.planes:
+        digest.update(np.ascontiguousarray(plane).tobytes())
+    return digest.hexdigest()

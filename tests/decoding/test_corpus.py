@@ -1,0 +1,125 @@
+"""Every real file: frames are bit for bit those of FFmpeg's full decode, in whatever order."""
+
+import random
+
+import numpy as np
+import pytest
+from corpus_files import corpus_files, has_reference, md5_of
+
+import videoloader as vl
+from videoloader.decoding.libav import CpuDecoder
+from videoloader.indexing import open_source
+from videoloader.sampling import plan_decode
+
+SOUND = corpus_files(lambda file: has_reference(file) and not file.is_damaged)
+DAMAGED = corpus_files(lambda file: has_reference(file) and file.is_damaged)
+# A decode of everything, three times over, is for files where that takes seconds at most.
+MANY_PIXELS = 60e6
+MAX_FRAMES = 600
+
+
+def expected_hashes(file, index):
+    """The reference's hashes; FFmpeg's own sequential decode here where versions may differ."""
+    if file.has_comparable_hashes:
+        return file.hashes
+    import av
+
+    from videoloader.decoding.surface import Surface
+
+    with av.open(str(file.path)) as container:
+        video = container.streams[file.stream]
+        video.thread_count = 1
+        return [md5_of(Surface(frame)) for frame in container.decode(video)]
+
+
+def shortened(file, index, hashes):
+    """How many frames to look at, to bound the time spent on large pictures."""
+    count = min(len(hashes), MAX_FRAMES, index.num_frames)
+    return max(min(count, int(4 * MANY_PIXELS / max(index.width * index.height, 1))), 1)
+
+
+@pytest.mark.parametrize("file", SOUND)
+def test_frames_in_any_order_are_those_of_a_full_decode(file):
+    index = vl.index_video(file.path, stream=file.stream)
+    if not index.num_frames:
+        pytest.skip("no frame")
+    hashes = expected_hashes(file, index)
+    count = shortened(file, index, hashes)
+    rng = random.Random(file.path.name)
+    with vl.Video(file.path, index=index) as video:
+        for frames in (
+            list(range(count)),
+            list(reversed(range(0, count, 3))),
+            rng.choices(range(count), k=min(count, 12)),
+        ):
+            decoded = {number: md5_of(surface) for number, surface in video.decode(frames)}
+            assert decoded == {number: hashes[number] for number in frames}
+
+
+@pytest.mark.parametrize("file", SOUND)
+def test_single_frames_from_a_cold_decoder_are_right(file):
+    index = vl.index_video(file.path, stream=file.stream)
+    if not index.num_frames:
+        pytest.skip("no frame")
+    hashes = expected_hashes(file, index)
+    count = shortened(file, index, hashes)
+    rng = random.Random(file.path.name)
+    near_keys = [k + d for k in index.keyframes[:4].tolist() for d in (-1, 0, 1)]
+    chosen = {0, count - 1, *rng.choices(range(count), k=3), *near_keys}
+    for number in sorted(n for n in chosen if 0 <= n < count):
+        with vl.Video(file.path, index=index) as video:
+            assert [(n, md5_of(s)) for n, s in video.decode([number])] == [(number, hashes[number])]
+
+
+@pytest.mark.parametrize("file", SOUND)
+def test_dropping_disposable_packets_changes_no_frame(file):
+    index = vl.index_video(file.path, headers=True, stream=file.stream)
+    if not index.disposable.any():
+        pytest.skip("nothing can be dropped")
+    wanted = np.arange(0, min(index.num_frames, 200), 4)
+    plain = vl.index_video(file.path, stream=file.stream)
+    with open_source(file.path) as source:
+        everything = CpuDecoder(plain, source, drop=False)
+        expected = {n: md5_of(s) for n, s in everything.decode(plan_decode(plain, wanted))}
+        # Known from the index beforehand, or found out while decoding: the same packets.
+        fed = []
+        for known in (index, plain):
+            decoder = CpuDecoder(known, source)
+            frames = {n: md5_of(s) for n, s in decoder.decode(plan_decode(known, wanted))}
+            assert frames == expected
+            fed.append(decoder.packets_fed)
+    assert fed[0] == fed[1] == plan_decode(index, wanted).num_packets
+    assert fed[0] <= everything.packets_fed
+
+
+@pytest.mark.parametrize("file", DAMAGED)
+def test_a_damaged_file_gives_the_reference_or_an_error_that_names_it(file):
+    try:
+        index = vl.index_video(file.path, stream=file.stream)
+        with vl.Video(file.path, index=index) as video:
+            for number in range(0, len(video), max(len(video) // 10, 1)):
+                try:
+                    decoded = dict(video.decode([number]))
+                except vl.VideoError as error:
+                    assert file.path.name in str(error)
+                    assert f"frame {number}" in str(error)
+                    continue
+                if file.has_comparable_hashes and len(video) == len(file.reference["frames"]):
+                    assert md5_of(decoded[number]) == file.hashes[number]
+    except vl.VideoError as error:
+        assert file.path.name in str(error)
+
+
+@pytest.mark.parametrize("file", corpus_files(lambda f: f.path.name == "decord__corrupted.mp4"))
+def test_frames_before_the_damage_are_given_and_those_behind_are_not(file):
+    with vl.Video(file.path) as video:
+        good = [number for number in range(len(video)) if decodes(video, number)]
+    assert good
+    assert len(good) < len(video)
+
+
+def decodes(video, number):
+    try:
+        return number in dict(video.decode([number]))
+    except vl.DecodeError:
+        return False

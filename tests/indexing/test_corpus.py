@@ -1,0 +1,95 @@
+"""Every real file: the index says what FFmpeg's full decode found."""
+
+import av
+import pytest
+from corpus_files import corpus_files, has_reference
+
+import videoloader as vl
+
+REFERENCED = corpus_files(lambda file: has_reference(file) and not file.is_damaged)
+DAMAGED = corpus_files(lambda file: file.is_damaged)
+# Progressive MP4 of these codecs is read from its tables alone.
+NATIVE = {"h264", "hevc", "av1", "vp8", "vp9"}
+
+
+@pytest.mark.parametrize("file", REFERENCED)
+def test_frames_times_and_keyframes_are_those_of_a_full_decode(file):
+    index = vl.index_video(file.path, stream=file.stream)
+    frames = file.reference["frames"]
+    assert index.num_frames == len(frames)
+    told = [i for i, frame in enumerate(frames) if frame.get("pts") is not None]
+    assert index.pts[told].tolist() == [frames[i]["pts"] for i in told]
+    assert index.keyframes.tolist() == [i for i, f in enumerate(frames) if f["key_frame"]]
+    assert str(index.time_base) == file.reference["time_base"].removesuffix("/1")
+    assert index.codec == file.reference["codec"]
+
+
+@pytest.mark.parametrize("file", REFERENCED)
+def test_the_description_is_ffprobes(file):
+    if not file.reference["frames"]:
+        pytest.skip("no frame to describe")
+    index = vl.index_video(file.path, stream=file.stream)
+    reference, facts = file.reference, file.facts
+    if not file.path.name.endswith("CVFC1_Sony_C.jsv"):  # the head names the uncropped width
+        assert (index.width, index.height) == (reference["width"], reference["height"])
+    assert index.pixel_format == reference["pix_fmt"]
+    assert (index.rotation - (facts["rotation"] or 0)) % 360 == 0
+    unsaid = {"unknown", "reserved", None}
+    expected = [None if value in unsaid else value for value in facts["color"]]
+    color = index.color
+    assert [color.range, color.matrix, color.transfer, color.primaries] == expected
+
+
+@pytest.mark.parametrize("file", REFERENCED)
+def test_progressive_mp4_is_read_from_its_tables(file):
+    facts = file.facts
+    if "mp4" not in facts["container"] or facts["fragmented"] or facts["codec"] not in NATIVE:
+        pytest.skip("not progressive MP4 of a codec that is read natively")
+    index = vl.index_video(file.path, stream=file.stream)
+    # One phone clip leaves the composition times of its B-frames out; only decoding tells.
+    assert index.exactness == ("decode" if file.path.name == "opencv__box.mp4" else "tables")
+
+
+@pytest.mark.parametrize("file", corpus_files(has_reference))
+def test_the_stream_taken_is_the_one_ffmpeg_calls_best(file):
+    if file.is_damaged:
+        pytest.skip("damaged")
+    with av.open(str(file.path)) as container:
+        best = container.streams.best("video").index
+    assert vl.index_video(file.path).stream == best
+
+
+@pytest.mark.parametrize("file", DAMAGED)
+def test_a_damaged_file_is_refused_by_name_or_indexed(file):
+    try:
+        index = vl.index_video(file.path)
+    except vl.VideoError as error:
+        assert file.path.name in str(error)
+    else:
+        assert index.num_frames >= 0
+
+
+@pytest.mark.parametrize("file", REFERENCED)
+def test_bytes_paths_and_files_give_the_same_index(file):
+    if file.facts["size"] > 1_000_000:
+        pytest.skip("large")
+    data = file.path.read_bytes()
+    by_path = vl.index_video(file.path)
+    with open(file.path, "rb") as opened:
+        others = [vl.index_video(data), vl.index_video(opened)]
+    for other in others:
+        assert (other.packets == by_path.packets).all()
+        assert other.pts.tolist() == by_path.pts.tolist()
+        assert other.fingerprint.size == len(data)
+
+
+@pytest.mark.parametrize("file", REFERENCED)
+def test_a_saved_index_is_the_same_index(file, tmp_path):
+    index = vl.index_video(file.path, headers=True)
+    index.save(tmp_path / "index")
+    loaded = vl.VideoIndex.load(tmp_path / "index")
+    assert (loaded.packets == index.packets).all()
+    assert loaded.frame_packets.tolist() == index.frame_packets.tolist()
+    for name in vl.VideoIndex.__dataclass_fields__:
+        if name not in ("packets", "order"):
+            assert getattr(loaded, name) == getattr(index, name), name

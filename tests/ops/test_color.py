@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+import torch
+
+from videoloader import fn, types
+from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.tensors import TensorList
+
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
+
+
+def frames(*shape):
+    generator = torch.Generator().manual_seed(0)
+    return torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
+
+
+def exact(clip, rows, columns, *, mirror=False, scale=1.0, shift=0.0):
+    window = clip.double().numpy()[..., rows, columns, :]
+    if mirror:
+        window = window[..., ::-1, :]
+    return scale * (window - np.array(MEAN)) / np.array(STD) + shift
+
+
+@pytest.mark.parametrize("mirror", [0, 1])
+def test_crop_mirror_normalize_agrees_with_float64(mirror):
+    clip = frames(4, 20, 30, 3)
+    out = fn.crop_mirror_normalize(
+        clip, crop_h=10, crop_w=16, mean=MEAN, std=STD, mirror=mirror, scale=2.0, shift=0.5
+    )
+    expected = exact(clip, slice(5, 15), slice(7, 23), mirror=mirror, scale=2.0, shift=0.5)
+    assert out.shape == (4, 3, 10, 16)
+    assert out.dtype == torch.float32
+    assert out.is_contiguous()
+    # float32 has 24 bits; the largest intermediate is about 2 * 255 / 57.
+    np.testing.assert_allclose(out.numpy(), np.moveaxis(expected, -1, -3), atol=3e-6)
+
+
+def test_the_defaults_are_a_transposed_float_copy():
+    picture = frames(5, 7, 3)
+    assert torch.equal(fn.crop_mirror_normalize(picture), picture.float().permute(2, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("layout", "order", "shape"),
+    [
+        ("HWC", "CHW", (3, 6, 8)),
+        ("HWC", "HWC", (6, 8, 3)),
+        ("FHWC", "CHW", (2, 3, 6, 8)),
+        ("FHWC", "FCHW", (2, 3, 6, 8)),
+        ("FHWC", "HWC", (2, 6, 8, 3)),
+        ("FHWC", "FHWC", (2, 6, 8, 3)),
+    ],
+)
+def test_output_layout(layout, order, shape):
+    batch = TensorList(frames(1, 2, 6, 8, 3) if layout == "FHWC" else frames(1, 6, 8, 3), layout)
+    out = fn.crop_mirror_normalize(batch, output_layout=order)
+    assert out.shape() == [shape]
+    assert out.layout() == ("F" if layout == "FHWC" else "") + order.removeprefix("F")
+
+
+@pytest.mark.parametrize("dtype", [types.UINT8, types.INT16])
+def test_integer_outputs_are_rounded_and_clamped(dtype):
+    clip = frames(2, 6, 8, 3)
+    out = fn.crop_mirror_normalize(clip, mean=100.0, scale=3.0, dtype=dtype)
+    limits = torch.iinfo(dtype.torch)
+    expected = ((clip.double() - 100) * 3).round().clamp(limits.min, limits.max)
+    assert torch.equal(out.double(), expected.permute(0, 3, 1, 2))
+
+
+def test_float16_agrees_with_float64():
+    clip = frames(2, 6, 8, 3)
+    out = fn.crop_mirror_normalize(clip, mean=MEAN, std=STD, dtype=types.FLOAT16)
+    expected = np.moveaxis(exact(clip, slice(None), slice(None)), -1, -3)
+    np.testing.assert_allclose(out.double().numpy(), expected, atol=2e-3)  # 11 bits up to 2.7
+
+
+def test_padded_channels_are_zero():
+    out = fn.crop_mirror_normalize(frames(2, 6, 8, 3), mean=[5.0], pad_output=True)
+    assert out.shape == (2, 4, 6, 8)
+    assert not out[:, 3].any()
+    assert out[:, :3].any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mean": [1, 2]}, "mean must have 1 value or one for each of 3 channels"),
+        ({"std": [1, 0, 1]}, "std must not be 0"),
+        ({"output_layout": "WHC"}, "output_layout must be one of"),
+        ({"mirror": 2}, "mirror must be bool"),
+    ],
+)
+def test_arguments_without_a_meaning_are_errors(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        fn.crop_mirror_normalize(frames(6, 8, 3), **arguments)
+
+
+def test_the_input_is_never_written_to():
+    clip = frames(2, 6, 8, 3).float()
+    before = clip.clone()
+    fn.crop_mirror_normalize(clip, mean=3.0, dtype=types.UINT8)
+    fn.brightness_contrast(clip, brightness=2.0)
+    assert torch.equal(clip, before)
+
+
+@pytest.mark.parametrize("source", [torch.uint8, torch.int16, torch.float32])
+@pytest.mark.parametrize("target", [None, types.UINT8, types.FLOAT])
+def test_brightness_contrast_agrees_with_float64(source, target):
+    clip = frames(3, 5, 6, 3).to(source)
+    out = fn.brightness_contrast(
+        clip, brightness=1.3, brightness_shift=-0.1, contrast=0.7, dtype=target
+    )
+    dtype = target.torch if target else source
+    middle = {torch.uint8: 128, torch.int16: 16384, torch.float32: 0.5}[source]
+    high = {torch.uint8: 255, torch.int16: 32767, torch.float32: 1.0}[dtype]
+    expected = -0.1 * high + 1.3 * (middle + 0.7 * (clip.double().numpy() - middle))
+    if not dtype.is_floating_point:
+        expected = np.rint(expected).clip(torch.iinfo(dtype).min, torch.iinfo(dtype).max)
+    assert out.dtype == dtype
+    # Integers: a float32 sum next to a half may round to the other side.
+    bound = 2e-3 if dtype.is_floating_point else 1.0
+    assert np.abs(out.double().numpy() - expected).max() <= bound
+
+
+def test_contrast_leaves_its_center_alone():
+    picture = torch.full((2, 2, 3), 90, dtype=torch.uint8)
+    assert torch.equal(fn.brightness_contrast(picture, contrast=3.0, contrast_center=90), picture)
+
+
+def test_the_negative_of_a_picture():
+    picture = frames(4, 5, 3)
+    negative = fn.brightness_contrast(picture, brightness=-1.0, brightness_shift=1.0)
+    assert torch.equal(negative, 255 - picture)
+
+
+def test_a_brightness_for_each_sample():
+    batch = TensorList(frames(2, 4, 5, 3), "HWC")
+    out = fn.brightness_contrast(batch, brightness=[1.0, 0.0])
+    assert torch.equal(out[0], batch[0])
+    assert not out[1].any()
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_the_kernels_run_wherever_torch_runs(dtype):
+    clip = torch.empty(2, 6, 8, 3, dtype=dtype, device="meta")
+    assert fn.brightness_contrast(clip, contrast=2.0).shape == clip.shape
+    assert fn.crop_mirror_normalize(clip, crop=(4, 4), mirror=1).shape == (2, 3, 4, 4)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_gpu_that_is_not_there_is_named():
+    with pytest.raises(UnsupportedError, match=r"fn\.flip .* needs a GPU"):
+        fn.flip(frames(4, 5, 3), device="gpu")

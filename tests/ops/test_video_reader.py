@@ -1,0 +1,268 @@
+import numpy as np
+import pytest
+import torch
+
+from videoloader import fn, types
+from videoloader.errors import ArgumentError, FrameRangeError, OperatorError, UnsupportedError
+from videoloader.pipeline import pipeline_def
+from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
+
+pytest_plugins = ["fake_videos"]
+pytestmark = pytest.mark.usefixtures("no_threads_left")
+
+FILES = ["a.mp4", "b.mp4", "c.mp4"]
+
+
+def reader(batch_size=2, seed=0, **arguments):
+    arguments = {"filenames": FILES, "name": "Reader"} | arguments
+    return pipeline_def(lambda: fn.readers.video(**arguments))(batch_size=batch_size, seed=seed)
+
+
+def epoch(pipe, output=None):
+    """Frame numbers of the clips of the first epoch, or another output."""
+    with pipe:
+        size = pipe.epoch_size("Reader")
+        samples = []
+        while len(samples) < size:
+            outputs = pipe.run()
+            if output is None:
+                samples += [sample[:, 0, 0, 0].tolist() for sample in outputs[0]]
+            else:
+                samples += [sample.tolist() for sample in outputs[output]]
+        return samples[:size]
+
+
+def test_clips_lie_end_to_end_and_those_that_do_not_fit_are_left_out(videos):
+    videos.lengths = {"a.mp4": 10, "b.mp4": 3, "c.mp4": 4}
+    assert epoch(reader(sequence_length=4)) == [[0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 3]]
+
+
+def test_the_last_clip_that_fits_is_kept(videos):
+    videos.length = 7
+    assert epoch(reader(filenames=["a"], sequence_length=3, stride=3)) == [[0, 3, 6]]
+
+
+def test_step_and_stride(videos):
+    clips = epoch(reader(filenames=["a"], sequence_length=3, stride=2, step=15))
+    assert clips == [[0, 2, 4], [15, 17, 19], [30, 32, 34]]
+
+
+def test_a_negative_stride_plays_the_same_clips_backwards(videos):
+    forward = epoch(reader(sequence_length=4, stride=3))
+    backward = epoch(reader(sequence_length=4, stride=-3))
+    assert backward == [clip[::-1] for clip in forward]
+
+
+@pytest.mark.parametrize(
+    ("pad_mode", "last"),
+    [
+        ("edge", [4, 5, 5, 5]),
+        ("constant", [4, 5, 9, 9]),
+        ("reflect_1001", [4, 5, 5, 4]),
+        ("reflect", [4, 5, 4, 3]),
+        ("wrap", [4, 5, 0, 1]),
+    ],
+)
+def test_padding_keeps_one_last_clip(videos, pad_mode, last):
+    videos.length = 6
+    clips = epoch(reader(filenames=["a"], sequence_length=4, pad_mode=pad_mode, fill_value=9))
+    assert clips == [[0, 1, 2, 3], last]
+
+
+def test_padding_stays_inside_the_range_of_a_list(videos, tmp_path):
+    (tmp_path / "list.txt").write_text("a 7 10 12\n")
+    arguments = {"file_list": tmp_path / "list.txt", "file_list_format": "frames"}
+    pipe = reader(filenames=None, sequence_length=6, pad_mode="reflect", **arguments)
+    assert epoch(pipe) == [[10, 11, 12, 11, 10, 11]]
+
+
+def test_uniform_sampling_follows_dalis_rule(videos):
+    videos.length = 11
+    clips = epoch(reader(filenames=["a"], sequence_length=5, uniform_sample=True))
+    assert clips == [[int(np.floor(i * 10 / 4 + 0.5)) for i in range(5)]]
+
+
+@pytest.mark.parametrize(
+    "sampler", [UniformClip(3), DenseClips(3, stride=2, step=9), SegmentClip(4)]
+)
+def test_any_sampler_can_take_the_place_of_the_rules(videos, sampler):
+    clips = epoch(reader(filenames=["a"], sampler=sampler, batch_size=1))
+    if isinstance(sampler, SegmentClip):
+        assert all(10 * part <= frame < 10 * part + 10 for part, frame in enumerate(clips[0]))
+    else:
+        assert clips == np.atleast_2d(sampler.frames(40)).tolist()
+
+
+def test_a_random_sampler_draws_anew_in_every_epoch_and_the_same_for_one_seed(videos):
+    runs = []
+    for threads in (1, 3):
+        sampler = RandomClip(4)
+        pipe = pipeline_def(lambda s=sampler: fn.readers.video(filenames=FILES, sampler=s))(
+            batch_size=3, seed=2, num_threads=threads
+        )
+        with pipe:
+            runs.append([pipe.run()[0].as_tensor()[:, :, 0, 0, 0] for _ in range(5)])
+    assert all(torch.equal(one, other) for one, other in zip(*runs, strict=True))
+    assert len({tuple(batch.flatten().tolist()) for batch in runs[0]}) == 5
+
+
+def test_a_random_clip_of_a_short_file_says_how_to_pad(videos):
+    videos.length = 3
+    pipe = reader(sampler=RandomClip(4))
+    with pipe, pytest.raises(OperatorError, match="frame 3 requested") as caught:
+        pipe.run()
+    assert isinstance(caught.value.__cause__, FrameRangeError)
+
+
+def test_shuffling_permutes_the_shard_anew_in_every_epoch(videos):
+    arguments = {"sequence_length": 4, "enable_frame_num": "scalar", "labels": []}
+    with reader(10, seed=3, random_shuffle=True, **arguments) as pipe:
+        epochs = []
+        for _ in range(3):
+            seen = []
+            for _ in range(3):
+                _, labels, first = pipe.run()
+                seen += zip(
+                    labels.as_tensor()[:, 0].tolist(), first.as_tensor()[:, 0].tolist(), strict=True
+                )
+            epochs.append(seen)
+    everything = [(label, 4 * clip) for label in range(3) for clip in range(10)]
+    assert all(sorted(seen) == everything for seen in epochs)
+    assert len({tuple(seen) for seen in [everything, *epochs]}) == 4
+
+
+def test_outputs_stand_in_dalis_order(videos):
+    pipe = reader(
+        filenames=["a"],
+        labels=[5],
+        sequence_length=4,
+        step=38,
+        pad_mode="constant",
+        enable_frame_num="sequence",
+        enable_timestamps=True,
+    )
+    with pipe:
+        clips, labels, frames, times = pipe.run()
+    assert clips.layout() == "FHWC"
+    assert (labels.dtype, frames.dtype, times.dtype) == (types.INT32, types.INT32, types.FLOAT64)
+    assert labels.as_tensor().tolist() == [[5], [5]]
+    assert frames.as_tensor().tolist() == [[0, 1, 2, 3], [38, 39, -1, -1]]
+    np.testing.assert_allclose(times.as_tensor()[1], [1.52, 1.56, -1, -1])
+
+
+def test_files_are_indexed_once_and_closed_again(videos):
+    pipe = reader(filenames=["a", "b", "a"], sequence_length=20)
+    epoch(pipe)
+    assert sorted(videos.indexed) == ["a", "b"]
+    assert videos.open_now == 0
+
+
+def test_shards_part_the_clips(videos):
+    clips = [
+        epoch(reader(1, sequence_length=4, shard_id=shard, num_shards=3, stick_to_shard=True))[:10]
+        for shard in range(3)
+    ]
+    assert [clip[0] for clip in clips[0]] == list(range(0, 40, 4))
+    assert clips[0] == clips[1] == clips[2]  # one file each
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"filenames": None}, "needs one of filenames, file_root and file_list, got none"),
+        ({"file_root": "x"}, "got filenames and file_root"),
+        ({"labels": [1]}, "1 labels for 3 filenames"),
+        ({"sequence_length": None}, r"needs sequence_length \(or a sampler\)"),
+        ({"sequence_length": 0}, "sequence_length must be int, at least 1, got 0"),
+        ({"stride": 0}, "stride must not be 0"),
+        ({"step": 0}, "step must be at least 1, or -1, got 0"),
+        ({"pad_mode": "mirror"}, "pad_mode must be one of"),
+        ({"sampler": UniformClip(3)}, "sampler excludes sequence_length"),
+        ({"sampler": 3, "sequence_length": None}, "sampler must be a clip sampler"),
+        ({"uniform_sample": True, "stride": 2}, "uniform_sample excludes stride and step"),
+        ({"sequence_length": 41}, "none of the 3 files is long enough"),
+        ({"num_shards": 31}, "30 samples are too few for 31 shards"),
+        ({"sequence_lenght": 3}, "did you mean .*sequence_length"),
+    ],
+)
+def test_arguments_without_a_meaning_are_errors(videos, arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        reader(**{"sequence_length": 4} | arguments).build()
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"dtype": types.FLOAT}, {"normalized": True}, {"pad_sequences": True}]
+)
+def test_what_dali_has_and_we_not_yet_says_so(videos, arguments):
+    with pytest.raises(UnsupportedError, match="is not supported yet"):
+        reader(sequence_length=4, **arguments)
+
+
+def test_arguments_that_have_no_effect_are_taken(videos):
+    reader(sequence_length=4, initial_fill=16, read_ahead=True, dtype=types.UINT8).build()
+
+
+def test_a_reader_belongs_in_a_pipeline():
+    with pytest.raises(ArgumentError, match="belongs in the definition of a pipeline"):
+        fn.readers.video(filenames=FILES, sequence_length=4)
+
+
+def decoded(*inputs, **arguments):
+    clip = fn.decoders.video(*inputs, **arguments)
+    return clip[:, 0, 0, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "frames"),
+    [
+        ({}, list(range(10))),
+        ({"frames": [5, 0, 5]}, [5, 0, 5]),
+        ({"frames": []}, []),
+        ({"frames": [8, 12], "fill_value": 99}, [8, 99]),
+        ({"frames": [8, 12], "pad_mode": "edge"}, [8, 9]),
+        ({"start_frame": 2, "end_frame": 9, "stride": 3}, [2, 5, 8]),
+        ({"stride": -4}, [9, 5, 1]),
+        ({"start_frame": 8, "sequence_length": 4, "pad_mode": "none"}, [8, 9]),
+        ({"start_frame": 8, "sequence_length": 4, "pad_mode": "wrap"}, [8, 9, 0, 1]),
+        ({"start_frame": 8, "sequence_length": 4}, [8, 9, 0, 0]),
+    ],
+)
+def test_a_decoder_gives_the_frames_asked_for(videos, arguments, frames):
+    videos.length = 10
+    assert decoded("a.mp4", **arguments) == frames
+    assert decoded(torch.zeros(7, dtype=torch.uint8), **arguments) == frames
+
+
+def test_a_decoder_gives_numbers_and_times_and_a_size(videos):
+    clip, numbers, times = fn.decoders.video(
+        "a.mp4", frames=[3, 99], size=(2, 5), enable_frame_num="sequence", enable_timestamps=True
+    )
+    assert clip.shape == (2, 2, 5, 3)
+    assert numbers.tolist() == [3, -1]
+    np.testing.assert_allclose(times, [0.12, -1])
+
+
+def test_a_decoder_takes_a_list_of_frames_for_each_sample(videos):
+    first, second = fn.decoders.video(["a", "b"], frames=[[1, 2], [3]])
+    assert (first[:, 0, 0, 0].tolist(), second[:, 0, 0, 0].tolist()) == ([1, 2], [3])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"frames": [1], "stride": 2}, ArgumentError, "frames excludes stride"),
+        ({"end_frame": 1, "sequence_length": 2}, ArgumentError, "end_frame or sequence_length"),
+        ({"stride": 0}, ArgumentError, "stride must not be 0"),
+        ({"times": [0.5]}, UnsupportedError, "times is not supported yet"),
+        ({"output_type": types.GRAY}, ArgumentError, "output_type must be one of"),
+        ({"frames": [99], "pad_mode": "none"}, FrameRangeError, "frame 99 requested"),
+    ],
+)
+def test_arguments_of_a_decoder_are_checked(videos, arguments, error, message):
+    with pytest.raises(error, match=message):
+        fn.decoders.video("a.mp4", **arguments)
+
+
+def test_what_is_no_file_is_an_error(videos):
+    with pytest.raises(ArgumentError, match="takes the bytes of a file as 1-D uint8, or a path"):
+        fn.decoders.video(torch.zeros(2, 2))

@@ -1,0 +1,224 @@
+"""What holds for the package as a whole: its names, its layers, its wheel, its files."""
+
+import ast
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from videoloader.demo_videos import encode_video
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "videoloader"
+
+
+def public_packages():
+    """The package and its subpackages, but for those whose `__init__.py` is only a sentence."""
+    return [
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in sorted(PACKAGE.rglob("__init__.py"))
+        if len(ast.parse(path.read_text(encoding="utf-8")).body) > 1
+    ]
+
+
+def in_order(names):
+    """Constants, then classes, then the rest, each by the alphabet: the order that ruff keeps."""
+    return sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+
+
+@pytest.mark.parametrize("name", public_packages())
+def test_public_names_are_sorted_and_resolve(name):
+    module = importlib.import_module(name)
+    assert list(module.__all__) == in_order(set(module.__all__))
+    for public in module.__all__:
+        getattr(module, public)
+
+
+def modules(layer):
+    """The Python files of a layer, which is a module or a package."""
+    folder = PACKAGE / layer
+    files = sorted(folder.rglob("*.py")) if folder.is_dir() else [PACKAGE / f"{layer}.py"]
+    assert files
+    return files
+
+
+def imports(path):
+    """(module, line, when) of each import: `at import`, `in a function` or `for types only`."""
+    found = []
+
+    def visit(node, when):
+        if isinstance(node, ast.Import):
+            found.extend((alias.name, node.lineno, when) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}:{node.lineno}: a relative import"
+            # `from videoloader import sampling` imports videoloader.sampling.
+            whole = node.module == "videoloader"
+            found.extend(
+                (f"{node.module}.{alias.name}" if whole else node.module, node.lineno, when)
+                for alias in node.names
+            )
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            when = "in a function"
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            for child in node.body:
+                visit(child, "for types only")
+            for child in node.orelse:
+                visit(child, when)
+            return
+        for child in ast.iter_child_nodes(node):
+            visit(child, when)
+
+    visit(ast.parse(path.read_text(encoding="utf-8")), "at import")
+    return found
+
+
+def is_inside(module, packages):
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+LAYERS = {
+    # layer: what it may import when it is imported, and what besides inside a function
+    "errors": ((), ()),
+    "indexing": (("numpy", "videoloader.errors", "videoloader.indexing"), ("av", "obstore")),
+    "sampling": (("numpy", "videoloader.errors", "videoloader.sampling"), ()),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_pure_layer_imports_only_what_is_below_it(layer):
+    allowed, lazily = LAYERS[layer]
+    wrong = []
+    for path in modules(layer):
+        for module, line, when in imports(path):
+            top = module.partition(".")[0]
+            if top in sys.stdlib_module_names or is_inside(module, allowed):
+                continue
+            if when == "in a function" and is_inside(module, lazily):
+                continue
+            if when == "for types only" and top in ("numpy", "videoloader", *lazily):
+                continue
+            wrong.append(f"{path.relative_to(ROOT)}:{line}: imports {module} {when}")
+    assert not wrong
+
+
+def test_the_layer_law_sees_every_kind_of_import(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(
+        "import torch.nn\n"
+        "from videoloader import sampling\n"
+        "if TYPE_CHECKING:\n    import cv2\nelse:\n    import cupy\n"
+        "def read():\n    import av\n"
+        "try:\n    from numpy import fft\nexcept ImportError:\n    pass\n"
+    )
+    assert imports(path) == [
+        ("torch.nn", 1, "at import"),
+        ("videoloader.sampling", 2, "at import"),
+        ("cv2", 4, "for types only"),
+        ("cupy", 6, "at import"),
+        ("av", 8, "in a function"),
+        ("numpy", 10, "at import"),
+    ]
+
+
+def test_importing_the_package_loads_no_heavy_library():
+    heavy = ("torch", "cv2", "av", "pyarrow", "cupy")
+    code = f"import sys, videoloader; print(*(m for m in {heavy} if m in sys.modules))"
+    assert run_python("-c", code).split() == []
+
+
+# Everything that follows happens where only numpy and PyAV can be found, and torch is refused.
+INDEX_WITHOUT_TORCH = """
+import importlib.abc, sys
+
+class Refuse(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "cv2", "pyarrow"):
+            raise ModuleNotFoundError(f"{name} is not to be imported here", name=name)
+
+package, libraries, clip = sys.argv[1:]
+sys.meta_path.insert(0, Refuse())
+sys.path[:0] = [package, libraries]
+import videoloader
+assert videoloader.__file__.startswith(package), videoloader.__file__
+with open(clip, "rb") as file:
+    index = videoloader.index_video(file.read())
+assert "torch" not in sys.modules
+print(*index.pts)
+"""
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel, built from a copy of the tree so that the tree stays as it is."""
+    tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
+    shutil.copytree(PACKAGE, tree / "videoloader", ignore=shutil.ignore_patterns("__pycache__"))
+    run_python("-m", "build", "--wheel", "--no-isolation", "--outdir", out, tree)
+    (path,) = out.glob("*.whl")
+    return path
+
+
+def test_a_wheel_indexes_a_video_where_torch_is_not(wheel, tmp_path):
+    package, libraries = tmp_path / "package", tmp_path / "libraries"
+    pip = ("-m", "pip", "install", "--quiet", "--no-index", "--no-deps")
+    run_python(*pip, "--disable-pip-version-check", "--target", package, wheel)
+    libraries.mkdir()
+    for name in ("numpy", "av"):
+        location = Path(importlib.import_module(name).__file__).parent
+        for folder in (location, location.with_name(f"{name}.libs")):
+            if folder.exists():
+                (libraries / folder.name).symlink_to(folder)
+    clip = encode_video(tmp_path / "clip.mp4", frames=12, size=(64, 48), fps=25)
+    pts = run_python("-I", "-S", "-c", INDEX_WITHOUT_TORCH, package, libraries, clip)
+    expected = np.arange(12) * 512  # MP4 counts at least 10,000 ticks a second: 25 * 512 = 12,800
+    assert [int(tick) for tick in pts.split()] == expected.tolist()
+
+
+def test_a_wheel_holds_every_module_the_marker_and_the_licence(wheel):
+    names = set(run_python("-m", "zipfile", "-l", wheel).split())
+    for path in PACKAGE.rglob("*.py"):
+        assert path.relative_to(ROOT).as_posix() in names
+    assert "videoloader/py.typed" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert not any(name.startswith(("tests/", "indexing/", "sampling/")) for name in names)
+
+
+def test_the_links_at_the_root_lead_into_the_package():
+    for name in ("indexing", "sampling"):
+        assert (ROOT / name).resolve() == PACKAGE / name
+
+
+def test_no_file_holds_a_path_of_this_machine():
+    corpus = os.environ.get("VIDEOLOADER_CORPUS")
+    places = {str(ROOT), sys.prefix, sys.base_prefix, *([corpus] if corpus else [])}
+    places = {place for place in places if place.count("/") > 1}  # "/usr" is nobody's own
+    pattern = re.compile(rf"(?<![\w.~-])({'|'.join(map(re.escape, sorted(places)))})(?![\w-])")
+    wrong = []
+    for path in repository_files():
+        text = path.read_bytes().decode("utf-8", errors="replace")
+        wrong += [f"{path.relative_to(ROOT)}: {hit[0]}" for hit in pattern.finditer(text)]
+    assert not wrong
+
+
+def repository_files():
+    """The files that git tracks or would."""
+    if not shutil.which("git") or not (ROOT / ".git").exists():
+        pytest.skip("needs a git checkout")
+    git = ("git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    names = subprocess.run(git, check=True, capture_output=True, text=True).stdout.split("\0")
+    paths = [ROOT / name for name in names if name]
+    return [path for path in paths if path.is_file() and not path.is_symlink()]
+
+
+def run_python(*arguments):
+    """Standard output of this Python; its standard error is in the failure, if it fails."""
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr or done.stdout
+    return done.stdout

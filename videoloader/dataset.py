@@ -1,0 +1,180 @@
+"""`ClipDataset`: clips of a pile of videos, for `torch.utils.data.DataLoader`."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from videoloader.errors import ArgumentError, SourceError
+from videoloader.indexing.index import VideoIndex
+from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator
+from videoloader.video import Layout, Video
+
+__all__ = ["VIDEO_SUFFIXES", "ClipDataset", "find_videos"]
+
+VIDEO_SUFFIXES = frozenset(
+    ".264 .265 .3g2 .3gp .avi .f4v .flv .h264 .h265 .hevc .ismv .ivf .jsv .m2ts .m4v .mjpeg .mkv "  # noqa: SIM905
+    ".mov .mp4 .mpeg .mpg .mts .obu .ogv .ps .ts .webm .wmv".split()
+)
+"""File name endings, in lower case, by which `find_videos` knows videos."""
+
+_SAMPLING_STAGE, _TRANSFORM_STAGE = 0, 1
+_CACHED_INDEXES = 4096
+
+
+def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
+    """All video files under a folder, by their ending, in the order of their paths.
+
+    Raises:
+        SourceError: the folder does not exist, or has no video in it.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise SourceError(f"{root}: no such folder")
+    found = sorted(
+        path for path in root.rglob("*") if path.suffix.lower() in VIDEO_SUFFIXES and path.is_file()
+    )
+    if not found:
+        raise SourceError(f"{root}: no video files in it (known by endings such as .mp4, .mkv)")
+    return found
+
+
+class ClipDataset(Dataset[dict[str, Any]]):
+    """A map-style data set with one sample a video: the clip, or clips, that a sampler takes.
+
+    What a sample holds depends on `seed`, the epoch and its number alone, not on workers, order
+    or what was loaded before. Nothing is opened before the first sample is asked for, so the data
+    set pickles into workers of any start method; each of them keeps the indexes of videos that
+    it has met.
+
+    A sample is a dictionary that the default collate function stacks:
+
+    - `frames`: uint8 tensor (F, C, H, W) in the layout asked for, or (clips, F, C, H, W) from
+      samplers of several clips; or whatever `transform` makes of it.
+    - `frame_numbers`: int64 tensor, -1 where filled.
+    - `times`: float64 tensor, seconds, -1 where filled.
+    - `sample`: number of the sample.
+    - `label`: int, if `labels` were given.
+
+    Args:
+        videos: a folder, or the paths of videos.
+        sampler: which frames of a video make up its clip.
+        transform: called with the frames. torch's random numbers are seeded for each sample, so
+            random transforms of torchvision are as reproducible as the sampling.
+        seed: of all randomness.
+        labels: one integer a video.
+        pad_mode: what stands for frames past the end of short videos.
+        size: (height, width) to decode to; needed for stacking if the videos differ.
+        layout: of the frames, see `Video.get_frames`.
+        indexes: made beforehand, by path; others are made as they are needed.
+
+    >>> dataset = ClipDataset("videos/", RandomClip(count=16, stride=4))  # doctest: +SKIP
+    >>> loader = DataLoader(dataset, batch_size=8, num_workers=2)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        videos: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        sampler: ClipSampler,
+        transform: Callable[[torch.Tensor], Any] | None = None,
+        seed: int = 0,
+        *,
+        labels: Sequence[int] | None = None,
+        pad_mode: PadMode | str = "edge",
+        size: int | tuple[int, int] | None = None,
+        layout: Layout = "FCHW",
+        indexes: Mapping[str, VideoIndex] | None = None,
+    ) -> None:
+        if isinstance(videos, str | os.PathLike):
+            videos = find_videos(videos)
+        if labels is not None and len(labels) != len(videos):
+            raise ArgumentError(f"{len(videos)} videos, but {len(labels)} labels")
+        check_pad_mode(pad_mode)
+        self.paths = [os.fspath(path) for path in videos]
+        self.sampler = sampler
+        self.transform = transform
+        self.seed = seed
+        self.labels = None if labels is None else [int(label) for label in labels]
+        self._options: dict[str, Any] = {"pad_mode": pad_mode, "size": size, "layout": layout}
+        self._given = dict(indexes or {})
+        self._made: OrderedDict[str, VideoIndex] = OrderedDict()
+        # Shared, so that workers that live for several epochs see the number change.
+        self._epoch = torch.zeros((), dtype=torch.int64)
+        self._epoch.share_memory_()  # type: ignore[no-untyped-call]
+
+    @property
+    def epoch(self) -> int:
+        """Which pass over the data this is; part of what randomness depends on."""
+        return int(self._epoch)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which pass over the data begins, for this process and for living workers."""
+        self._epoch.fill_(epoch)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, sample: int) -> dict[str, Any]:
+        if not -len(self) <= sample < len(self):
+            raise IndexError(f"sample {sample} of a data set of {len(self)}")
+        number = int(sample) % len(self)
+        path = self.paths[number]
+        with Video(path, index=self._index_of(path)) as video:
+            self._remember(path, video.index)
+            result = self._load(video, number)
+        result["sample"] = number
+        if self.labels is not None:
+            result["label"] = self.labels[number]
+        return result
+
+    def __getitems__(self, samples: Sequence[int]) -> list[dict[str, Any]]:
+        """A batch of samples: what a DataLoader asks for."""
+        return [self[sample] for sample in samples]
+
+    def _load(self, video: Video, number: int) -> dict[str, Any]:
+        rng = self._generator(number, _SAMPLING_STAGE)
+        chosen = self.sampler.frames(len(video), fps=video.index.average_fps or None, rng=rng)
+        clip = video.get_frames(chosen.reshape(-1), **self._options)
+        frames = clip.frames
+        if chosen.ndim > 1:
+            axis = self._options["layout"].index("F")
+            shape = [*frames.shape[:axis], *chosen.shape, *frames.shape[axis + 1 :]]
+            frames = frames.reshape(shape).movedim(axis, 0)
+        return {
+            "frames": self._transformed(frames, number),
+            "frame_numbers": torch.from_numpy(clip.indices.reshape(chosen.shape)),
+            "times": torch.from_numpy(clip.times.reshape(chosen.shape)),
+        }
+
+    def _transformed(self, frames: torch.Tensor, number: int) -> Any:
+        if self.transform is None:
+            return frames
+        rng = self._generator(number, _TRANSFORM_STAGE)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(rng.integers(1 << 63)))
+            return self.transform(frames)
+
+    def _generator(self, number: int, stage: int) -> np.random.Generator:
+        return generator(self.seed, stage=stage, sample=number, epoch=self.epoch)
+
+    def _index_of(self, path: str) -> VideoIndex | None:
+        return self._given.get(path) or self._made.get(path)
+
+    def _remember(self, path: str, index: VideoIndex) -> None:
+        if path not in self._given:
+            self._made[path] = index
+            self._made.move_to_end(path)
+            if len(self._made) > _CACHED_INDEXES:
+                self._made.popitem(last=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state["_made"] = OrderedDict()  # workers make their own; a pickle stays small
+        return state

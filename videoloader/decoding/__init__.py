@@ -1,0 +1,1 @@
+"""Decode plans in, frames out."""

@@ -1,0 +1,195 @@
+"""Decode plans on the CPU: our own packets into FFmpeg's decoders.
+
+Every packet carries its own number as its timestamp. A decoder hands that on to the frame it
+makes of the packet, so frames are identified and not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.packets import PacketReader
+from videoloader.decoding.surface import Surface
+from videoloader.errors import DecodeError
+from videoloader.indexing.headers import classify_packets
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.libav import make_packet, open_decoder
+from videoloader.indexing.source import Source
+from videoloader.sampling import DecodePlan, Run
+
+if TYPE_CHECKING:
+    from av import VideoCodecContext, VideoFrame
+
+__all__ = ["CpuDecoder"]
+
+# Decoders that call a picture damaged only if it is; those of MPEG-1 and MPEG-4 also say so of
+# streams that merely end a slice early.
+_TELLING = {"h264", "hevc"}
+
+_CHUNK = 128  # packets fetched and classified at a time
+
+
+@dataclass(frozen=True, slots=True)
+class _Damage:
+    """A packet that did not decode, or not well; with threads, one of several."""
+
+    first: int
+    last: int
+    reason: str
+
+
+class CpuDecoder:
+    """Decodes plans of one video, and keeps its decoder in between. Not for sharing by threads.
+
+    Args:
+        index: of the video.
+        source: its bytes.
+        threads: of the codec; more than one pays only where many consecutive packets are decoded.
+        drop: leave disposable packets out that nobody asked for.
+    """
+
+    def __init__(
+        self, index: VideoIndex, source: Source, *, threads: int = 1, drop: bool = True
+    ) -> None:
+        self._index = index
+        self._reader = PacketReader(index, source)
+        self._threads = threads
+        self._drop = drop
+        self._decoder: VideoCodecContext | None = None
+        self._setup = b""
+        self.packets_fed = 0
+        """Packets that decoders were given so far."""
+
+    def decode(self, plan: DecodePlan) -> Iterator[tuple[int, Surface]]:
+        """Frame number and surface of each distinct frame of the plan.
+
+        Raises:
+            DecodeError: a packet that a wanted frame needs does not decode. Where this comes out
+                only after frames that depend on it were given, it is raised at the end.
+            SourceError: the file cannot be read as it was indexed.
+        """
+        try:
+            for run in self._joined(plan.runs):
+                yield from self._decode_run(run)
+        except BaseException:
+            self.close()  # what the decoder holds now is anybody's guess
+            raise
+
+    def close(self) -> None:
+        """Let go of the decoder."""
+        self._decoder = None
+
+    def _joined(self, runs: tuple[Run, ...]) -> Iterator[Run]:
+        """Runs that follow on one another made one, so that no decoder is flushed in between."""
+        start = 0
+        for number in range(1, len(runs) + 1):
+            if number < len(runs):
+                last, first = int(runs[number - 1].packets[-1]), int(runs[number].packets[0])
+                same = self._index.extradata_of(last) == self._index.extradata_of(first)
+                if first == last + 1 and same:
+                    continue
+            chain = runs[start:number]
+            start = number
+            yield (
+                chain[0]
+                if len(chain) == 1
+                else Run(
+                    *(
+                        np.concatenate([getattr(run, name) for run in chain])
+                        for name in ("packets", "frames", "frame_packets")
+                    )
+                )
+            )
+
+    def _decode_run(self, run: Run) -> Iterator[tuple[int, Surface]]:
+        wanted = dict(zip(run.frame_packets.tolist(), run.frames.tolist(), strict=True))
+        damage: list[_Damage] = []
+        given: list[int] = []
+        for frame in self._feed(run, damage):
+            if frame.pts is None:
+                continue
+            if frame.is_corrupt and self._index.codec in _TELLING:
+                damage.append(_Damage(frame.pts, frame.pts, "its picture is damaged"))
+            number = wanted.pop(frame.pts, None)
+            if number is not None:
+                self._check(number, damage)
+                given.append(number)
+                yield number, Surface(frame)
+        for number in wanted.values():
+            self._check(number, damage)
+            raise DecodeError(
+                f"{self._index.name}: frame {number} (packet {self._packet_of(number)}) was not "
+                "given by the decoder, which named no error; the file may be damaged there"
+            )
+        if damage:
+            for number in given:
+                self._check(number, damage)
+
+    def _feed(self, run: Run, damage: list[_Damage]) -> Iterator[VideoFrame]:
+        """All frames that the packets of a run give; what fails goes to `damage`."""
+        import av
+
+        decoder = self._prepare(int(run.packets[0]))
+        for packets, payloads in self._chunks(run):
+            for number, payload in zip(packets.tolist(), payloads, strict=True):
+                self.packets_fed += 1
+                try:
+                    frames = decoder.decode(make_packet(payload, number))
+                except av.error.FFmpegError as error:
+                    first = number - self._threads + 1
+                    damage.append(_Damage(first, number, str(error.strerror or error)))
+                    continue
+                yield from frames
+        try:
+            yield from decoder.decode(None)
+        except av.error.FFmpegError as error:
+            last = int(run.packets[-1])
+            damage.append(_Damage(last - self._threads + 1, last, str(error.strerror or error)))
+        decoder.flush_buffers()
+
+    def _chunks(self, run: Run) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+        unread = self._drop and not self._index.has_headers
+        for start in range(0, len(run.packets), _CHUNK):
+            packets = run.packets[start : start + _CHUNK]
+            payloads = self._reader.read(packets)
+            if unread:
+                disposable = classify_packets(self._index, packets, payloads)
+                keep = ~disposable | np.isin(packets, run.frame_packets)
+                packets = packets[keep]
+                payloads = [p for p, kept in zip(payloads, keep.tolist(), strict=True) if kept]
+            yield packets, payloads
+
+    def _prepare(self, packet: int) -> VideoCodecContext:
+        """A decoder set up for the packets from this one on, holding nothing."""
+        setup = self._index.extradata_of(packet)
+        # Without a keyframe in front, what comes out would depend on what was decoded before.
+        is_key = bool(self._index.packets["flags"][packet] & np.uint16(PacketFlags.KEY))
+        if self._decoder is None or setup != self._setup or not is_key:
+            self._decoder = open_decoder(
+                self._index.codec,
+                extradata=setup,
+                tag=self._index.codec_tag,
+                width=self._index.width,
+                height=self._index.height,
+                threads=self._threads,
+            )
+            self._setup = setup
+        return self._decoder
+
+    def _packet_of(self, number: int) -> int:
+        return int(self._index.frame_packets[number])
+
+    def _check(self, number: int, damage: list[_Damage]) -> None:
+        """Fail if a packet between a frame's keyframe and the frame itself is damaged."""
+        begin, end = int(self._index.seek_packets[number]), self._packet_of(number)
+        for found in damage:
+            if found.first <= end and found.last >= begin:
+                raise DecodeError(
+                    f"{self._index.name}: frame {number} does not decode: packet {found.last}, "
+                    f"which it needs, is damaged ({found.reason})"
+                )

@@ -1,0 +1,80 @@
+"""The bytes of packets, for decoders that are fed without a demuxer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import SourceError
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.libav import demux_packets
+from videoloader.indexing.source import Source
+
+__all__ = ["PacketReader"]
+
+_MAX_GAP = 1 << 16
+_MAX_SPAN = 1 << 24
+
+
+class PacketReader:
+    """Reads packets of one video by number. Not for sharing between threads.
+
+    Packets that lie close together in the file are fetched by one read. Where the container
+    splits packets up, a demuxer delivers them: forwards from where it is, or from the beginning.
+    """
+
+    def __init__(self, index: VideoIndex, source: Source) -> None:
+        self._source = source
+        self._index = index
+        self._offsets = index.packets["offset"]
+        self._sizes = index.packets["size"].astype(np.int64)
+        self._is_located = index.is_located
+        self._demuxed: Iterator[bytes] | None = None
+        self._next = 0
+
+    def read(self, packets: NDArray[np.int64]) -> list[bytes]:
+        """The bytes of each packet; the numbers ascend.
+
+        Raises:
+            SourceError: the file ends before, or is not the one that was indexed.
+        """
+        if not self._is_located:
+            return [self._demux(number) for number in packets.tolist()]
+        starts = self._offsets[packets]
+        stops = starts + self._sizes[packets]
+        payloads: list[bytes] = []
+        for first, last in _spans(starts, stops):
+            base = int(starts[first])
+            block = memoryview(self._source.read(base, int(stops[last]) - base))
+            for start, stop in zip(
+                starts[first : last + 1].tolist(), stops[first : last + 1].tolist(), strict=True
+            ):
+                payloads.append(bytes(block[start - base : stop - base]))
+        return payloads
+
+    def _demux(self, number: int) -> bytes:
+        if self._demuxed is None or number < self._next:
+            self._demuxed, self._next = demux_packets(self._source, self._index.stream), 0
+        for payload in self._demuxed:
+            self._next += 1
+            if self._next == number + 1:
+                if len(payload) != self._sizes[number]:
+                    break
+                return payload
+        raise SourceError(
+            f"{self._source.name}: packet {number} is not the one that was indexed; index it again"
+        )
+
+
+def _spans(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Groups of packets (first, last) to fetch together: in file order, close, and not too many."""
+    first = 0
+    for place in range(1, len(starts)):
+        gap = int(starts[place] - stops[place - 1])
+        if not 0 <= gap <= _MAX_GAP or int(stops[place] - starts[first]) > _MAX_SPAN:
+            yield first, place - 1
+            first = place
+    if len(starts):
+        yield first, len(starts) - 1

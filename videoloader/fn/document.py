@@ -1,0 +1,54 @@
+"""The page of all operators, written from their declarations."""
+
+from __future__ import annotations
+
+import inspect
+
+from videoloader.ops.arguments import REQUIRED, Argument
+from videoloader.ops.operator import OPERATORS, Operator
+
+__all__ = ["operators_page"]
+
+_HIDDEN = {"copy"}
+"""Operators without a public name: `.gpu()` and `.cpu()` of a data node."""
+
+_HEAD = """# Operators
+
+Made from the declarations, and compared with them by a test. To write it again:
+
+    python -c "from videoloader import fn; print(fn.operators_page(), end='')" > docs/operators.md
+ An argument marked *per sample* takes one value, one for each sample, or a data node.
+Every operator also takes `device` and `name`.
+"""
+
+
+def operators_page() -> str:
+    """All operators and their arguments in Markdown: the text of `docs/operators.md`."""
+    shown = [operator for name, operator in sorted(OPERATORS.items()) if name not in _HIDDEN]
+    return "\n".join([_HEAD, *map(_section, shown)])
+
+
+def _section(operator: Operator) -> str:
+    lines = [f"## fn.{operator.name}", "", inspect.cleandoc(operator.doc), ""]
+    if operator.inputs:
+        layouts = f" ({', '.join(operator.layouts)})" if operator.layouts else ""
+        lines.append(f"Inputs: {', '.join(f'`{name}`' for name in operator.inputs)}{layouts}.")
+    lines += [f"Devices: {', '.join(operator.devices)}.", ""]
+    lines += ["| argument | value | default | per sample | meaning |", "|---|---|---|---|---|"]
+    lines += [_row(argument) for argument in operator.arguments]
+    if operator.absent:
+        lines += ["", f"Not supported yet: {_names(operator.absent)}."]
+    if operator.unused:
+        lines += ["", f"Taken, without effect: {_names(operator.unused)}."]
+    return "\n".join([*lines, ""])
+
+
+def _row(argument: Argument) -> str:
+    default = "required" if argument.default is REQUIRED else f"`{argument.default!r}`"
+    default = "" if argument.default is None else default
+    mark = "yes" if argument.per_sample else ""
+    return f"| `{argument.name}` | {argument.describe()} | {default} | {mark} | {argument.doc} |"
+
+
+def _names(names: object) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))  # type: ignore[call-overload]

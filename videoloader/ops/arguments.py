@@ -1,0 +1,225 @@
+"""Arguments of operators: what they may be, how they are checked, when they are per sample."""
+
+from __future__ import annotations
+
+import math
+import operator as builtin
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.tensors import TensorList
+from videoloader.types import ImageType, InterpType, to_torch
+
+__all__ = [
+    "ANY",
+    "BOOL",
+    "DTYPE",
+    "FLOAT",
+    "FLOATS",
+    "IMAGE",
+    "INT",
+    "INTERP",
+    "INTS",
+    "REQUIRED",
+    "TEXT",
+    "Argument",
+    "Kind",
+    "PerSample",
+]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED: Final = _Required()
+"""Default of an argument that must be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a value may be: `name` for people, `convert` for the machine.
+
+    `convert` raises TypeError, ValueError or OverflowError for anything else. `rank` is 0 for one
+    value, 1 for a list; a per-sample argument has one level more.
+    """
+
+    name: str
+    convert: Callable[[Any], Any]
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PerSample:
+    """One converted value for each sample of a batch."""
+
+    values: tuple[Any, ...]
+
+    def __getitem__(self, position: int) -> Any:
+        return self.values[position]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def _plain(value: Any) -> Any:
+    """A tensor or an array as Python numbers; anything else as it is."""
+    if isinstance(value, torch.Tensor | np.ndarray | np.generic):
+        return value.tolist()
+    return value
+
+
+def _scalar(value: Any) -> Any:
+    value = _plain(value)
+    while isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]  # a tensor of shape (1,) is a scalar, as in DALI
+    return value
+
+
+def _float(value: Any) -> float:
+    value = _scalar(value)
+    if isinstance(value, str | bytes) or math.isnan(value):
+        raise TypeError
+    return float(value)
+
+
+def _int(value: Any) -> int:
+    value = _scalar(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return builtin.index(value)
+
+
+def _bool(value: Any) -> bool:
+    value = _scalar(value)
+    if value not in (0, 1):
+        raise ValueError
+    return bool(value)
+
+
+def _listed(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def convert_all(value: Any) -> Any:
+        value = _plain(value)
+        if isinstance(value, str | bytes):
+            raise TypeError
+        return tuple(convert(item) for item in value) if _depth(value) else (convert(value),)
+
+    return convert_all
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _member(kind: type[Any]) -> Callable[[Any], Any]:
+    return lambda value: value if isinstance(value, kind) else kind(value)
+
+
+INT = Kind("int", _int)
+FLOAT = Kind("float", _float)
+BOOL = Kind("bool (0 or 1)", _bool)
+TEXT = Kind("str", _text)
+INTS = Kind("int or list of int", _listed(_int), rank=1)
+FLOATS = Kind("float or list of float", _listed(_float), rank=1)
+DTYPE = Kind("element type", to_torch)
+INTERP = Kind("InterpType", _member(InterpType))
+IMAGE = Kind("ImageType", _member(ImageType))
+ANY = Kind("object", lambda value: value)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One keyword argument of an operator.
+
+    Args:
+        name: the keyword.
+        kind: what it may be.
+        default: its value when it is not given, converted already; `REQUIRED` if it must be.
+        doc: what it means, for the documentation.
+        per_sample: whether every sample may have its own value.
+        least: smallest value allowed, for numbers.
+        most: largest value allowed.
+        choices: the only values allowed.
+    """
+
+    name: str
+    kind: Kind
+    default: Any = None
+    doc: str = ""
+    per_sample: bool = False
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[Any, ...] = ()
+
+    def bind(self, value: Any, operator: str) -> Any:
+        """The converted value, or a `PerSample` of converted values.
+
+        Args:
+            value: a value, or where `per_sample` allows it a `TensorList`, tensor or list with
+                one value for each sample.
+            operator: name for the error.
+        """
+        if value is None and self.default is None:
+            return None
+        if self._is_per_sample(value):
+            return PerSample(tuple(self.convert(item, operator) for item in value))
+        return self.convert(value, operator)
+
+    def convert(self, value: Any, operator: str) -> Any:
+        """One value in the form that kernels take; `ArgumentError` if it is not allowed."""
+        try:
+            converted = self.kind.convert(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self._wrong(value, operator) from error
+        items = converted if isinstance(converted, tuple) else (converted,)
+        if not all(map(self._is_allowed, items)):
+            raise self._wrong(value, operator)
+        return converted
+
+    def describe(self) -> str:
+        """What a value may be, such as "float, at least 0"."""
+        if self.choices:
+            return "one of " + ", ".join(map(repr, self.choices))
+        parts = [self.kind.name]
+        if self.least is not None:
+            parts.append(f"at least {self.least:g}")
+        if self.most is not None:
+            parts.append(f"at most {self.most:g}")
+        return ", ".join(parts)
+
+    def _is_allowed(self, item: Any) -> bool:
+        return (
+            (self.least is None or item >= self.least)
+            and (self.most is None or item <= self.most)
+            and (not self.choices or item in self.choices)
+        )
+
+    def _is_per_sample(self, value: Any) -> bool:
+        if not self.per_sample:
+            return False
+        if isinstance(value, TensorList):
+            return True
+        # A list of one number is that number: `crop_h=[224]` has always been allowed.
+        return _depth(value) > self.kind.rank and len(value) > (self.kind.rank == 0)
+
+    def _wrong(self, value: Any, operator: str) -> ArgumentError:
+        hint = "" if self.per_sample or _depth(value) <= self.kind.rank else "; one for all samples"
+        return ArgumentError(
+            f"fn.{operator}: {self.name} must be {self.describe()}, got {value!r}{hint}"
+        )
+
+
+def _depth(value: Any) -> int:
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return value.ndim
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return 1 + max(map(_depth, value), default=0)
+    return 0

@@ -1,0 +1,127 @@
+"""The clips of a set of videos: which frames each one is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+from videoloader.ops.file_list import Entry
+from videoloader.ops.media import Index
+from videoloader.sampling import ClipSampler, DenseClips, UniformClip
+
+__all__ = ["Clips", "Scope", "clip_rule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A range of frames of one video that clips are taken from."""
+
+    entry: Entry
+    index: Index
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clips:
+    """Every clip of some scopes, numbered.
+
+    `scope_of` and `first` say for each clip its scope and its row among the sampler's clips; -1
+    is the only clip of a scope, which may be drawn at random.
+    """
+
+    scopes: tuple[Scope, ...]
+    sampler: ClipSampler
+    backwards: bool
+    scope_of: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, scopes: Sequence[Scope], sampler: ClipSampler, *, backwards: bool = False) -> Clips:
+        """All clips that a sampler takes from the scopes."""
+        scope_of: list[NDArray[np.int64]] = []
+        first: list[NDArray[np.int64]] = []
+        for number, scope in enumerate(scopes):
+            starts = np.array([-1])
+            if isinstance(sampler, DenseClips):
+                starts = _frames(sampler, scope)[:, 0]
+            scope_of.append(np.full(len(starts), number))
+            first.append(starts)
+        none = np.empty(0, dtype=np.int64)
+        return cls(
+            tuple(scopes),
+            sampler,
+            backwards,
+            np.concatenate([none, *scope_of]),
+            np.concatenate([none, *first]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def scope(self, number: int) -> Scope:
+        """Where a clip is taken from."""
+        return self.scopes[int(self.scope_of[number])]
+
+    def frames(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Frame numbers of a clip; some may lie outside its scope.
+
+        Args:
+            number: of the clip.
+            rng: what a random sampler draws from.
+        """
+        scope = self.scope(number)
+        if isinstance(self.sampler, DenseClips):
+            one = DenseClips(
+                self.sampler.count, self.sampler.stride, fps=self.sampler.fps, partial=True
+            )
+            offsets: NDArray[np.int64] = _frames(one, Scope(scope.entry, scope.index, 0, 1))[0]
+            frames = offsets + (scope.start + int(self.first[number]))
+        else:
+            frames = scope.start + _frames(self.sampler, scope, rng)
+        return frames[::-1] if self.backwards else frames
+
+
+def clip_rule(
+    *,
+    sequence_length: int | None,
+    stride: int,
+    step: int,
+    uniform_sample: bool,
+    sampler: ClipSampler | None,
+    pad_mode: str,
+) -> ClipSampler:
+    """The sampler that the arguments of a reader describe."""
+    if sampler is not None:
+        if sequence_length is not None or stride != 1 or step != -1 or uniform_sample:
+            raise ArgumentError(
+                "fn.readers.video: sampler excludes sequence_length, stride, step, uniform_sample"
+            )
+        if not isinstance(sampler, ClipSampler):
+            raise ArgumentError(
+                f"fn.readers.video: sampler must be a clip sampler of videoloader.sampling, "
+                f"got {sampler!r}"
+            )
+        return sampler
+    if sequence_length is None:
+        raise ArgumentError("fn.readers.video needs sequence_length (or a sampler)")
+    if uniform_sample:
+        if stride != 1 or step != -1:
+            raise ArgumentError("fn.readers.video: uniform_sample excludes stride and step")
+        return UniformClip(sequence_length)
+    if step == 0 or step < -1:
+        raise ArgumentError(f"fn.readers.video: step must be at least 1, or -1, got {step}")
+    return DenseClips(
+        sequence_length, abs(stride), None if step == -1 else step, partial=pad_mode != "none"
+    )
+
+
+def _frames(
+    sampler: ClipSampler, scope: Scope, rng: np.random.Generator | None = None
+) -> NDArray[np.int64]:
+    fps = float(scope.index.average_fps or 0)
+    return sampler.frames(scope.stop - scope.start, fps=fps or None, rng=rng)

@@ -1,0 +1,7 @@
+"""Graphs of operators that run ahead of a training loop."""
+
+from videoloader.pipeline.definition import pipeline_def
+from videoloader.pipeline.graph import DataNode
+from videoloader.pipeline.pipeline import Pipeline
+
+__all__ = ["DataNode", "Pipeline", "pipeline_def"]

@@ -1,0 +1,1 @@
+"""Bridges from pipelines to training frameworks."""

@@ -1,0 +1,339 @@
+"""`Video`: one video as a sequence of frames."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from videoloader.decoding.color import RgbConverter
+from videoloader.decoding.libav import CpuDecoder
+from videoloader.decoding.surface import Surface
+from videoloader.errors import ArgumentError, DecodeError, FrameRangeError, UnsupportedError
+from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.indexing.source import VideoSource, open_source
+from videoloader.indexing.video import index_video
+from videoloader.sampling import PadMode, check_pad_mode, pad_frames, plan_decode, select_frames
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["Clip", "Layout", "Video"]
+
+Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
+
+_CHANNELS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clip:
+    """Frames that were sampled together.
+
+    Attributes:
+        frames: uint8 tensor, RGB of full range, in the layout that was asked for.
+        indices: int64[F], the frame that stands at each place, -1 where it was filled.
+        times: float64[F], presentation times in seconds, -1 where filled.
+        mask: bool[F], False where filled.
+    """
+
+    frames: torch.Tensor
+    indices: NDArray[np.int64]
+    times: NDArray[np.float64]
+    mask: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class Video:
+    """The frames of a video, exact and in presentation order.
+
+    Frame i is frame i of a full decode, whatever was decoded before. The file stays open until
+    `close`. Threads may share a video; they decode one after the other.
+
+    Args:
+        source: path, bytes, or a seekable binary file.
+        device: where frames are given: `cpu`, `cuda` or `cuda:N`. Decoding is done on the CPU.
+        index: of this very file, to save making one.
+        stream: number of the video stream; FFmpeg's best by default.
+        rotate: turn pictures as the container says, as players do. False gives them as coded.
+        resolution_change: what to do with frames of another size than the first where the stream
+            changes it: `error`, or `scale` them to the first size.
+        threads: of the decoder; more than one pays for long consecutive stretches only.
+
+    Raises:
+        SourceError, FormatError, UnsupportedError: as `index_video`.
+        StaleIndexError: the index was made from another state of the file.
+
+    >>> video = Video("clip.mp4")  # doctest: +SKIP
+    >>> video[5].shape, video[10:100:4].shape  # doctest: +SKIP
+    (torch.Size([360, 640, 3]), torch.Size([23, 360, 640, 3]))
+    """
+
+    def __init__(
+        self,
+        source: VideoSource,
+        device: str | torch.device = "cpu",
+        index: VideoIndex | None = None,
+        *,
+        stream: int | None = None,
+        rotate: bool = True,
+        resolution_change: Literal["error", "scale"] = "error",
+        threads: int = 1,
+    ) -> None:
+        if resolution_change not in ("error", "scale"):
+            raise ArgumentError(
+                f'resolution_change must be "error" or "scale", got {resolution_change!r}'
+            )
+        self.device = _device(device)
+        self._source = open_source(source)
+        try:
+            if index is None:
+                index = index_video(self._source, stream=stream)
+            else:
+                index.check(self._source)
+        except BaseException:
+            self._source.close()
+            raise
+        self.index = index
+        self._orientation = index.orientation if rotate else Orientation()
+        self._scales = resolution_change == "scale"
+        self._threads = threads
+        self._decoder = CpuDecoder(index, self._source, threads=threads)
+        self._converter = RgbConverter(index.color, self._orientation)
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """File name, for messages."""
+        return self._source.name
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the frames given by default, rotation applied."""
+        height, width = self.index.height, self.index.width
+        return (width, height) if self._orientation.transpose else (height, width)
+
+    def __len__(self) -> int:
+        return self.index.num_frames
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        """All frames (H, W, C), decoded as they are consumed."""
+        converter = RgbConverter(self.index.color, self._orientation)
+        for number, surface in self.decode(range(len(self))):
+            self._check_size(number, surface)
+            tensor, slots = _allocate(1, self.size, "FHWC")
+            converter.write(surface, slots[0])
+            yield tensor[0].to(self.device)
+
+    @overload
+    def __getitem__(self, key: int) -> torch.Tensor: ...
+    @overload
+    def __getitem__(self, key: slice) -> torch.Tensor: ...
+    def __getitem__(self, key: int | slice) -> torch.Tensor:
+        """One frame (H, W, C), or the frames of a slice (F, H, W, C); Python's meaning of both."""
+        if isinstance(key, slice):
+            return self.get_frames(frames=range(len(self))[key]).frames
+        number = int(key)
+        if not -len(self) <= number < len(self):
+            raise FrameRangeError(
+                f"{self.name}: frame {number} requested, the video has {len(self)} frames"
+            )
+        return self.get_frames(frames=[number % len(self)]).frames[0]
+
+    def get_frames(
+        self,
+        frames: ArrayLike | None = None,
+        *,
+        start: int = 0,
+        stop: int | None = None,
+        stride: int = 1,
+        count: int | None = None,
+        pad_mode: PadMode | str = "none",
+        fill_value: int | Sequence[int] = 0,
+        size: int | tuple[int, int] | None = None,
+        layout: Layout = "FHWC",
+    ) -> Clip:
+        """Decode a set of frames, each distinct one once.
+
+        Args:
+            frames: frame numbers in any order, repeated, or none; in place of the next four.
+            start: first frame.
+            stop: end, exclusive; the end of the video by default.
+            stride: step between frames; negative plays backwards.
+            count: number of frames, in place of `stop`.
+            pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
+            fill_value: of frames filled with `constant`: one number, or one for each channel.
+            size: (height, width) of the result, or one number for both; as the video by default.
+            layout: order of the dimensions: F frames, H rows, W columns, C channels.
+
+        Raises:
+            FrameRangeError: a frame lies outside the video and `pad_mode` is `none`.
+            DecodeError: a frame, or one that it needs, is damaged.
+            ArgumentError: arguments that contradict each other.
+        """
+        if frames is None:
+            frames = select_frames(
+                num_frames=len(self), start=start, stop=stop, stride=stride, count=count
+            )
+        elif (start, stop, stride, count) != (0, None, 1, None):
+            raise ArgumentError("give frames, or start, stop, stride and count, not both")
+        numbers = _frame_numbers(frames)
+        indices, mask = pad_frames(numbers, len(self), pad_mode, name=self.name)
+        tensor, slots = _allocate(len(indices), self._output_size(size), layout)
+        self._decode_into(indices, slots, scales=size is not None)
+        if not mask.all():
+            slots[~mask] = np.asarray(fill_value, dtype=np.uint8)
+        times = np.full(len(indices), -1.0)
+        times[mask] = self.index.seconds(indices[mask])
+        return Clip(tensor.to(self.device), indices, times, mask)
+
+    def get_frames_at_times(
+        self,
+        times: ArrayLike,
+        *,
+        pad_mode: PadMode | str = "none",
+        fill_value: int | Sequence[int] = 0,
+        size: int | tuple[int, int] | None = None,
+        layout: Layout = "FHWC",
+    ) -> Clip:
+        """The frame on screen at each time: the last that begins at or before it.
+
+        Args:
+            times: presentation times in seconds, on the same clock as `Clip.times`.
+            pad_mode: what stands for times before the first frame or past the end of the last.
+            fill_value: as for `get_frames`.
+            size: as for `get_frames`.
+            layout: as for `get_frames`.
+        """
+        wanted = np.asarray(times, dtype=np.float64).reshape(-1)
+        if not np.isfinite(wanted).all():
+            raise ArgumentError(f"{self.name}: a time is not finite: {wanted}")
+        numbers = self._frames_at(wanted)
+        outside = (numbers < 0) | (numbers >= len(self))
+        if check_pad_mode(pad_mode) == "none" and outside.any():
+            begin, end = self._span()
+            raise FrameRangeError(
+                f"{self.name}: time {wanted[outside][0]:g} s requested, the video runs from "
+                f'{begin:g} to {end:g} s; pass pad_mode="edge" to repeat the edge frame'
+            )
+        return self.get_frames(
+            numbers, pad_mode=pad_mode, fill_value=fill_value, size=size, layout=layout
+        )
+
+    def decode(self, frames: ArrayLike) -> Iterator[tuple[int, Surface]]:
+        """Frame number and surface of each distinct frame, in the order they are decoded.
+
+        Surfaces are as the decoder gave them: before colour conversion, scaling and rotation. The
+        iterator has a decoder of its own, so the video may be used in between.
+        """
+        numbers, _ = pad_frames(_frame_numbers(frames), len(self), "none", name=self.name)
+        decoder = CpuDecoder(self.index, self._source, threads=self._threads)
+        return decoder.decode(plan_decode(self.index, numbers))
+
+    def close(self) -> None:
+        """Close the file and let go of the decoder."""
+        self._decoder.close()
+        self._source.close()
+
+    def __enter__(self) -> Video:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        height, width = self.size
+        return f"<Video {self.name}: {len(self)} frames of {height}x{width}, {self.index.codec}>"
+
+    def _decode_into(
+        self, indices: NDArray[np.int64], slots: NDArray[Any], *, scales: bool
+    ) -> None:
+        """Write each frame into the first slot that wants it, and copy it to the others."""
+        first: dict[int, int] = {}
+        repeated: list[tuple[int, int]] = []
+        for place, number in enumerate(indices.tolist()):
+            if number >= 0 and first.setdefault(number, place) != place:
+                repeated.append((place, first[number]))
+        plan = plan_decode(self.index, np.array(list(first), dtype=np.int64))
+        with self._lock:
+            for number, surface in self._decoder.decode(plan):
+                if not scales:
+                    self._check_size(number, surface)
+                self._converter.write(surface, slots[first[number]])
+        for place, source in repeated:
+            slots[place] = slots[source]
+
+    def _check_size(self, number: int, surface: Surface) -> None:
+        if (surface.width, surface.height) == (self.index.width, self.index.height) or self._scales:
+            return
+        raise DecodeError(
+            f"{self.name}: frame {number} is {surface.width}x{surface.height}, the stream began "
+            f'with {self.index.width}x{self.index.height}; pass size= or resolution_change="scale"'
+        )
+
+    def _output_size(self, size: int | tuple[int, int] | None) -> tuple[int, int]:
+        if size is None:
+            return self.size
+        height, width = (size, size) if isinstance(size, int) else size
+        if height < 1 or width < 1:
+            raise ArgumentError(f"size must be (height, width) in pixels, got {size}")
+        return height, width
+
+    def _frames_at(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Frames on screen; -1 before the first, and the number of frames past the end."""
+        if not len(self):
+            return np.full(len(times), -1, dtype=np.int64)
+        begins = np.maximum.accumulate(self.index.seconds(np.arange(len(self))))
+        numbers = np.searchsorted(begins, times, side="right") - 1
+        numbers[times >= self._span()[1]] = len(self)
+        return numbers
+
+    def _span(self) -> tuple[float, float]:
+        if not len(self):
+            return 0.0, 0.0
+        begin = float(self.index.seconds(np.array([0]))[0])
+        last = float(self.index.seconds(np.array([len(self) - 1]))[0])
+        # A last frame of unknown duration is on screen at its own time at least.
+        return begin, max(begin + self.index.duration, float(np.nextafter(last, np.inf)))
+
+
+def _device(device: str | torch.device) -> torch.device:
+    try:
+        chosen = torch.device(device)
+    except RuntimeError as error:
+        raise ArgumentError(f'device must be "cpu", "cuda" or "cuda:N", got {device!r}') from error
+    if chosen.type not in ("cpu", "cuda"):
+        raise ArgumentError(f'device must be "cpu", "cuda" or "cuda:N", got {device!r}')
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise UnsupportedError(f'device={str(device)!r}, but torch sees no GPU; use device="cpu"')
+    return chosen
+
+
+def _frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
+    numbers = np.asarray(frames).reshape(-1)
+    if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
+        raise ArgumentError(f"frame numbers are integers, got {numbers.dtype}")
+    return numbers.astype(np.int64)
+
+
+def _allocate(
+    count: int, size: tuple[int, int], layout: str
+) -> tuple[torch.Tensor, NDArray[np.uint8]]:
+    """A tensor in a layout, and the same memory as numpy slots (F, H, W, C)."""
+    height, width = size
+    lengths = {"F": count, "H": height, "W": width, "C": _CHANNELS}
+    if layout not in ("FHWC", "FCHW", "CFHW"):
+        raise ArgumentError(f"layout must be FHWC, FCHW or CFHW, got {layout!r}")
+    tensor = torch.empty([lengths[axis] for axis in layout], dtype=torch.uint8)
+    return tensor, tensor.numpy().transpose([layout.index(axis) for axis in "FHWC"])
