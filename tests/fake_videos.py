@@ -49,6 +49,7 @@ class FakeVideos:
 class FakeVideo:
     def __init__(self, videos, path, index):
         self.videos, self.path, self.index = videos, path, index
+        self.name = str(path)
 
     def get_frames(self, frames=None, pad_mode="none", fill_value=0, size=None):
         if self.path in self.videos.broken:

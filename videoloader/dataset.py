@@ -6,13 +6,13 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from videoloader.errors import ArgumentError, SourceError
+from videoloader.errors import ArgumentError, DecodeError, SourceError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator
 from videoloader.video import Layout, Video
@@ -62,6 +62,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
     - `times`: float64 tensor, seconds, -1 where filled.
     - `sample`: number of the sample.
     - `label`: int, if `labels` were given.
+    - `error`: with `on_error="replace"`, why this sample stands for another, or an empty string.
 
     Args:
         videos: a folder, or the paths of videos.
@@ -73,6 +74,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
         pad_mode: what stands for frames past the end of short videos.
         size: (height, width) to decode to; needed for stacking if the videos differ.
         layout: of the frames, see `Video.get_frames`.
+        on_error: `raise` what goes wrong with a video, or `replace` its sample by the next one
+            that loads.
         indexes: made beforehand, by path; others are made as they are needed.
 
     >>> dataset = ClipDataset("videos/", RandomClip(count=16, stride=4))  # doctest: +SKIP
@@ -90,6 +93,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         pad_mode: PadMode | str = "edge",
         size: int | tuple[int, int] | None = None,
         layout: Layout = "FCHW",
+        on_error: Literal["raise", "replace"] = "raise",
         indexes: Mapping[str, VideoIndex] | None = None,
     ) -> None:
         if isinstance(videos, str | os.PathLike):
@@ -97,12 +101,15 @@ class ClipDataset(Dataset[dict[str, Any]]):
         if labels is not None and len(labels) != len(videos):
             raise ArgumentError(f"{len(videos)} videos, but {len(labels)} labels")
         check_pad_mode(pad_mode)
+        if on_error not in ("raise", "replace"):
+            raise ArgumentError(f'on_error must be "raise" or "replace", got {on_error!r}')
         self.paths = [os.fspath(path) for path in videos]
         self.sampler = sampler
         self.transform = transform
         self.seed = seed
         self.labels = None if labels is None else [int(label) for label in labels]
         self._options: dict[str, Any] = {"pad_mode": pad_mode, "size": size, "layout": layout}
+        self._replaces = on_error == "replace"
         self._given = dict(indexes or {})
         self._made: OrderedDict[str, VideoIndex] = OrderedDict()
         # Shared, so that workers that live for several epochs see the number change.
@@ -125,6 +132,13 @@ class ClipDataset(Dataset[dict[str, Any]]):
         if not -len(self) <= sample < len(self):
             raise IndexError(f"sample {sample} of a data set of {len(self)}")
         number = int(sample) % len(self)
+        return self._replaced(number) if self._replaces else self._sample(number)
+
+    def __getitems__(self, samples: Sequence[int]) -> list[dict[str, Any]]:
+        """A batch of samples: what a DataLoader asks for."""
+        return [self[sample] for sample in samples]
+
+    def _sample(self, number: int) -> dict[str, Any]:
         path = self.paths[number]
         with Video(path, index=self._index_of(path)) as video:
             self._remember(path, video.index)
@@ -134,9 +148,18 @@ class ClipDataset(Dataset[dict[str, Any]]):
             result["label"] = self.labels[number]
         return result
 
-    def __getitems__(self, samples: Sequence[int]) -> list[dict[str, Any]]:
-        """A batch of samples: what a DataLoader asks for."""
-        return [self[sample] for sample in samples]
+    def _replaced(self, number: int) -> dict[str, Any]:
+        """The sample, or the next one that loads, with the first thing that went wrong."""
+        first: VideoError | None = None
+        for step in range(len(self)):
+            try:
+                result = self._sample((number + step) % len(self))
+            except VideoError as error:
+                first = first or error
+            else:
+                result["error"] = "" if first is None else str(first)
+                return result
+        raise DecodeError(f"none of the {len(self)} videos loads; the first: {first}") from first
 
     def _load(self, video: Video, number: int) -> dict[str, Any]:
         rng = self._generator(number, _SAMPLING_STAGE)

@@ -59,32 +59,28 @@ def decode(stream, packets):
 def streams(draw):
     """GOPs in decode order: a keyframe, then leading frames, then P frames with B frames."""
     shown, refers, keys = [], [], []
-    time = 0
+    time, anchor = 0, None
     for gop in range(draw(st.integers(1, 4))):
-        key = len(shown)
         leading = draw(st.integers(0, 3)) if gop else 0
+        before, key = anchor, len(shown)
         keys.append(key)
         shown.append(time + leading)
         refers.append(())
-        previous = key - 1 if gop else None
-        anchor_before = last_anchor if gop else None  # noqa: F821
         for lead in range(leading):
             shown.append(time + lead)
-            refers.append((anchor_before, key))
+            refers.append((before, key))
         time += leading + 1
         anchor = key
         for _ in range(draw(st.integers(0, 3))):
             between = draw(st.integers(0, 2))
+            new = len(shown)
             shown.append(time + between)
             refers.append((anchor,))
-            new = len(shown) - 1
             for b in range(between):
                 shown.append(time + b)
                 refers.append((anchor, new))
             time += between + 1
             anchor = new
-        last_anchor = anchor
-        del previous
     headers = draw(st.booleans())
     return Stream(tuple(shown), tuple(refers), tuple(keys), headers)
 

@@ -9,8 +9,8 @@ from videoloader.ops.operator import OPERATORS, Operator
 
 __all__ = ["operators_page"]
 
-_HIDDEN = {"copy"}
-"""Operators without a public name: `.gpu()` and `.cpu()` of a data node."""
+_HIDDEN = {"copy", "subscript"}
+"""Operators without a public name: `.gpu()`, `.cpu()` and `[...]` of a data node."""
 
 _HEAD = """# Operators
 

@@ -1,6 +1,16 @@
 """Operators: what they are, and the kernels that do the work. `videoloader.fn` offers them."""
 
-from videoloader.ops import color, convert, decode, external, geometry, random, reader, resize
+from videoloader.ops import (
+    color,
+    convert,
+    decode,
+    external,
+    geometry,
+    random,
+    reader,
+    resize,
+    subscript,
+)
 from videoloader.ops.operator import OPERATORS, Operator, Sample, declare
 
 __all__ = [
@@ -16,4 +26,5 @@ __all__ = [
     "random",
     "reader",
     "resize",
+    "subscript",
 ]

@@ -137,8 +137,7 @@ def decode_video(
     with closing(media.open_video(_source(encoded), device)) as video:
         index = video.index
         wanted = wanted_frames(index.num_frames, **selection)
-        name = str(getattr(index, "name", "video"))
-        frames, _ = pad_frames(wanted, index.num_frames, selection["pad_mode"], name=name)
+        frames, _ = pad_frames(wanted, index.num_frames, selection["pad_mode"], name=video.name)
         pictures = decoded(video, frames, fill_value, size)
     return (pictures, *frame_outputs(index, frames, enable_frame_num, enable_timestamps))
 

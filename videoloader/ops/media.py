@@ -48,6 +48,10 @@ class OpenVideo(Protocol):
     """What operators do with a video; `videoloader.Video` is one."""
 
     @property
+    def name(self) -> str:
+        """File name, for messages."""
+
+    @property
     def index(self) -> Any:
         """Its `Index`."""
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
-import torch
-from numpy.typing import NDArray
+from typing import Any
 
 from videoloader.errors import ArgumentError
 from videoloader.ops import media
 from videoloader.ops.arguments import ANY, BOOL, IMAGE, INT, TEXT, Argument, Kind
+from videoloader.ops.clip_reader import ClipReader
 from videoloader.ops.clips import Clips, Scope, clip_rule
-from videoloader.ops.decode import FILL, FRAME_NUM, PAD, TIMESTAMPS, decoded, frame_outputs
+from videoloader.ops.decode import FILL, FRAME_NUM, PAD, TIMESTAMPS
 from videoloader.ops.epochs import Epochs
 from videoloader.ops.file_list import (
     ROUNDINGS,
@@ -25,85 +20,14 @@ from videoloader.ops.file_list import (
     list_folders,
     read_file_list,
 )
-from videoloader.ops.operator import Sample, SourceContext, declare
+from videoloader.ops.operator import SourceContext, declare
 from videoloader.ops.random import SEED
-from videoloader.sampling import generator, pad_frames
 from videoloader.types import UINT8, ImageType
 
-__all__ = ["ClipReader", "read_video"]
+__all__ = ["read_video"]
 
 
-class Request(NamedTuple):
-    """A clip that a batch wants."""
-
-    epoch: int
-    clip: int
-    path: str
-
-    def __str__(self) -> str:
-        return self.path
-
-
-@dataclass(slots=True)
-class ClipReader:
-    """Source of clips. What is in a batch is arithmetic; only `read` touches a file."""
-
-    clips: Clips
-    epochs: Epochs
-    seed: int
-    stage: int
-    device: str
-    shuffle: bool
-    pad_mode: str
-    fill_value: tuple[int, ...]
-    frame_num: str
-    timestamps: bool
-    _order: tuple[int, NDArray[np.int64]] | None = None
-
-    def plan(self, iteration: int) -> list[Request]:
-        """The clips of a batch: a function of the iteration alone."""
-        requests = []
-        for epoch, position in self.epochs.batch(iteration):
-            clip = int(self._epoch(epoch)[position])
-            requests.append(Request(epoch, clip, self.clips.scope(clip).entry.path))
-        return requests
-
-    def read(self, request: Request) -> tuple[Sample, ...]:
-        """Decode a clip."""
-        scope = self.clips.scope(request.clip)
-        # Sample 0 of an epoch is its permutation.
-        rng = generator(self.seed, stage=self.stage, sample=1 + request.clip, epoch=request.epoch)
-        frames, _ = pad_frames(
-            self.clips.frames(request.clip, rng),
-            scope.index.num_frames,
-            self.pad_mode,
-            start=scope.start,
-            stop=scope.stop,
-            name=request.path,
-        )
-        with closing(media.open_video(request.path, self.device, scope.index)) as video:
-            outputs = [Sample(decoded(video, frames, self.fill_value), "FHWC")]
-        if scope.entry.label is not None:
-            outputs.append(Sample(torch.tensor([scope.entry.label], dtype=torch.int32)))
-        more = frame_outputs(scope.index, frames, self.frame_num, self.timestamps)
-        return (*outputs, *map(Sample, more))
-
-    def reset(self) -> None:
-        """Nothing to do: a reader never ends."""
-
-    def meta(self) -> dict[str, Any]:
-        """What `Pipeline.reader_meta` gives."""
-        return self.epochs.meta()
-
-    def _epoch(self, epoch: int) -> NDArray[np.int64]:
-        if self._order is None or self._order[0] != epoch:
-            shard = self.epochs.shard(epoch)
-            clips = np.arange(shard.start, shard.stop)
-            if self.shuffle:
-                rng = generator(self.seed, stage=self.stage, sample=0, epoch=epoch)
-                clips = rng.permutation(clips)
-            self._order = (epoch, clips)
-        return self._order[1]
+_RULE = ("sequence_length", "stride", "step", "uniform_sample", "sampler", "pad_mode")
 
 
 def _labels(value: Any) -> tuple[int, ...]:
@@ -244,9 +168,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["file_list_rounding"],
         arguments["file_list_include_end"],
     )
-    rule = {name: arguments[name] for name in ("sequence_length", "stride", "step")}
-    rule |= {name: arguments[name] for name in ("uniform_sample", "sampler", "pad_mode")}
-    sampler = clip_rule(**rule)
+    sampler = clip_rule(**{name: arguments[name] for name in _RULE})
     scopes = _scopes(entries, limits, context.num_threads)
     clips = Clips.of(scopes, sampler, backwards=arguments["stride"] < 0)
     if not len(clips):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import videoloader.ops  # noqa: F401  (declares the operators)
 from videoloader.errors import ArgumentError
 from videoloader.ops.arguments import PerSample
 from videoloader.ops.operator import OPERATORS, Operator, Sample, declare
@@ -49,6 +50,13 @@ class DataNode:
         if device == self.device:
             return self
         return current_graph(f"{self.name}.{device}()").add(COPY, (self,), {}, {}, device)[0]
+
+    def __getitem__(self, index: Any) -> DataNode:
+        """Index every sample: `clips[::2]` has every second frame of each clip."""
+        operator = OPERATORS["subscript"]
+        constants = operator.bind({"index": index})
+        graph = current_graph(f"{self.name}[...]")
+        return graph.add(operator, (self,), constants, {}, self.device)[0]
 
     def __iter__(self) -> Iterator[DataNode]:
         raise ArgumentError(f"{self.name} is one data node, it cannot be unpacked")

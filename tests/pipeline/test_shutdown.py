@@ -1,0 +1,51 @@
+"""What only a process of its own can show: Ctrl-C, and the end of the interpreter."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SCRIPT = """
+import sys, time
+import torch
+from videoloader import fn, pipeline_def
+
+def slow(info):
+    time.sleep({delay})
+    return torch.zeros(2)
+
+pipe = pipeline_def(lambda: fn.cast(fn.external_source(slow, batch=False), dtype="uint8"))(
+    batch_size=4, num_threads=2, prefetch_queue_depth=3
+)
+print("ready", flush=True)
+"""
+
+
+def start(script):
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_an_interpreter_that_ends_beside_a_running_pipeline_ends_quietly():
+    with start(SCRIPT.format(delay=0.001) + "pipe.run()\n") as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "ready\n", "")
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.3])
+def test_ctrl_c_ends_a_loop_over_batches(delay):
+    with start(SCRIPT.format(delay=delay) + "while True:\n    pipe.run()\n") as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    assert time.monotonic() - begin < 10

@@ -1,0 +1,215 @@
+"""`Video`: indexing, selection, padding, times, layouts, colour and orientation."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import videoloader as vl
+from videoloader.demo_videos import encode_video, read_frame_number
+
+COUNT = 45
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("video") / "clip.mp4"
+    encode_video(path, frames=COUNT, size=(128, 96), fps=30, options={"g": "12"})
+    return path
+
+
+@pytest.fixture(scope="module")
+def video(path):
+    with vl.Video(path) as video:
+        yield video
+
+
+def numbers(frames):
+    return [read_frame_number(frame.numpy()) for frame in frames]
+
+
+def test_every_picture_is_the_one_of_its_number(video):
+    assert len(video) == COUNT
+    assert numbers(video[:]) == list(range(COUNT))
+
+
+def test_python_indexing_keeps_pythons_meaning(video):
+    assert numbers(video[10:40:4]) == list(range(COUNT))[10:40:4]
+    assert numbers(video[::-1]) == list(range(COUNT))[::-1]
+    assert numbers(video[::2]) == list(range(COUNT))[::2]
+    assert numbers(video[-3:100]) == list(range(COUNT))[-3:100]
+    assert numbers([video[-1], video[np.int64(3)]]) == [COUNT - 1, 3]
+    assert video[20:10].shape == (0, 96, 128, 3)
+    for wrong in (COUNT, -COUNT - 1):
+        with pytest.raises(IndexError, match=rf"frame {wrong} .*{COUNT} frames"):
+            video[wrong]
+
+
+def test_iteration_gives_all_frames(video):
+    assert numbers(video) == list(range(COUNT))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, COUNT - 1), max_size=8))
+def test_any_list_is_answered_exactly(video, frames):
+    clip = video.get_frames(frames)
+    assert numbers(clip.frames) == frames == clip.indices.tolist()
+    assert clip.mask.all()
+    assert clip.times.tolist() == pytest.approx([f / 30 for f in frames])
+
+
+def test_a_clip_can_be_padded(video):
+    clip = video.get_frames(frames=[0, 5, 5, 900], pad_mode="edge")
+    assert numbers(clip.frames) == [0, 5, 5, COUNT - 1]
+    clip = video.get_frames(start=40, count=8, pad_mode="reflect_101")
+    assert numbers(clip.frames) == [40, 41, 42, 43, 44, 43, 42, 41]
+    clip = video.get_frames([-1, 3, 99], pad_mode="constant", fill_value=(1, 2, 3))
+    assert clip.indices.tolist() == [-1, 3, -1]
+    assert clip.mask.tolist() == [False, True, False]
+    assert clip.times.tolist() == pytest.approx([-1, 0.1, -1])
+    assert (clip.frames[0] == torch.tensor([1, 2, 3], dtype=torch.uint8)).all()
+    with pytest.raises(vl.FrameRangeError, match=r"clip\.mp4: frame 99"):
+        video.get_frames([3, 99])
+
+
+def test_ranges_run_both_ways(video):
+    assert video.get_frames(start=4, stop=20, stride=5).indices.tolist() == [4, 9, 14, 19]
+    assert video.get_frames(start=9, stride=-4).indices.tolist() == [9, 5, 1]
+    with pytest.raises(vl.ArgumentError, match="stride"):
+        video.get_frames(stride=0)
+    with pytest.raises(vl.ArgumentError, match="not both"):
+        video.get_frames([1], start=2)
+
+
+def test_times_find_the_frame_on_screen(video):
+    frame = 1 / 30
+    clip = video.get_frames_at_times([0, 0.99 * frame, frame, 0.5, 1.25, COUNT / 30 - 1e-6])
+    assert clip.indices.tolist() == [0, 0, 1, 15, 37, COUNT - 1]
+    everything = video.get_frames()
+    again = video.get_frames_at_times(everything.times)
+    assert again.indices.tolist() == list(range(COUNT))
+    for wrong in (-0.1, COUNT / 30 + 0.01):
+        with pytest.raises(vl.FrameRangeError, match="runs from 0 to 1.5 s"):
+            video.get_frames_at_times([wrong])
+        padded = video.get_frames_at_times([wrong], pad_mode="edge")
+        assert padded.indices.tolist() == [0 if wrong < 0 else COUNT - 1]
+    with pytest.raises(vl.ArgumentError, match="finite"):
+        video.get_frames_at_times([float("nan")])
+
+
+@pytest.mark.parametrize("layout", ["FHWC", "FCHW", "CFHW"])
+def test_layouts_hold_the_same_pixels(video, layout):
+    plain = video.get_frames([3, 1, 7]).frames
+    other = video.get_frames([3, 1, 7], layout=layout).frames
+    assert other.is_contiguous()
+    assert torch.equal(other, plain.permute(["FHWC".index(axis) for axis in layout]))
+
+
+def test_a_size_is_reached_while_decoding(video):
+    small = video.get_frames([2], size=(48, 64), layout="FCHW").frames.float()
+    full = video.get_frames([2], layout="FCHW").frames.float()
+    # Filtering planes and then converting is not the same as the other way round, but near.
+    expected = torch.nn.functional.interpolate(full, (48, 64), mode="bilinear", antialias=True)
+    assert small.shape == (1, 3, 48, 64)
+    assert (small - expected).abs().mean() < 2
+    with pytest.raises(vl.ArgumentError, match="size"):
+        video.get_frames([2], size=(0, 5))
+
+
+def test_decode_gives_each_frame_once_as_the_decoder_left_it(video):
+    decoded = list(video.decode([7, 3, 7]))
+    assert sorted(number for number, _ in decoded) == [3, 7]
+    for _, surface in decoded:
+        assert surface.pixel_format == "yuv420p"
+        assert [plane.shape for plane in surface.planes] == [(96, 128), (48, 64), (48, 64)]
+
+
+def test_a_video_may_be_used_while_it_is_decoded(video):
+    for number, _ in video.decode([5, 30]):
+        assert numbers([video[number]]) == [number]
+
+
+def test_bytes_and_files_are_videos_too(path):
+    with open(path, "rb") as opened:
+        for source in (path.read_bytes(), opened, str(path)):
+            with vl.Video(source) as video:
+                assert numbers(video[4:10:5]) == [4, 9]
+        assert not opened.closed
+
+
+def test_threads_may_share_a_video(path):
+    with vl.Video(path) as video:
+        found = {}
+
+        def look(frame):
+            found[frame] = numbers([video[frame]])
+
+        threads = [threading.Thread(target=look, args=(f,)) for f in range(0, COUNT, 6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == {f: [f] for f in range(0, COUNT, 6)}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_codec_threads_change_nothing(path, threads):
+    with vl.Video(path, threads=threads) as video:
+        assert numbers(video[5:30]) == list(range(5, 30))
+
+
+def test_wrong_devices_are_refused(path):
+    with pytest.raises(vl.ArgumentError, match="device"):
+        vl.Video(path, device="tpu")
+    if not torch.cuda.is_available():
+        with pytest.raises(vl.UnsupportedError, match="no GPU"):
+            vl.Video(path, device="cuda")
+
+
+def test_frames_are_numbers(video):
+    with pytest.raises(vl.ArgumentError, match="integers"):
+        video.get_frames([0.5])
+
+
+def test_every_demo_clip_is_exact(demo_folder):
+    for file in sorted(demo_folder.iterdir()):
+        with vl.Video(file, rotate=False) as video:
+            count = len(video)
+            order = [count - 1, 0, count // 2, count // 3, count // 2]
+            assert numbers(video.get_frames(order).frames) == order, file.name
+
+
+def test_rotation_is_applied_unless_refused(demo_folder):
+    file = next(f for f in demo_folder.iterdir() if "rot" in f.name)
+    with vl.Video(file) as turned, vl.Video(file, rotate=False) as coded:
+        assert turned.index.rotation == -90
+        expected = np.rot90(coded[0].numpy(), k=-1)  # numpy turns anti-clockwise
+        assert (turned[0].numpy() == expected).all()
+        assert turned.size == coded.size[::-1]
+        small = turned.get_frames([0], size=(80, 48)).frames[0]
+        assert small.shape == (80, 48, 3)
+
+
+def test_a_change_of_resolution_is_an_error_or_scaled(corpus):
+    file = corpus / "video" / "wpt-2021__400x300-red-resize-200x150-green.mp4"
+    with vl.Video(file) as video:
+        last = len(video) - 1
+        assert {p.shape for _, s in video.decode([last]) for p in s.planes[:1]} == {(150, 200)}
+        with pytest.raises(vl.DecodeError, match=rf"frame {last} is 200x150.*resolution_change"):
+            video.get_frames([last])
+        assert video.get_frames([0, last], size=(30, 40)).frames.shape == (2, 30, 40, 3)
+    with vl.Video(file, resolution_change="scale") as video:
+        red, green = video.get_frames([0, last]).frames[:, 150, 200].tolist()
+        assert red[0] > 200 > 60 > red[1]
+        assert green[1] > 100 > 60 > green[0]
+
+
+@pytest.mark.gpu
+def test_frames_can_be_given_on_the_gpu(path):
+    with vl.Video(path, device="cuda") as there, vl.Video(path) as here:
+        frames = there[3:20:4]
+        assert frames.device.type == "cuda"
+        assert torch.equal(frames.cpu(), here[3:20:4])
