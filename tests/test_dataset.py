@@ -31,9 +31,7 @@ def samples(dataset, **options):
 
 
 def same(one, other):
-    return all(
-        a[:2] == b[:2] and torch.equal(a[2], b[2]) for a, b in zip(one, other, strict=True)
-    )
+    return all(a[:2] == b[:2] and torch.equal(a[2], b[2]) for a, b in zip(one, other, strict=True))
 
 
 def test_a_sample_is_the_clip_that_its_numbers_say(folder):
@@ -112,8 +110,8 @@ def test_nothing_is_opened_before_a_sample_is_asked_for():
 
 def test_indexes_made_beforehand_are_used(folder):
     path = str(folder / "0.mp4")
+    other = vl.index_video(folder / "1.mp4")
     with pytest.raises(vl.StaleIndexError):
-        other = vl.index_video(folder / "1.mp4")
         vl.ClipDataset([path], SAMPLER, indexes={path: other})[0]
     dataset = vl.ClipDataset([path], SAMPLER, indexes={path: vl.index_video(path)})
     assert dataset[0]["frames"].shape[0] == 4

@@ -92,7 +92,7 @@ def test_times_find_the_frame_on_screen(video):
     again = video.get_frames_at_times(everything.times)
     assert again.indices.tolist() == list(range(COUNT))
     for wrong in (-0.1, COUNT / 30 + 0.01):
-        with pytest.raises(vl.FrameRangeError, match="runs from 0 to 1.5 s"):
+        with pytest.raises(vl.FrameRangeError, match=r"runs from 0 to 1\.5 s"):
             video.get_frames_at_times([wrong])
         padded = video.get_frames_at_times([wrong], pad_mode="edge")
         assert padded.indices.tolist() == [0 if wrong < 0 else COUNT - 1]
@@ -109,11 +109,11 @@ def test_layouts_hold_the_same_pixels(video, layout):
 
 
 def test_a_size_is_reached_while_decoding(video):
-    small = video.get_frames([2], size=(48, 64), layout="FCHW").frames.float()
+    small = video.get_frames([2], size=(30, 40), layout="FCHW").frames.float()
     full = video.get_frames([2], layout="FCHW").frames.float()
     # Filtering planes and then converting is not the same as the other way round, but near.
-    expected = torch.nn.functional.interpolate(full, (48, 64), mode="bilinear", antialias=True)
-    assert small.shape == (1, 3, 48, 64)
+    expected = torch.nn.functional.interpolate(full, (30, 40), mode="bilinear", antialias=True)
+    assert small.shape == (1, 3, 30, 40)
     assert (small - expected).abs().mean() < 2
     with pytest.raises(vl.ArgumentError, match="size"):
         video.get_frames([2], size=(0, 5))

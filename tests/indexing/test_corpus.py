@@ -30,8 +30,7 @@ def test_the_description_is_ffprobes(file):
         pytest.skip("no frame to describe")
     index = vl.index_video(file.path, stream=file.stream)
     reference, facts = file.reference, file.facts
-    if not file.path.name.endswith("CVFC1_Sony_C.jsv"):  # the head names the uncropped width
-        assert (index.width, index.height) == (reference["width"], reference["height"])
+    assert (index.width, index.height) == (reference["width"], reference["height"])
     assert index.pixel_format == reference["pix_fmt"]
     assert (index.rotation - (facts["rotation"] or 0)) % 360 == 0
     unsaid = {"unknown", "reserved", None}

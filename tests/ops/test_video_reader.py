@@ -3,7 +3,13 @@ import pytest
 import torch
 
 from videoloader import fn, types
-from videoloader.errors import ArgumentError, FrameRangeError, OperatorError, UnsupportedError
+from videoloader.errors import (
+    ArgumentError,
+    FormatError,
+    FrameRangeError,
+    OperatorError,
+    UnsupportedError,
+)
 from videoloader.pipeline import pipeline_def
 from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
 
@@ -266,3 +272,36 @@ def test_arguments_of_a_decoder_are_checked(videos, arguments, error, message):
 def test_what_is_no_file_is_an_error(videos):
     with pytest.raises(ArgumentError, match="takes the bytes of a file as 1-D uint8, or a path"):
         fn.decoders.video(torch.zeros(2, 2))
+
+
+def test_a_clip_that_fails_is_replaced_by_the_next_and_told(videos):
+    videos.broken.add("b.mp4")
+    videos.length = 4
+    pipe = reader(batch_size=3, sequence_length=4, on_error="replace", enable_frame_num=True)
+    with pipe:
+        pipe.run()
+        stats = pipe.stats()["Reader"]
+    assert videos.opened[:3].count("b.mp4") == 1
+    assert {path for path, _ in stats.failures} == {"b.mp4"}
+    assert "packet 3" in stats.failures[0][1]
+    assert stats.samples >= 3
+    assert stats.seconds > 0
+
+
+def test_a_file_that_cannot_be_indexed_is_left_out_or_an_error(videos):
+    videos.lengths = {"b.mp4": 0}
+    with pytest.raises(FormatError, match=r"b\.mp4: there is no frame"):
+        reader(sequence_length=4).build()
+    with reader(batch_size=2, sequence_length=40, on_error="replace") as pipe:
+        pipe.run()
+        assert pipe.epoch_size("Reader") == 2
+        assert [path for path, _ in pipe.stats()["Reader"].failures] == ["b.mp4"]
+
+
+def test_when_every_clip_fails_the_error_says_so(videos):
+    videos.broken.update(FILES)
+    with (
+        reader(sequence_length=4, on_error="replace") as pipe,
+        pytest.raises(OperatorError, match="none of the 30 clips"),
+    ):
+        pipe.run()

@@ -319,7 +319,13 @@ def scan_order(index: VideoIndex, payloads: list[bytes]) -> VideoIndex:
         payloads: bytes of all packets.
     """
     table = index.packets.copy()
-    order = np.array(list(_decode_order(index, payloads)), dtype=np.int64)
+    places: list[int] = []
+    size = (index.width, index.height)
+    for place, frame in _decode_all(index, payloads):
+        if not places:
+            size = (frame.width, frame.height)
+        places.append(place)
+    order = np.array(places, dtype=np.int64)
     shown = np.zeros(len(table), dtype=bool)
     shown[order] = True
     discarded = (table["flags"] & PacketFlags.DISCARD) != 0
@@ -331,10 +337,16 @@ def scan_order(index: VideoIndex, payloads: list[bytes]) -> VideoIndex:
     last = np.maximum.accumulate(np.where(rest, -1, np.arange(len(table))))
     table["pts"][rest] = np.where(last[rest] >= 0, table["pts"][np.maximum(last[rest], 0)], 0)
     table["dts"][table["dts"] == _NO_TIME] = 0
-    return replace(index, packets=table, order=order, exactness="decode")
+    width, height = size
+    return replace(
+        index, packets=table, order=order, exactness="decode", width=width, height=height
+    )
 
 
-def _decode_order(index: VideoIndex, payloads: list[bytes]) -> Iterator[int]:
+def _decode_all(
+    index: VideoIndex, payloads: list[bytes]
+) -> Iterator[tuple[int, av.VideoFrame]]:
+    """All frames in the order a decoder gives them, each with its packet."""
     import av
 
     decoder = open_decoder(
@@ -354,7 +366,7 @@ def _decode_order(index: VideoIndex, payloads: list[bytes]) -> Iterator[int]:
             continue  # FFmpeg's decode leaves out what does not decode
         for frame in frames:
             if frame.pts is not None:
-                yield frame.pts
+                yield frame.pts, frame
 
 
 def _complete(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.errors import DecodeError, VideoError
 from videoloader.ops import media
 from videoloader.ops.clips import Clips
 from videoloader.ops.decode import decoded, frame_outputs
@@ -46,6 +47,8 @@ class ClipReader:
         fill_value: colour of filled frames.
         frame_num: "none", "scalar" or "sequence": the output of frame numbers.
         timestamps: whether there is an output of times.
+        replaces: take the next clip of the shard for one that fails, instead of failing.
+        failures: (path, what went wrong) of what was replaced or left out.
     """
 
     clips: Clips
@@ -58,6 +61,8 @@ class ClipReader:
     fill_value: tuple[int, ...]
     frame_num: str
     timestamps: bool
+    replaces: bool = False
+    failures: list[tuple[str, str]] = field(default_factory=list)
     _order: tuple[int, NDArray[np.int64]] | None = None
 
     def plan(self, iteration: int) -> list[Request]:
@@ -69,7 +74,20 @@ class ClipReader:
         return requests
 
     def read(self, request: Request) -> tuple[Sample, ...]:
-        """Decode a clip."""
+        """Decode a clip, or, when it fails and that is wanted, the next one that does not."""
+        if not self.replaces:
+            return self._decode(request)
+        shard = self.epochs.shard(request.epoch)
+        for step in range(len(shard)):
+            clip = shard.start + (request.clip - shard.start + step) % len(shard)
+            path = self.clips.scope(clip).entry.path
+            try:
+                return self._decode(Request(request.epoch, clip, path))
+            except VideoError as error:
+                self.failures.append((path, str(error)))
+        raise DecodeError(f"none of the {len(shard)} clips of the shard decodes")
+
+    def _decode(self, request: Request) -> tuple[Sample, ...]:
         scope = self.clips.scope(request.clip)
         # Sample 0 of an epoch is its permutation.
         rng = generator(self.seed, stage=self.stage, sample=1 + request.clip, epoch=request.epoch)

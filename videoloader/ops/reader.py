@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.ops import media
 from videoloader.ops.arguments import ANY, BOOL, IMAGE, INT, TEXT, Argument, Kind
 from videoloader.ops.clip_reader import ClipReader
@@ -126,6 +126,14 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         Argument(
             "pad_last_batch", BOOL, default=False, doc="end an epoch with copies of its last clip"
         ),
+        Argument(
+            "on_error",
+            TEXT,
+            "raise",
+            "what to do with a file or clip that fails: `raise`, or `replace` it by the next clip; "
+            "`Pipeline.stats` lists what was replaced",
+            choices=("raise", "replace"),
+        ),
         SEED,
     ),
     num_outputs=_num_outputs,
@@ -169,7 +177,9 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["file_list_include_end"],
     )
     sampler = clip_rule(**{name: arguments[name] for name in _RULE})
-    scopes = _scopes(entries, limits, context.num_threads)
+    failures: list[tuple[str, str]] = []
+    tolerant = failures if arguments["on_error"] == "replace" else None
+    scopes = _scopes(entries, limits, context.num_threads, tolerant)
     clips = Clips.of(scopes, sampler, backwards=arguments["stride"] < 0)
     if not len(clips):
         raise ArgumentError(
@@ -195,6 +205,8 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["fill_value"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],
+        tolerant is not None,
+        failures,
     )
 
 
@@ -211,12 +223,31 @@ def _entries(arguments: Mapping[str, Any]) -> list[Entry]:
     ]
 
 
-def _scopes(entries: Sequence[Entry], limits: FrameRange, num_threads: int) -> list[Scope]:
-    """Index each file once, several at a time."""
+def _scopes(
+    entries: Sequence[Entry],
+    limits: FrameRange,
+    num_threads: int,
+    failures: list[tuple[str, str]] | None,
+) -> list[Scope]:
+    """Index each file once, several at a time; files that fail go to `failures` if there is one."""
+
+    def index(path: str) -> media.Index | None:
+        try:
+            found = media.index_video(path)
+            if found.num_frames == 0:
+                raise FormatError(f"{path}: there is no frame in it")
+            return found
+        except VideoError as error:
+            if failures is None:
+                raise
+            failures.append((path, str(error)))
+            return None
+
     paths = list(dict.fromkeys(entry.path for entry in entries))
     with ThreadPoolExecutor(num_threads, thread_name_prefix="videoloader-index") as pool:
-        indexes = dict(zip(paths, pool.map(media.index_video, paths), strict=True))
+        indexes = dict(zip(paths, pool.map(index, paths), strict=True))
     return [
-        Scope(entry, indexes[entry.path], *limits.resolve(entry, indexes[entry.path]))
+        Scope(entry, found, *limits.resolve(entry, found))
         for entry in entries
+        if (found := indexes[entry.path]) is not None
     ]

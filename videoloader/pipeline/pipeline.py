@@ -14,6 +14,7 @@ from videoloader.ops.external import ExternalSource
 from videoloader.pipeline.executor import Prefetcher
 from videoloader.pipeline.graph import DataNode, Graph, defining
 from videoloader.pipeline.program import Program
+from videoloader.pipeline.stats import OperatorStats
 from videoloader.tensors import TensorList
 
 __all__ = ["PIPELINE_ARGUMENTS", "Pipeline"]
@@ -194,6 +195,10 @@ class Pipeline:
         if name is not None:
             return self.reader_meta(name)["epoch_size"]
         return {key: meta["epoch_size"] for key, meta in self.reader_meta().items()}
+
+    def stats(self) -> dict[str, OperatorStats]:
+        """What every operator has done so far, by name: samples, seconds, replaced samples."""
+        return self._built().stats()
 
     @property
     def num_outputs(self) -> int:

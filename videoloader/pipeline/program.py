@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -21,6 +22,7 @@ from videoloader.ops.operator import Sample, Source, SourceContext
 from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.memory import Recycler
 from videoloader.pipeline.slots import Slots
+from videoloader.pipeline.stats import Meter, OperatorStats
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 
@@ -55,6 +57,7 @@ class Program:
         self._outputs = tuple(outputs)
         self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
         self._seed = seed
+        self._meter = Meter()
         self._devices = {"cpu": "cpu", "gpu": gpu, "mixed": gpu}
         for node in graph.nodes:
             if node.device != "cpu":
@@ -86,6 +89,16 @@ class Program:
         """Whether every source that is fed by hand has a batch."""
         fed = (source for source in self.sources.values() if isinstance(source, ExternalSource))
         return all(source.num_fed > 0 for source in fed if source.is_fed)
+
+    def stats(self) -> dict[str, OperatorStats]:
+        """What every operator has done so far, by name."""
+        return {
+            node.name: replace(
+                self._meter.read(node.name),
+                failures=tuple(getattr(self.sources.get(node.name), "failures", ())),
+            )
+            for node in self._graph.nodes
+        }
 
     def reset(self) -> None:
         """Begin the next epoch of every source."""
@@ -152,14 +165,14 @@ class Program:
         so_far = values[position]
         for node in nodes:
             try:
-                if node.ordinal in items:
-                    item = items[node.ordinal][position]
-                    outputs = self._read(node, item)
-                elif node.operator.kind == "draw":
-                    outputs = self._draw(node, iteration, position, so_far)
-                else:
-                    outputs = self._map(node, position, so_far, slots)
-                so_far[node.ordinal] = self._place(node, outputs, position, slots)
+                with self._meter.measure(node.name):
+                    if node.ordinal in items:
+                        outputs = self._read(node, items[node.ordinal][position])
+                    elif node.operator.kind == "draw":
+                        outputs = self._draw(node, iteration, position, so_far)
+                    else:
+                        outputs = self._map(node, position, so_far, slots)
+                    so_far[node.ordinal] = self._place(node, outputs, position, slots)
             except Exception as error:
                 origin = _origin(items, position)
                 raise _failure(node, iteration, position, origin, error) from error
