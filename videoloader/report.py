@@ -24,7 +24,7 @@ def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> T
     """A table with a row of facts for each video.
 
     `keys` counts keyframes, `turn` is the rotation for display, anti-clockwise, and `from` says
-    what the index was made from (`VideoIndex.exactness`).
+    what the index was made from (`VideoIndex.exactness`). Codecs bear their bit depth over 8.
     """
     from rich.table import Table
 
@@ -33,7 +33,7 @@ def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> T
     for name in ("codec", "size", "frames", "fps", "seconds", "keys", "turn", "from"):
         table.add_column(name, justify="right", no_wrap=True)
     for index in indexes:
-        deep = f" {index.bit_depth} bit" if (index.bit_depth or 8) > 8 else ""
+        deep = f"/{index.bit_depth}" if (index.bit_depth or 8) > 8 else ""
         table.add_row(
             index.name,
             index.codec + deep,

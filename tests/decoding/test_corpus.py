@@ -11,7 +11,9 @@ from videoloader.decoding.libav import CpuDecoder
 from videoloader.indexing import open_source
 from videoloader.sampling import plan_decode
 
-SOUND = corpus_files(lambda file: has_reference(file) and not file.is_damaged)
+SOUND = corpus_files(
+    lambda file: has_reference(file) and not file.is_damaged and file.reference["frames"]
+)
 DAMAGED = corpus_files(lambda file: has_reference(file) and file.is_damaged)
 # A decode of everything, three times over, is for files where that takes seconds at most.
 MANY_PIXELS = 60e6
@@ -41,8 +43,6 @@ def shortened(file, index, hashes):
 @pytest.mark.parametrize("file", SOUND)
 def test_frames_in_any_order_are_those_of_a_full_decode(file):
     index = vl.index_video(file.path, stream=file.stream)
-    if not index.num_frames:
-        pytest.skip("no frame")
     hashes = expected_hashes(file, index)
     count = shortened(file, index, hashes)
     rng = random.Random(file.path.name)
@@ -59,8 +59,6 @@ def test_frames_in_any_order_are_those_of_a_full_decode(file):
 @pytest.mark.parametrize("file", SOUND)
 def test_single_frames_from_a_cold_decoder_are_right(file):
     index = vl.index_video(file.path, stream=file.stream)
-    if not index.num_frames:
-        pytest.skip("no frame")
     hashes = expected_hashes(file, index)
     count = shortened(file, index, hashes)
     rng = random.Random(file.path.name)

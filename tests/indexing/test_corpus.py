@@ -8,8 +8,20 @@ import videoloader as vl
 
 REFERENCED = corpus_files(lambda file: has_reference(file) and not file.is_damaged)
 DAMAGED = corpus_files(lambda file: file.is_damaged)
+SHOWN = corpus_files(
+    lambda file: has_reference(file) and not file.is_damaged and file.reference["frames"]
+)
+SMALL = corpus_files(
+    lambda file: has_reference(file) and not file.is_damaged and file.facts["size"] < 1_000_000
+)
 # Progressive MP4 of these codecs is read from its tables alone.
-NATIVE = {"h264", "hevc", "av1", "vp8", "vp9"}
+NATIVE = corpus_files(
+    lambda file: has_reference(file)
+    and not file.is_damaged
+    and "mp4" in file.facts["container"]
+    and not file.facts["fragmented"]
+    and file.facts["codec"] in {"h264", "hevc", "av1", "vp8", "vp9"}
+)
 
 
 @pytest.mark.parametrize("file", REFERENCED)
@@ -24,10 +36,8 @@ def test_frames_times_and_keyframes_are_those_of_a_full_decode(file):
     assert index.codec == file.reference["codec"]
 
 
-@pytest.mark.parametrize("file", REFERENCED)
+@pytest.mark.parametrize("file", SHOWN)
 def test_the_description_is_ffprobes(file):
-    if not file.reference["frames"]:
-        pytest.skip("no frame to describe")
     index = vl.index_video(file.path, stream=file.stream)
     reference, facts = file.reference, file.facts
     assert (index.width, index.height) == (reference["width"], reference["height"])
@@ -39,20 +49,15 @@ def test_the_description_is_ffprobes(file):
     assert [color.range, color.matrix, color.transfer, color.primaries] == expected
 
 
-@pytest.mark.parametrize("file", REFERENCED)
+@pytest.mark.parametrize("file", NATIVE)
 def test_progressive_mp4_is_read_from_its_tables(file):
-    facts = file.facts
-    if "mp4" not in facts["container"] or facts["fragmented"] or facts["codec"] not in NATIVE:
-        pytest.skip("not progressive MP4 of a codec that is read natively")
     index = vl.index_video(file.path, stream=file.stream)
     # One phone clip leaves the composition times of its B-frames out; only decoding tells.
     assert index.exactness == ("decode" if file.path.name == "opencv__box.mp4" else "tables")
 
 
-@pytest.mark.parametrize("file", corpus_files(has_reference))
+@pytest.mark.parametrize("file", REFERENCED)
 def test_the_stream_taken_is_the_one_ffmpeg_calls_best(file):
-    if file.is_damaged:
-        pytest.skip("damaged")
     with av.open(str(file.path)) as container:
         best = container.streams.best("video").index
     assert vl.index_video(file.path).stream == best
@@ -68,10 +73,8 @@ def test_a_damaged_file_is_refused_by_name_or_indexed(file):
         assert index.num_frames >= 0
 
 
-@pytest.mark.parametrize("file", REFERENCED)
+@pytest.mark.parametrize("file", SMALL)
 def test_bytes_paths_and_files_give_the_same_index(file):
-    if file.facts["size"] > 1_000_000:
-        pytest.skip("large")
     data = file.path.read_bytes()
     by_path = vl.index_video(file.path)
     with open(file.path, "rb") as opened:

@@ -1,0 +1,97 @@
+"""Every operator on the GPU, against the same operator on the CPU; and pipelines that end there."""
+
+import pytest
+import torch
+
+import videoloader as vl
+from videoloader import fn
+from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
+
+pytestmark = pytest.mark.gpu
+
+CASES = [
+    ("resize", {"size": (48, 64)}, 1),
+    ("resize", {"resize_shorter": 90, "antialias": False}, 1),
+    ("resize", {"resize_x": 40, "interp_type": vl.types.INTERP_NN}, 0),
+    ("resize", {"resize_y": 40, "interp_type": vl.types.INTERP_CUBIC}, 1),
+    ("crop", {"crop": (40, 50), "crop_pos_x": 0.2}, 0),
+    ("flip", {"horizontal": 1, "vertical": 1}, 0),
+    ("brightness_contrast", {"brightness": 1.3, "contrast": 0.7}, 1),
+    ("cast", {"dtype": vl.types.FLOAT16}, 0),
+    (
+        "crop_mirror_normalize",
+        {"crop": (48, 64), "mirror": 1, "mean": [120.0], "std": [60.0]},
+        1e-5,
+    ),
+    ("crop_mirror_normalize", {"dtype": vl.types.FLOAT16, "std": [60.0]}, 2e-3),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "bound"), CASES)
+def test_operators_agree_with_the_cpu(name, arguments, bound):
+    frames = torch.randint(0, 256, (5, 60, 80, 3), dtype=torch.uint8)
+    operator = getattr(fn, name)
+    here, there = operator(frames, **arguments), operator(frames.cuda(), **arguments)
+    assert there.device.type == "cuda"
+    assert (there.dtype, there.shape) == (here.dtype, here.shape)
+    assert (there.cpu().double() - here.double()).abs().max() <= bound
+
+
+def pipeline(files, device):
+    @vl.pipeline_def(batch_size=4, num_threads=4, device_id=0, seed=5)
+    def definition():
+        clips, labels = fn.readers.video(
+            device=device,
+            filenames=files,
+            labels=[],
+            sequence_length=8,
+            random_shuffle=True,
+            pad_last_batch=True,
+            name="Reader",
+        )
+        if device == "cpu":
+            clips = clips.gpu()
+        clips = fn.resize(clips, resize_x=64, resize_y=64)
+        clips = fn.crop_mirror_normalize(
+            clips, crop_h=48, crop_w=48, mean=[120.0], std=[60.0], mirror=fn.random.coin_flip()
+        )
+        return clips, labels
+
+    return definition()
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_a_pipeline_ends_on_the_gpu(demo_folder, device):
+    files = [str(demo_folder / name) for name in ("h264.mp4", "hevc.mp4", "av1.mp4")]
+    with pipeline(files, device) as pipe:
+        iterator = GenericIterator(
+            [pipe],
+            ["data", "label"],
+            reader_name="Reader",
+            last_batch_policy=LastBatchPolicy.PARTIAL,
+            auto_reset=True,
+        )
+        for _ in range(2):
+            batches = [batch for (batch,) in iterator]
+            assert sum(len(batch["label"]) for batch in batches) == pipe.epoch_size("Reader")
+            for batch in batches:
+                assert batch["data"].device.type == "cuda"
+                assert batch["data"].shape[1:] == (8, 3, 48, 48)
+                assert batch["data"].isfinite().all()
+
+
+def test_batches_on_the_gpu_hold_what_the_cpu_gives(demo_folder):
+    files = [str(demo_folder / "h264.mp4")]
+
+    def batches(to_gpu):
+        @vl.pipeline_def(batch_size=3, num_threads=2, seed=9)
+        def definition():
+            clips = fn.readers.video(filenames=files, sequence_length=6, random_shuffle=True)
+            clips = clips.gpu() if to_gpu else clips
+            return fn.crop_mirror_normalize(clips, crop=(64, 64), mirror=fn.random.coin_flip())
+
+        with definition() as pipe:
+            return [pipe.run()[0].as_cpu().as_tensor() for _ in range(6)]
+
+    for here, there in zip(batches(to_gpu=False), batches(to_gpu=True), strict=True):
+        assert torch.equal(here, there)
