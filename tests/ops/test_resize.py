@@ -82,6 +82,13 @@ def test_cubic_is_catmull_rom_away_from_the_border():
     np.testing.assert_allclose(resized[:, 12:36:2, 12:52:2], both, atol=2e-3)
 
 
+def test_cubic_overshoot_is_cut_off_once_at_the_end():
+    noise = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (1, 60, 80, 3), np.uint8))
+    arguments = {"size": (40, 50), "interp_type": types.INTERP_CUBIC}
+    exact = fn.resize(noise.float(), **arguments).clamp(0, 255)
+    assert (exact - fn.resize(noise, **arguments).float()).abs().max() <= 0.501
+
+
 def test_cubic_that_shrinks_without_antialiasing_says_that_it_is_not_there_yet():
     with pytest.raises(UnsupportedError, match="cannot shrink yet"):
         fn.resize(smooth(24, 32), size=8, interp_type=types.INTERP_CUBIC, antialias=False)

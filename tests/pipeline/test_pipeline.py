@@ -53,6 +53,20 @@ def test_one_seed_gives_the_same_pixels_for_any_depth_and_number_of_threads(vide
         assert all(torch.equal(one, other) for one, other in zip(wanted, got, strict=True))
 
 
+def test_operators_that_draw_nothing_shift_nobodys_draws(videos):
+    def draws(with_more):
+        @pipeline_def(batch_size=4, seed=2)
+        def definition():
+            clips = fn.readers.video(filenames=FILES, sequence_length=4, random_shuffle=True)
+            clips = clips[::1] if with_more else clips
+            return clips, fn.random.uniform(range=(0, 1))
+
+        return batches(definition(), 2)
+
+    for plain, more in zip(draws(with_more=False), draws(with_more=True), strict=True):
+        assert all(torch.equal(one, other) for one, other in zip(plain, more, strict=True))
+
+
 def test_another_seed_gives_other_pixels_and_a_missing_one_is_drawn(videos):
     first, second = everything(batch_size=6), everything(batch_size=6)
     assert first.seed != second.seed

@@ -176,12 +176,15 @@ def _antialias(
 
 
 def _is_native(planes: torch.Tensor, interp_type: InterpType) -> bool:
-    """Whether torch resizes this type itself; it does bytes on the CPU, and picks any nearest."""
+    """Whether torch resizes this type exactly as it is.
+
+    Nearest picks any bytes; bytes on the CPU are filtered well, but for cubic, whose overshoot is
+    cut off between rows and columns there.
+    """
     if planes.dtype in (torch.float32, torch.float64):
         return True
-    return planes.dtype == torch.uint8 and (
-        planes.device.type == "cpu" or interp_type is InterpType.INTERP_NN
-    )
+    on_cpu = planes.device.type == "cpu" and interp_type is not InterpType.INTERP_CUBIC
+    return planes.dtype == torch.uint8 and (on_cpu or interp_type is InterpType.INTERP_NN)
 
 
 def _pair(name: str, values: tuple[float, ...]) -> tuple[float, float]:

@@ -75,12 +75,13 @@ class Node:
     """An operator in a graph.
 
     `constants` are its converted arguments, the same for all samples or `PerSample`; `varying`
-    are the data nodes that give the others. `ordinal` is its place in the graph, which is also
-    its stage in random draws.
+    are the data nodes that give the others. `ordinal` is its place in the graph, `stage` its place
+    among the operators that draw random numbers: copies and the like shift nobody's draws.
     """
 
     operator: Operator
     ordinal: int
+    stage: int
     name: str
     inputs: tuple[DataNode, ...]
     constants: Mapping[str, Any]
@@ -148,7 +149,10 @@ class Graph:
                     f"for a batch of {self.batch_size}"
                 )
         count = operator.num_outputs(constants)
-        node = Node(operator, ordinal, name, inputs, constants, varying, device, count, _caller())
+        stage = sum(node.operator.kind != "map" for node in self.nodes)
+        node = Node(
+            operator, ordinal, stage, name, inputs, constants, varying, device, count, _caller()
+        )
         self.nodes.append(node)
         placed = "gpu" if device == "mixed" else device
         return tuple(DataNode(node, output, placed) for output in range(count))

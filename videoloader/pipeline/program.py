@@ -75,7 +75,7 @@ class Program:
         own = node.constants.get("seed")
         context = SourceContext(
             node.name,
-            node.ordinal,
+            node.stage,
             self._seed if own in (None, -1) else int(own or 0),
             self._graph.batch_size,
             num_threads,
@@ -191,7 +191,7 @@ class Program:
         own = arguments.pop("seed", None)
         rng = generator(
             self._seed if own in (None, -1) else own,
-            stage=node.ordinal,
+            stage=node.stage,
             sample=iteration * self._graph.batch_size + position,
         )
         drawn = node.operator.run(rng, **arguments)
