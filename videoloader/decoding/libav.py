@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.decoding.packets import PacketReader
 from videoloader.decoding.surface import Surface
 from videoloader.errors import DecodeError
 from videoloader.indexing.headers import classify_packets
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.libav import make_packet, open_decoder
+from videoloader.indexing.payloads import PacketReader
 from videoloader.indexing.source import Source
 from videoloader.sampling import DecodePlan, Run
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from videoloader.indexing.bitstream import av1
 from videoloader.indexing.bitstream.nal import disposable_packets
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.libav import demux_packets
+from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.source import Source
 
-__all__ = ["classify_packets", "read_headers", "read_packets"]
+__all__ = ["classify_packets", "read_headers"]
 
 
 def classify_packets(
@@ -61,17 +61,9 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     not read.
     """
     table = index.packets
-    if index.codec in ("h264", "hevc") and index.is_located and index.length_size:
+    if index.codec in ("h264", "hevc") and index.packing == "plain" and index.length_size:
         data = source.window(0, source.size)
         found = _nal_packets(index, data, table["offset"], table["size"].astype(np.int64))
     else:
         found = classify_packets(index, np.arange(len(table)), read_packets(index, source))
     return index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)
-
-
-def read_packets(index: VideoIndex, source: Source) -> list[bytes]:
-    """The bytes of all packets, in decode order."""
-    if not index.is_located:
-        return list(demux_packets(source, index.stream))
-    places = zip(index.packets["offset"].tolist(), index.packets["size"].tolist(), strict=True)
-    return [source.read(offset, size) for offset, size in places]

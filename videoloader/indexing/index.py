@@ -79,8 +79,8 @@ class VideoIndex:
     order. Times are in ticks of `time_base` seconds, edit list applied.
 
     Attributes:
-        packets: structured array in decode order: `offset` (-1 where the container splits
-            packets up) and `size` in bytes, `pts`, `dts`, `duration` in ticks, `flags`.
+        packets: structured array in decode order: `offset` (-1 if `packing` is `demuxed`) and
+            `size` in bytes, `pts`, `dts`, `duration` in ticks, `flags`.
         time_base: seconds in a tick.
         codec: FFmpeg's name of the codec.
         width, height: of the displayed picture in pixels, before rotation.
@@ -96,6 +96,8 @@ class VideoIndex:
         extradata: what decoders are set up with: (first packet it applies to, bytes).
         length_size: bytes of the length before each NAL unit, 0 for start codes.
         sub_layers: temporal sub-layers of an HEVC stream.
+        packing: how packets lie in the file: `plain`, in one piece at their offset, or `demuxed`,
+            in pieces that a demuxer puts together.
         has_headers: whether `DISPOSABLE` flags are known.
         order: packets of the frames in presentation order, where timestamps do not tell it.
         name: of the file, for messages.
@@ -118,6 +120,7 @@ class VideoIndex:
     extradata: tuple[tuple[int, bytes], ...] = ()
     length_size: int = 0
     sub_layers: int = 1
+    packing: str = "plain"
     has_headers: bool = False
     order: NDArray[np.int64] | None = None
     name: str = "video"
@@ -195,11 +198,6 @@ class VideoIndex:
     def disposable(self) -> NDArray[np.bool_] | None:
         """Which packets nothing refers to, None while their headers have not been read."""
         return self._has(PacketFlags.DISPOSABLE) if self.has_headers else None
-
-    @property
-    def is_located(self) -> bool:
-        """Whether every packet lies in one piece at a known place of the file."""
-        return bool((self.packets["offset"] >= 0).all())
 
     @property
     def rotation(self) -> int:

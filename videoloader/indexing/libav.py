@@ -203,7 +203,8 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
     index = replace(index, **_framing(index, packets))
     for field in ("offset", "size", "pts", "dts", "duration", "flags"):
         index.packets[field] = _column(packets, field)
-    _locate(index.packets, packets, source)
+    if not _locate(index.packets, packets, source):
+        index = replace(index, packing="demuxed")
     if index.codec in ("vp8", "vp9"):
         hidden = np.array([is_hidden(index.codec, packet.data) for packet in packets], dtype=bool)
         index = index.with_flags(PacketFlags.HIDDEN, hidden)
@@ -264,7 +265,7 @@ def _framing(index: VideoIndex, packets: list[_Packet]) -> dict[str, Any]:
     return {}
 
 
-def _locate(table: NDArray[Any], packets: list[_Packet], source: Source) -> None:
+def _locate(table: NDArray[Any], packets: list[_Packet], source: Source) -> bool:
     """Find where each payload lies in the file, so that it can be read without the demuxer.
 
     Demuxers tell where a packet's header begins, or nothing; containers of split packets have no
@@ -283,7 +284,8 @@ def _locate(table: NDArray[Any], packets: list[_Packet], source: Source) -> None
                 break
         else:
             table["offset"] = -1
-            return
+            return False
+    return True
 
 
 def _mark_keys(table: NDArray[Any], intra: list[bool | None]) -> None:

@@ -38,6 +38,7 @@ _PLAIN = (
     "codec_tag",
     "length_size",
     "sub_layers",
+    "packing",
     "has_headers",
     "name",
 )

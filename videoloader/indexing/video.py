@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from videoloader.errors import VideoError
-from videoloader.indexing.headers import read_headers, read_packets
+from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import index_by_demuxing, scan_order
 from videoloader.indexing.mp4 import index_mp4
+from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.source import Source, VideoSource, open_source
 
 __all__ = ["index_video"]

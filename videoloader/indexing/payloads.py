@@ -1,4 +1,4 @@
-"""The bytes of packets, for decoders that are fed without a demuxer."""
+"""The bytes of packets, by number, for decoders and parsers that have no demuxer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
 from videoloader.indexing.source import Source
 
-__all__ = ["PacketReader"]
+__all__ = ["PacketReader", "read_packets"]
 
 _MAX_GAP = 1 << 16
 _MAX_SPAN = 1 << 24
@@ -21,8 +21,9 @@ _MAX_SPAN = 1 << 24
 class PacketReader:
     """Reads packets of one video by number. Not for sharing between threads.
 
-    Packets that lie close together in the file are fetched by one read. Where the container
-    splits packets up, a demuxer delivers them: forwards from where it is, or from the beginning.
+    `VideoIndex.packing` says how. Packets that lie close together in the file are fetched by one
+    read. Where only a demuxer puts packets together, it delivers them forwards from where it is,
+    or from the beginning.
     """
 
     def __init__(self, index: VideoIndex, source: Source) -> None:
@@ -30,7 +31,6 @@ class PacketReader:
         self._index = index
         self._offsets = index.packets["offset"]
         self._sizes = index.packets["size"].astype(np.int64)
-        self._is_located = index.is_located
         self._demuxed: Iterator[bytes] | None = None
         self._next = 0
 
@@ -40,7 +40,7 @@ class PacketReader:
         Raises:
             SourceError: the file ends before, or is not the one that was indexed.
         """
-        if not self._is_located:
+        if self._index.packing == "demuxed":
             return [self._demux(number) for number in packets.tolist()]
         starts = self._offsets[packets]
         stops = starts + self._sizes[packets]
@@ -66,6 +66,11 @@ class PacketReader:
         raise SourceError(
             f"{self._source.name}: packet {number} is not the one that was indexed; index it again"
         )
+
+
+def read_packets(index: VideoIndex, source: Source) -> list[bytes]:
+    """The bytes of all packets, in decode order."""
+    return PacketReader(index, source).read(np.arange(len(index.packets)))
 
 
 def _spans(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
