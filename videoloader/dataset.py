@@ -74,6 +74,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         pad_mode: what stands for frames past the end of short videos.
         size: (height, width) to decode to; needed for stacking if the videos differ.
         layout: of the frames, see `Video.get_frames`.
+        resolution_change: what to do with frames of another size than the first, see `Video`.
         on_error: `raise` what goes wrong with a video, or `replace` its sample by the next one
             that loads.
         indexes: made beforehand, by path; others are made as they are needed.
@@ -93,6 +94,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         pad_mode: PadMode | str = "edge",
         size: int | tuple[int, int] | None = None,
         layout: Layout = "FCHW",
+        resolution_change: Literal["error", "scale"] = "error",
         on_error: Literal["raise", "replace"] = "raise",
         indexes: Mapping[str, VideoIndex] | None = None,
     ) -> None:
@@ -109,6 +111,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self.seed = seed
         self.labels = None if labels is None else [int(label) for label in labels]
         self._options: dict[str, Any] = {"pad_mode": pad_mode, "size": size, "layout": layout}
+        self._resolution_change: Literal["error", "scale"] = resolution_change
         self._replaces = on_error == "replace"
         self._given = dict(indexes or {})
         self._made: OrderedDict[str, VideoIndex] = OrderedDict()
@@ -140,7 +143,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def _sample(self, number: int) -> dict[str, Any]:
         path = self.paths[number]
-        with Video(path, index=self._index_of(path)) as video:
+        index, change = self._index_of(path), self._resolution_change
+        with Video(path, index=index, resolution_change=change) as video:
             self._remember(path, video.index)
             result = self._load(video, number)
         result["sample"] = number

@@ -70,6 +70,7 @@ def training_pipeline(files: list[str]) -> Any:
         pad_mode="edge",
         random_shuffle=True,
         pad_last_batch=True,
+        resolution_change="scale",
         on_error="replace",
         name="Reader",
     )
@@ -138,7 +139,15 @@ def run_pipeline(files: list[Path], *, threads: int) -> Result:
 def run_dataset(files: list[Path], *, workers: int) -> Result:
     """Two epochs through a data set and a DataLoader."""
     result = Result()
-    dataset = ClipDataset(files, SAMPLER, augment, seed=7, layout="FHWC", on_error="replace")
+    dataset = ClipDataset(
+        files,
+        SAMPLER,
+        augment,
+        seed=7,
+        layout="FHWC",
+        resolution_change="scale",
+        on_error="replace",
+    )
     loader = torch.utils.data.DataLoader(
         dataset, batch_size=BATCH, shuffle=True, num_workers=workers, persistent_workers=True
     )
