@@ -184,7 +184,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
         packets = list(_packets(container, video))
         index = VideoIndex(
             packets=np.zeros(len(packets), dtype=PACKET_DTYPE),
-            time_base=Fraction(video.time_base or 1),
+            time_base=_fraction(video.time_base),
             codec=context.codec.canonical_name,
             width=context.width,
             height=context.height,
@@ -227,6 +227,11 @@ def _column(packets: list[_Packet], field: str) -> NDArray[np.int64]:
         case _:
             values = [getattr(packet, field) for packet in packets]
     return np.array(values, dtype=np.int64)
+
+
+def _fraction(value: Any) -> Fraction:
+    """A rational of PyAV's, whose type depends on its version."""
+    return Fraction(value.numerator, value.denominator) if value else Fraction(1)
 
 
 def _tag(context: av.VideoCodecContext) -> str:
