@@ -115,11 +115,18 @@ def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, 
 
     with source.file() as file:
         try:
-            container = av.open(file, mode="r", metadata_errors="ignore")
+            container = av.open(file, mode="r", **_lenient())
         except (av.error.FFmpegError, ValueError) as error:
             raise FormatError(f"no video file that FFmpeg opens ({_reason(error)})") from error
         with container:
             yield container, _choose(container, stream)
+
+
+def _lenient() -> dict[str, Any]:
+    """Titles in an unknown encoding are no reason to refuse a video; PyAV 19 takes any."""
+    import av
+
+    return {"metadata_errors": "ignore"} if int(av.__version__.partition(".")[0]) < 19 else {}
 
 
 def _reason(error: Exception) -> str:
