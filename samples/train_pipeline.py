@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from videoloader import fn, pipeline_def
-from videoloader.dataset import find_videos
+from videoloader.indexing.dataset import find_videos
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 
 

@@ -1,0 +1,138 @@
+"""Indexing in worker processes that may crash or hang without harm to the others' work."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+
+from videoloader.errors import VideoError
+from videoloader.indexing.dataset.rows import Row, make_row
+from videoloader.indexing.dataset.sources import Item
+
+__all__ = ["index_items"]
+
+_BATCH = 16  # videos given to a worker at a time
+
+
+def index_items(
+    items: Sequence[Item], *, workers: int, headers: bool, time_limit: float
+) -> Iterator[Row]:
+    """A row for each video, in the order in which they are done.
+
+    A worker that dies, or works on one video for longer than the limit, costs that video only:
+    its row has the reason as its error, and another worker goes on with the rest.
+
+    Args:
+        items: the videos.
+        workers: number of processes; 0 works in this one, without protection.
+        headers: read packet headers too.
+        time_limit: seconds for one video.
+    """
+    if workers == 0:
+        for item in items:
+            yield make_row(item, headers=headers)
+        return
+    waiting = deque(items)
+    # Forked from a server that has loaded what workers need; never from this process, which may
+    # have threads.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    team = [_Worker(context, headers) for _ in range(min(workers, len(items)))]
+    try:
+        while waiting or any(worker.given for worker in team):
+            for worker in team:
+                worker.give(waiting)
+            ready = wait([w.connection for w in team if w.given], timeout=min(time_limit, 1.0))
+            for worker in team:
+                if worker.connection in ready:
+                    yield from worker.take()
+                elif worker.given and time.monotonic() - worker.since > time_limit:
+                    yield worker.give_up(f"indexing took longer than {time_limit:g} s")
+    finally:
+        for worker in team:
+            worker.stop()
+
+
+class _Worker:
+    """A process, the videos it was given, and when it began with the first of them."""
+
+    def __init__(
+        self, context: multiprocessing.context.ForkServerContext, headers: bool
+    ) -> None:
+        self._context = context
+        self._headers = headers
+        self.given: deque[Item] = deque()
+        self.since = 0.0
+        self._start()
+
+    def give(self, waiting: deque[Item]) -> None:
+        """Hand over videos if there is nothing to do."""
+        if self.given or not waiting:
+            return
+        for _ in range(min(_BATCH, len(waiting))):
+            self.given.append(waiting.popleft())
+        self._send()
+
+    def take(self) -> Iterator[Row]:
+        """The rows that have arrived; if the process has died, the row that says so."""
+        try:
+            while self.given and self.connection.poll():
+                row: Row = self.connection.recv()
+                self.given.popleft()
+                self.since = time.monotonic()
+                yield row
+        except (EOFError, OSError):
+            self._process.join()
+            yield self.give_up(f"the indexing process died (exit code {self._process.exitcode})")
+
+    def give_up(self, reason: str) -> Row:
+        """Blame the video at hand, and begin again with the next."""
+        self.stop()
+        item = self.given.popleft()
+        try:
+            size, mtime_ns = item.state()
+        except VideoError:
+            size, mtime_ns = -1, -1
+        self._start()
+        if self.given:
+            self._send()
+        return Row(item, size, mtime_ns, {}, error=f"{item.name}: {reason}")
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self.connection.close()
+        self._process.kill()
+        self._process.join()
+
+    def _start(self) -> None:
+        self.connection, theirs = self._context.Pipe()
+        self._process = self._context.Process(
+            target=_work, args=(theirs, self._headers), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    def _send(self) -> None:
+        self.since = time.monotonic()
+        try:
+            self.connection.send(list(self.given))
+        except OSError:
+            pass  # it has died already, which `take` finds out
+
+
+def _work(connection: Connection, headers: bool) -> None:
+    parent = os.getppid()
+    while True:
+        while not connection.poll(5):
+            if os.getppid() != parent:
+                return  # the fork server is gone, and so is whoever wants rows
+        try:
+            items: list[Item] = connection.recv()
+        except EOFError:
+            return
+        for item in items:
+            connection.send(make_row(item, headers=headers))
