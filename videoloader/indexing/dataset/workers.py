@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
+import json
+import socket
+import subprocess
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
+from typing import Any
 
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset.rows import Row, make_row
 from videoloader.indexing.dataset.sources import Item
 
-__all__ = ["index_items"]
+__all__ = ["index_items", "work"]
 
 _BATCH = 16  # videos given to a worker at a time
 
@@ -37,11 +41,7 @@ def index_items(
             yield make_row(item, headers=headers)
         return
     waiting = deque(items)
-    # Forked from a server that has loaded what workers need; never from this process, which may
-    # have threads.
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    team = [_Worker(context, headers) for _ in range(min(workers, len(items)))]
+    team = [_Worker(headers=headers) for _ in range(min(workers, len(items)))]
     try:
         while waiting or any(worker.given for worker in team):
             for worker in team:
@@ -60,10 +60,7 @@ def index_items(
 class _Worker:
     """A process, the videos it was given, and when it began with the first of them."""
 
-    def __init__(
-        self, context: multiprocessing.context.ForkServerContext, headers: bool
-    ) -> None:
-        self._context = context
+    def __init__(self, *, headers: bool) -> None:
         self._headers = headers
         self.given: deque[Item] = deque()
         self.since = 0.0
@@ -86,8 +83,8 @@ class _Worker:
                 self.since = time.monotonic()
                 yield row
         except (EOFError, OSError):
-            self._process.join()
-            yield self.give_up(f"the indexing process died (exit code {self._process.exitcode})")
+            code = self._process.wait()
+            yield self.give_up(f"the indexing process died (exit code {code})")
 
     def give_up(self, reason: str) -> Row:
         """Blame the video at hand, and begin again with the next."""
@@ -106,33 +103,36 @@ class _Worker:
         """End the process, whatever it is doing."""
         self.connection.close()
         self._process.kill()
-        self._process.join()
+        self._process.wait()
 
     def _start(self) -> None:
-        self.connection, theirs = self._context.Pipe()
-        self._process = self._context.Process(
-            target=_work, args=(theirs, self._headers), daemon=True
-        )
-        self._process.start()
-        theirs.close()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # A program of its own: not a fork, since this process may have threads, and not one
+            # that begins by running the caller's script again.
+            program = (
+                f"import sys; sys.path[:] = {json.dumps(sys.path)}; "
+                f"from {__name__} import work; "
+                f"work({theirs.fileno()}, headers={self._headers})"
+            )
+            command = [sys.executable, "-c", program]
+            self._process = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+            )
+        self.connection: Connection[Any, Any] = Connection(ours.detach())
 
     def _send(self) -> None:
         self.since = time.monotonic()
-        try:
+        with suppress(OSError):  # if it has died already, `take` finds out
             self.connection.send(list(self.given))
-        except OSError:
-            pass  # it has died already, which `take` finds out
 
 
-def _work(connection: Connection, headers: bool) -> None:
-    parent = os.getppid()
-    while True:
-        while not connection.poll(5):
-            if os.getppid() != parent:
-                return  # the fork server is gone, and so is whoever wants rows
+def work(descriptor: int, *, headers: bool) -> None:
+    """What a worker does: rows for the videos that come, until nobody is there to take them."""
+    with Connection(descriptor) as connection:
         try:
-            items: list[Item] = connection.recv()
-        except EOFError:
+            while True:
+                for item in connection.recv():
+                    connection.send(make_row(item, headers=headers))
+        except (EOFError, OSError):
             return
-        for item in items:
-            connection.send(make_row(item, headers=headers))
