@@ -19,7 +19,7 @@ from videoloader.indexing.dataset.sources import Item
 
 __all__ = ["index_items", "work"]
 
-_BATCH = 16  # videos given to a worker at a time
+_BATCH = 64  # videos given to a worker at a time
 
 
 def index_items(
@@ -67,12 +67,14 @@ class _Worker:
         self._start()
 
     def give(self, waiting: deque[Item]) -> None:
-        """Hand over videos if there is nothing to do."""
-        if self.given or not waiting:
+        """Hand over videos if few are left to do, so that the process never waits for more."""
+        if len(self.given) >= _BATCH or not waiting:
             return
-        for _ in range(min(_BATCH, len(waiting))):
-            self.given.append(waiting.popleft())
-        self._send()
+        more = [waiting.popleft() for _ in range(min(_BATCH, len(waiting)))]
+        if not self.given:
+            self.since = time.monotonic()
+        self.given += more
+        self._send(more)
 
     def take(self) -> Iterator[Row]:
         """The rows that have arrived; if the process has died, the row that says so."""
@@ -96,7 +98,8 @@ class _Worker:
             size, mtime_ns = -1, -1
         self._start()
         if self.given:
-            self._send()
+            self.since = time.monotonic()
+            self._send(list(self.given))
         return Row(item, size, mtime_ns, {}, error=f"{item.name}: {reason}")
 
     def stop(self) -> None:
@@ -121,10 +124,9 @@ class _Worker:
             )
         self.connection: Connection[Any, Any] = Connection(ours.detach())
 
-    def _send(self) -> None:
-        self.since = time.monotonic()
+    def _send(self, items: list[Item]) -> None:
         with suppress(OSError):  # if it has died already, `take` finds out
-            self.connection.send(list(self.given))
+            self.connection.send(items)
 
 
 def work(descriptor: int, *, headers: bool) -> None:
