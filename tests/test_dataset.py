@@ -9,6 +9,7 @@ from noise import add_noise
 from torch.utils.data import DataLoader
 
 import videoloader as vl
+import videoloader.video
 from videoloader.demo_videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_videos
 
@@ -87,6 +88,36 @@ def test_random_numbers_of_the_caller_are_left_alone(folder):
     torch.manual_seed(5)
     dataset[0]
     assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.gpu
+def test_random_numbers_of_the_gpu_are_left_alone(folder):
+    dataset = vl.ClipDataset(folder, SAMPLER, add_noise)
+    drawn = []
+    for _ in range(3):
+        dataset[0]
+        drawn.append(torch.rand(8, device="cuda"))
+    assert not torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[1], drawn[2])
+
+
+def test_indexes_are_kept_up_to_a_number_of_bytes(folder, monkeypatch):
+    from videoloader import dataset as module
+
+    asked = []
+    make = vl.video.index_video
+    monkeypatch.setattr(vl.video, "index_video", lambda *a, **k: asked.append(a) or make(*a, **k))
+    dataset = vl.ClipDataset(folder, SAMPLER)
+    for _ in range(3):
+        [dataset[number] for number in range(6)]
+    assert len(asked) == 6
+    one = vl.index_video(folder / "0.mp4").packets.nbytes
+    monkeypatch.setattr(module, "_CACHED_BYTES", 2 * one)
+    dataset = vl.ClipDataset(folder, SAMPLER)
+    for _ in range(3):
+        [dataset[number] for number in range(6)]
+    assert len(asked) == 6 + 18
+    assert len(dataset._made) <= 2
 
 
 def test_samplers_of_several_clips_add_a_dimension(folder):

@@ -85,7 +85,10 @@ def is_inside(module, packages):
 LAYERS = {
     # layer: what it may import when it is imported, and what besides inside a function
     "errors": ((), ()),
-    "indexing": (("numpy", "videoloader.errors", "videoloader.indexing"), ("av", "obstore")),
+    "indexing": (
+        ("numpy", "videoloader.errors", "videoloader.indexing"),
+        ("av", "obstore", "pyarrow"),
+    ),
     "sampling": (("numpy", "videoloader.errors", "videoloader.sampling"), ()),
 }
 

@@ -169,9 +169,38 @@ def test_wrong_devices_are_refused(path):
             vl.Video(path, device="cuda")
 
 
-def test_frames_are_numbers(video):
-    with pytest.raises(vl.ArgumentError, match="integers"):
-        video.get_frames([0.5])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"frames": [0.5]}, "integers"),
+        ({"frames": [2**63]}, "63 bits"),
+        ({"start": 1.5}, "start must be an integer"),
+        ({"frames": [-1], "pad_mode": "constant", "fill_value": 300}, "fill_value"),
+        ({"frames": [-1], "pad_mode": "constant", "fill_value": (1, 2)}, "fill_value"),
+        ({"size": (1, 2, 3)}, "size"),
+        ({"size": (64.0, 64)}, "size"),
+        ({"layout": "WHFC"}, "layout"),
+        ({"pad_mode": "mirror"}, "pad_mode"),
+    ],
+)
+def test_arguments_without_a_meaning_are_refused_by_name(video, arguments, words):
+    with pytest.raises(vl.ArgumentError, match=words):
+        video.get_frames(**arguments)
+
+
+def test_a_fractional_index_is_no_index(video):
+    with pytest.raises(TypeError):
+        video[1.5]
+
+
+def test_closing_a_video_closes_its_files(corpus):
+    import os
+
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with vl.Video(corpus / "video" / "shaka-packager__bear-640x360.ts") as video:
+            video[70]
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_every_demo_clip_is_exact(demo_folder):

@@ -20,7 +20,7 @@ from videoloader.video import Layout, Video
 __all__ = ["ClipDataset"]
 
 _SAMPLING_STAGE, _TRANSFORM_STAGE = 0, 1
-_CACHED_INDEXES = 4096
+_CACHED_BYTES = 1 << 28  # of indexes that a worker keeps
 
 
 class ClipDataset(Dataset[dict[str, Any]]):
@@ -95,6 +95,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._replaces = on_error == "replace"
         self._given = dict(indexes or {})
         self._made: OrderedDict[str, VideoIndex] = OrderedDict()
+        self._made_bytes = 0
         # Shared, so that workers that live for several epochs see the number change.
         self._epoch = torch.zeros((), dtype=torch.int64)
         self._epoch.share_memory_()  # type: ignore[no-untyped-call]
@@ -135,7 +136,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
             source, index = self._videos.source(number), self._videos[number]
             return Video(source, index=index, resolution_change=change)
         path = self._videos[number]
-        known = self._given.get(path) or self._made.get(path)
+        known = self._given.get(path, self._made.get(path))
         video = Video(path, index=known, resolution_change=change)
         self._remember(path, video.index)
         return video
@@ -173,20 +174,24 @@ class ClipDataset(Dataset[dict[str, Any]]):
             return frames
         rng = self._generator(number, _TRANSFORM_STAGE)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(rng.integers(1 << 63)))
+            # Not torch.manual_seed: that would reset the random numbers of GPUs as well.
+            torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
             return self.transform(frames)
 
     def _generator(self, number: int, stage: int) -> np.random.Generator:
         return generator(self.seed, stage=stage, sample=number, epoch=self.epoch)
 
     def _remember(self, path: str, index: VideoIndex) -> None:
-        if path not in self._given:
-            self._made[path] = index
+        if path in self._made:
             self._made.move_to_end(path)
-            if len(self._made) > _CACHED_INDEXES:
-                self._made.popitem(last=False)
+        elif path not in self._given:
+            self._made[path] = index
+            self._made_bytes += index.packets.nbytes
+            while self._made_bytes > _CACHED_BYTES:
+                self._made_bytes -= self._made.popitem(last=False)[1].packets.nbytes
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        state["_made"] = OrderedDict()  # workers make their own; a pickle stays small
+        # Workers make their own; a pickle stays small.
+        state["_made"], state["_made_bytes"] = OrderedDict(), 0
         return state

@@ -199,7 +199,7 @@ def main(
         try:
             files = find_videos(folder)
         except VideoError as error:
-            console.print(f"[red]{error}[/red]")
+            console.print(str(error), style="red", markup=False)
             raise typer.Exit(2) from None
     begin = time.perf_counter()
     indexes, good, bad = index_files(files)

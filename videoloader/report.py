@@ -27,6 +27,7 @@ def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> T
     what the index was made from (`VideoIndex.exactness`). Codecs bear their bit depth over 8.
     """
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("video", overflow="fold", min_width=16)
@@ -35,7 +36,7 @@ def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> T
     for index in indexes:
         deep = f"/{index.bit_depth}" if (index.bit_depth or 8) > 8 else ""
         table.add_row(
-            index.name,
+            Text(Path(index.name).name),
             index.codec + deep,
             f"{index.width}x{index.height}",
             f"{index.num_frames:,}",

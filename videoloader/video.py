@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ __all__ = ["Clip", "Layout", "Video"]
 Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
 
 _CHANNELS = 3
+_MAX_SIDE = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +141,7 @@ class Video:
         """One frame (H, W, C), or the frames of a slice (F, H, W, C); Python's meaning of both."""
         if isinstance(key, slice):
             return self.get_frames(frames=range(len(self))[key]).frames
-        number = int(key)
+        number = operator.index(key)
         if not -len(self) <= number < len(self):
             raise FrameRangeError(
                 f"{self.name}: frame {number} requested, the video has {len(self)} frames"
@@ -188,7 +190,7 @@ class Video:
         tensor, slots = _allocate(len(indices), self._output_size(size), layout)
         self._decode_into(indices, slots, scales=size is not None)
         if not mask.all():
-            slots[~mask] = np.asarray(fill_value, dtype=np.uint8)
+            slots[~mask] = _fill(fill_value)
         times = np.full(len(indices), -1.0)
         times[mask] = self.index.seconds(indices[mask])
         return Clip(tensor.to(self.device), indices, times, mask)
@@ -285,10 +287,11 @@ class Video:
     def _output_size(self, size: int | tuple[int, int] | None) -> tuple[int, int]:
         if size is None:
             return self.size
-        height, width = (size, size) if isinstance(size, int) else size
-        if height < 1 or width < 1:
-            raise ArgumentError(f"size must be (height, width) in pixels, got {size}")
-        return height, width
+        sides = (size, size) if isinstance(size, int) else tuple(size)
+        whole = all(isinstance(side, int | np.integer) and 0 < side <= _MAX_SIDE for side in sides)
+        if len(sides) != 2 or not whole:
+            raise ArgumentError(f"size must be (height, width) in whole pixels, got {size}")
+        return int(sides[0]), int(sides[1])
 
     def _frames_at(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
         """Frames on screen; -1 before the first, and the number of frames past the end."""
@@ -324,7 +327,18 @@ def _frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
     numbers = np.asarray(frames).reshape(-1)
     if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
         raise ArgumentError(f"frame numbers are integers, got {numbers.dtype}")
+    if numbers.size and numbers.dtype == np.uint64 and numbers.max() > np.iinfo(np.int64).max:
+        raise ArgumentError(f"frame number {numbers.max()} is over 63 bits")
     return numbers.astype(np.int64)
+
+
+def _fill(value: int | Sequence[int]) -> NDArray[np.uint8]:
+    """A fill value as one number for each channel, or one for all."""
+    values = np.asarray(value).reshape(-1)
+    fits = np.issubdtype(values.dtype, np.integer) and len(values) in (1, _CHANNELS)
+    if not fits or values.min() < 0 or values.max() > 255:
+        raise ArgumentError(f"fill_value is a number from 0 to 255, or {_CHANNELS}, got {value!r}")
+    return values.astype(np.uint8)
 
 
 def _allocate(

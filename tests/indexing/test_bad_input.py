@@ -100,7 +100,7 @@ def test_truncation_with_the_tables_at_the_end(tmp_path):
 def test_the_error_names_packet_and_byte(mp4, mp4_bytes, tmp_path):
     cut = tmp_path / "cut.mp4"
     cut.write_bytes(mp4_bytes[: len(mp4_bytes) * 2 // 3])
-    refused(cut, "cut.mp4", "truncated: packet", "ends at", kind=vl.FormatError)
+    refused(cut, "cut.mp4", "truncated: packet", "ends behind", kind=vl.FormatError)
 
 
 def test_a_stream_number_that_is_no_video(mp4):
@@ -132,3 +132,51 @@ def test_mutated_tables_give_a_result_or_our_error(mp4_bytes, seed):
         index.pts, index.keyframes, index.seek_packets, index.duration  # noqa: B018
     except vl.VideoError:
         pass
+
+
+def patched(data, kind, offset, value):
+    """The file with bytes behind the first box of a kind replaced."""
+    at = data.find(kind) + 4 + offset
+    return data[:at] + value + data[at + len(value) :]
+
+
+def test_sums_that_would_overflow_are_refused(mp4_bytes):
+    elst = mp4_bytes.find(b"elst")
+    assert elst > 0
+    huge = patched(mp4_bytes, b"elst", 4 + 4, b"\x7f\xff\xff\xff")  # a long edit is none too long
+    assert vl.index_video(huge).num_frames == 30
+    refused(patched(mp4_bytes, b"mdhd", 12, b"\x00\x00\x00\x00"), "timescale")
+    # 32-bit chunk offsets made 64-bit ones near the limit.
+    stco = mp4_bytes.find(b"stco")
+    (count,) = struct.unpack_from(">I", mp4_bytes, stco + 8)
+    assert count == 1
+    wide = mp4_bytes[: stco + 4] + bytes(4) + struct.pack(">I", 0) + mp4_bytes[stco + 12 :]
+    refused(wide)
+
+
+def test_a_file_in_text_mode_is_refused(mp4):
+    with open(mp4, encoding="latin-1") as opened:
+        refused(opened, "binary", kind=vl.SourceError)
+
+
+def test_many_tracks_are_not_all_expanded(mp4_bytes):
+    """Two hundred tracks, each claiming as many samples as the file has bytes."""
+    import resource
+
+    moov = mp4_bytes.find(b"moov") - 4
+    (size,) = struct.unpack_from(">I", mp4_bytes, moov)
+    trak = mp4_bytes.find(b"trak") - 4
+    (trak_size,) = struct.unpack_from(">I", mp4_bytes, trak)
+    one = bytearray(mp4_bytes[trak : trak + trak_size])
+    stsz = one.find(b"stsz") + 4
+    padding = 400_000
+    one[stsz + 4 : stsz + 12] = struct.pack(">II", 1, padding)
+    body = mp4_bytes[moov + 8 : moov + size] + bytes(one) * 200
+    data = mp4_bytes[:moov] + struct.pack(">I4s", len(body) + 8, b"moov") + body
+    data += struct.pack(">I4s", padding + 8, b"free") + bytes(padding)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        vl.index_video(data)
+    except vl.VideoError:
+        pass
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000

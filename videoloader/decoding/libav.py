@@ -81,8 +81,9 @@ class CpuDecoder:
             raise
 
     def close(self) -> None:
-        """Let go of the decoder."""
+        """Let go of the decoder, and of the demuxer where there is one."""
         self._decoder = None
+        self._reader.close()
 
     def _joined(self, runs: tuple[Run, ...]) -> Iterator[Run]:
         """Runs that follow on one another made one, so that no decoder is flushed in between."""
@@ -177,6 +178,7 @@ class CpuDecoder:
                 width=self._index.width,
                 height=self._index.height,
                 threads=self._threads,
+                careful=True,
             )
             self._setup = setup
         return self._decoder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.source import Source
 
 __all__ = ["classify_packets", "read_headers"]
+
+_CHUNK = 256
 
 
 def classify_packets(
@@ -65,5 +68,9 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
         data = source.window(0, source.size)
         found = _nal_packets(index, data, table["offset"], table["size"].astype(np.int64))
     else:
-        found = classify_packets(index, np.arange(len(table)), read_packets(index, source))
+        found = np.zeros(len(table), dtype=np.bool_)
+        payloads = read_packets(index, source)
+        for start in range(0, len(table), _CHUNK):
+            some = np.arange(start, min(start + _CHUNK, len(table)))
+            found[some] = classify_packets(index, some, list(itertools.islice(payloads, len(some))))
     return index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)

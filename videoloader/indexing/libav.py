@@ -6,11 +6,12 @@ tell which of them becomes which frame, one decoding pass over those.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,11 @@ _SEARCH = 64  # bytes behind a packet's position in which its payload may begin
 # Formats that are text or that lead to other files: no video of their own.
 _REFUSED = {"tty", "concat", "hls", "dash", "sdp", "rtsp", "bin", "adf", "idf", "xbin", "ansi"}
 
+# Codecs whose decoders, asked to be careful, refuse damage and nothing else. Those of H.264 and
+# HEVC also refuse the leading frames behind a keyframe that decoding began at, which nobody wants;
+# those of MPEG-1 and MPEG-2 refuse slices that end early.
+_CHECKED = {"flv1", "h263", "mpeg4", "vp8", "vp9"}
+
 # Formats with a display matrix.
 _TURNING = {"mov", "matroska"}
 
@@ -52,8 +58,19 @@ def open_decoder(
     width: int = 0,
     height: int = 0,
     threads: int = 1,
+    careful: bool = False,
 ) -> av.VideoCodecContext:
     """A decoder that takes packets directly, no container behind it.
+
+    Args:
+        codec: FFmpeg's name.
+        extradata: set-up data.
+        tag: the container's four characters.
+        width: of the picture as the container has it, 0 if unknown; `height` likewise.
+        height: see `width`.
+        threads: frame threads.
+        careful: refuse packets that break the rules of the codec, where FFmpeg would otherwise
+            conceal the damage and go on.
 
     Raises:
         UnsupportedError: FFmpeg has no such decoder, or it refuses the set-up data.
@@ -70,10 +87,14 @@ def open_decoder(
         context.width, context.height = width, height
         context.thread_count = threads
         context.thread_type = "FRAME" if threads > 1 else "NONE"
+        options = {}
+        if careful and codec in _CHECKED:
+            options["err_detect"] = "explode"
         if codec == "h264":
             # Hold back as many frames as the level allows. FFmpeg otherwise begins with too few
             # where the stream does not say, and drops the first that come out of order.
-            context.options = {"strict": "1"}
+            options["strict"] = "1"
+        context.options = options
         context.open()
     except (av.error.FFmpegError, ValueError) as error:
         raise UnsupportedError(
@@ -96,14 +117,13 @@ def make_packet(payload: bytes, number: int) -> av.Packet[Any]:
     return packet
 
 
-@dataclass(frozen=True, slots=True)
-class _Packet:
-    """What is kept of a demuxed packet."""
+class _Packet(NamedTuple):
+    """What a demuxer says of a packet."""
 
     data: bytes
     offset: int
-    pts: int | None
-    dts: int | None
+    pts: int
+    dts: int
     duration: int
     flags: int
 
@@ -150,7 +170,7 @@ def _choose(container: InputContainer, stream: int | None) -> VideoStream:
     return chosen[0]
 
 
-def demux_packets(source: Source, stream: int) -> Iterator[bytes]:
+def demux_packets(source: Source, stream: int) -> Generator[bytes, None, None]:
     """The payloads of all packets of a stream, in the order of its index."""
     with _open(source, stream) as (container, video):
         for packet in _packets(container, video):
@@ -170,11 +190,15 @@ def _packets(container: InputContainer, stream: VideoStream) -> Iterator[_Packet
             return
         if packet.size == 0:
             continue
-        flags = PacketFlags.KEY if packet.is_keyframe else PacketFlags(0)
-        if packet.is_discard:
-            flags |= PacketFlags.DISCARD
-        offset = -1 if packet.pos is None else packet.pos
-        yield _Packet(bytes(packet), offset, packet.pts, packet.dts, packet.duration or 0, flags)
+        flags = PacketFlags.KEY * packet.is_keyframe | PacketFlags.DISCARD * packet.is_discard
+        yield _Packet(
+            data=bytes(packet),
+            offset=-1 if packet.pos is None else packet.pos,
+            pts=_NO_TIME if packet.pts is None else packet.pts,
+            dts=_NO_TIME if packet.dts is None else packet.dts,
+            duration=packet.duration or 0,
+            flags=int(flags),
+        )
 
 
 def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoIndex:
@@ -188,11 +212,12 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
         context = video.codec_context
         if context is None:
             raise UnsupportedError(f"the codec of stream {video.index} has no decoder")
-        packets = list(_packets(container, video))
+        codec = context.codec.canonical_name
+        first, table, is_located = _tabulate(_packets(container, video), codec, source)
         index = VideoIndex(
-            packets=np.zeros(len(packets), dtype=PACKET_DTYPE),
+            packets=table,
             time_base=_fraction(video.time_base),
-            codec=context.codec.canonical_name,
+            codec=codec,
             width=context.width,
             height=context.height,
             exactness="demux",
@@ -203,37 +228,57 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
             color=_color(context),
             codec_tag=_tag(context),
             extradata=((0, context.extradata or b""),),
+            packing="plain" if is_located else "demuxed",
             name=source.name,
             fingerprint=source.fingerprint,
         )
         reorders = context.has_b_frames
-    index = replace(index, **_framing(index, packets))
-    for field in ("offset", "size", "pts", "dts", "duration", "flags"):
-        index.packets[field] = _column(packets, field)
-    if not _locate(index.packets, packets, source):
-        index = replace(index, packing="demuxed")
-    if index.codec in ("vp8", "vp9"):
-        hidden = np.array([is_hidden(index.codec, packet.data) for packet in packets], dtype=bool)
-        index = index.with_flags(PacketFlags.HIDDEN, hidden)
-    if index.codec == "h263":
-        _mark_keys(index.packets, [is_intra(packet.data) for packet in packets])
+    index = replace(index, **_framing(index, first))
     if index.container in _TURNING:
         index = replace(index, orientation=_orientation(source, index.stream))
     if _is_told(index, reorders=reorders):
         return index
-    return scan_order(index, [packet.data for packet in packets])
+    return scan_order(index, demux_packets(source, index.stream))
 
 
-def _column(packets: list[_Packet], field: str) -> NDArray[np.int64]:
-    match field:
-        case "size":
-            values = [len(packet.data) for packet in packets]
-        case "pts" | "dts":
-            times = [getattr(packet, field) for packet in packets]
-            values = [_NO_TIME if time is None else time for time in times]
-        case _:
-            values = [getattr(packet, field) for packet in packets]
-    return np.array(values, dtype=np.int64)
+def _tabulate(
+    packets: Iterator[_Packet], codec: str, source: Source
+) -> tuple[bytes, NDArray[Any], bool]:
+    """The first payload, the packet table, and whether every packet was found in the file.
+
+    Demuxers tell where a packet's header begins, or nothing; containers of split packets have no
+    such place. A place counts only if all bytes there are the payload's. Payloads are let go of
+    one by one: a file need not fit into memory.
+    """
+    first, end, is_located = b"", 0, True
+    rows = []
+    for packet in packets:
+        first = first or packet.data
+        offset = _locate(packet, end, source) if is_located else -1
+        is_located = offset >= 0
+        size = len(packet.data)
+        end = offset + size
+        flags = packet.flags
+        if codec in ("vp8", "vp9") and is_hidden(codec, packet.data):
+            flags |= PacketFlags.HIDDEN
+        if codec == "h263" and (intra := is_intra(packet.data)) is not None:
+            # Believe the pictures, and not the container's list of keyframes.
+            flags = flags & ~PacketFlags.KEY | PacketFlags.KEY * intra
+        rows.append((offset, size, packet.pts, packet.dts, packet.duration, int(flags)))
+    table = np.array(rows, dtype=PACKET_DTYPE)
+    if not is_located:
+        table["offset"] = -1
+    return first, table, is_located
+
+
+def _locate(packet: _Packet, end: int, source: Source) -> int:
+    """Where a payload lies: near what the demuxer says, or behind the one before; else -1."""
+    for start in (packet.offset, end):
+        if start >= 0:
+            found = source.read_up_to(start, len(packet.data) + _SEARCH).find(packet.data)
+            if found >= 0:
+                return start + found
+    return -1
 
 
 def _fraction(value: Any) -> Fraction:
@@ -259,7 +304,7 @@ def _color(context: av.VideoCodecContext) -> Color:
     )
 
 
-def _framing(index: VideoIndex, packets: list[_Packet]) -> dict[str, Any]:
+def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
     """How NAL units are told apart, and the sub-layers of an HEVC stream."""
     extradata = index.extradata_of(0)
     framed = len(extradata) > 22 and extradata[0] == 1
@@ -268,43 +313,13 @@ def _framing(index: VideoIndex, packets: list[_Packet]) -> dict[str, Any]:
     if index.codec != "hevc":
         return {}
     # The parameter set is in the set-up data, whatever its framing, or in the first packet.
-    for data in (extradata, packets[0].data if packets else b""):
+    for data in (extradata, first):
         for unit in annexb_units(data):
             if len(data) > unit + 2 and data[unit] >> 1 == 33:
                 return {"sub_layers": hevc.parse_sps(data[unit:]).sub_layers}
     if framed:
         return {"length_size": (extradata[21] & 3) + 1, "sub_layers": extradata[21] >> 3 & 7 or 1}
     return {}
-
-
-def _locate(table: NDArray[Any], packets: list[_Packet], source: Source) -> bool:
-    """Find where each payload lies in the file, so that it can be read without the demuxer.
-
-    Demuxers tell where a packet's header begins, or nothing; containers of split packets have no
-    such place. A place counts only if all bytes there are the payload's.
-    """
-    end = 0
-    for number, packet in enumerate(packets):
-        size = len(packet.data)
-        for start in (packet.offset, end):
-            if start < 0:
-                continue
-            found = source.read_up_to(start, size + _SEARCH).find(packet.data)
-            if found >= 0:
-                table["offset"][number] = start + found
-                end = start + found + size
-                break
-        else:
-            table["offset"] = -1
-            return False
-    return True
-
-
-def _mark_keys(table: NDArray[Any], intra: list[bool | None]) -> None:
-    """Believe the pictures, where they tell, and not the container's list of keyframes."""
-    key = np.uint16(PacketFlags.KEY)
-    table["flags"][[told is False for told in intra]] &= ~key
-    table["flags"][[told is True for told in intra]] |= key
 
 
 def _is_told(index: VideoIndex, *, reorders: bool) -> bool:
@@ -325,12 +340,12 @@ def _is_told(index: VideoIndex, *, reorders: bool) -> bool:
     )
 
 
-def scan_order(index: VideoIndex, payloads: list[bytes]) -> VideoIndex:
+def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
     """Decode everything once: each frame says which packet it came from.
 
     Args:
         index: whose packets are known, but not which frames they become.
-        payloads: bytes of all packets.
+        payloads: bytes of all packets, in decode order.
     """
     table = index.packets.copy()
     places: list[int] = []
@@ -358,7 +373,7 @@ def scan_order(index: VideoIndex, payloads: list[bytes]) -> VideoIndex:
 
 
 def _decode_all(
-    index: VideoIndex, payloads: list[bytes]
+    index: VideoIndex, payloads: Iterable[bytes]
 ) -> Iterator[tuple[int, av.VideoFrame]]:
     """All frames in the order a decoder gives them, each with its packet."""
     import av
@@ -370,12 +385,10 @@ def _decode_all(
         width=index.width,
         height=index.height,
     )
-    for number in range(len(payloads) + 1):
+    packets = (make_packet(payload, number) for number, payload in enumerate(payloads))
+    for packet in itertools.chain(packets, [None]):
         try:
-            if number == len(payloads):
-                frames = decoder.decode(None)
-            else:
-                frames = decoder.decode(make_packet(payloads[number], number))
+            frames = decoder.decode(packet)
         except av.error.FFmpegError:
             continue  # FFmpeg's decode leaves out what does not decode
         for frame in frames:

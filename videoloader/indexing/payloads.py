@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from videoloader.indexing.source import Source
 
 __all__ = ["PacketReader", "read_packets"]
 
+_CHUNK = 64
 _MAX_GAP = 1 << 16
 _MAX_SPAN = 1 << 24
 
@@ -31,7 +32,7 @@ class PacketReader:
         self._index = index
         self._offsets = index.packets["offset"]
         self._sizes = index.packets["size"].astype(np.int64)
-        self._demuxed: Iterator[bytes] | None = None
+        self._demuxed: Generator[bytes, None, None] | None = None
         self._next = 0
 
     def read(self, packets: NDArray[np.int64]) -> list[bytes]:
@@ -54,8 +55,15 @@ class PacketReader:
                 payloads.append(bytes(block[start - base : stop - base]))
         return payloads
 
+    def close(self) -> None:
+        """Close the demuxer, if one is open."""
+        if self._demuxed is not None:
+            self._demuxed.close()
+            self._demuxed = None
+
     def _demux(self, number: int) -> bytes:
         if self._demuxed is None or number < self._next:
+            self.close()
             self._demuxed, self._next = demux_packets(self._source, self._index.stream), 0
         for payload in self._demuxed:
             self._next += 1
@@ -68,9 +76,14 @@ class PacketReader:
         )
 
 
-def read_packets(index: VideoIndex, source: Source) -> list[bytes]:
-    """The bytes of all packets, in decode order."""
-    return PacketReader(index, source).read(np.arange(len(index.packets)))
+def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:
+    """The bytes of all packets, in decode order, few of them in memory at a time."""
+    reader = PacketReader(index, source)
+    try:
+        for start in range(0, len(index.packets), _CHUNK):
+            yield from reader.read(np.arange(start, min(start + _CHUNK, len(index.packets))))
+    finally:
+        reader.close()
 
 
 def _spans(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

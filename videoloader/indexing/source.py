@@ -7,7 +7,6 @@ import mmap
 import os
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
 import numpy as np
@@ -186,7 +185,6 @@ def _open_path(path: str) -> Source:
     scheme, separator, _ = path.partition("://")
     if separator and scheme.isalnum():
         raise UnsupportedError(f"{path}: URLs are not read yet; pass a path, bytes or a file")
-    name = Path(path).name
     try:
         if os.path.isdir(path):
             raise SourceError(f"{path}: is a directory; name a video file in it")
@@ -197,16 +195,19 @@ def _open_path(path: str) -> Source:
         raise SourceError(f"{path}: {error.strerror or error}") from error
     try:
         size = os.stat(file.fileno()).st_size
-        return Source(file, name=name, size=size, path=os.path.abspath(path))
+        return Source(file, name=path, size=size, path=os.path.abspath(path))
     except BaseException:
         file.close()
         raise
 
 
 def _open_file(file: BinaryIO) -> Source:
-    name = os.path.basename(str(getattr(file, "name", "<file>")))
+    name = str(getattr(file, "name", "<file>"))
     try:
         size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        if not isinstance(file.read(1), bytes):
+            raise ValueError("it gives text")
     except (AttributeError, OSError, ValueError) as error:
         raise SourceError(
             f"{name}: {type(file).__name__} is no seekable binary file; pass a path, bytes, or a "

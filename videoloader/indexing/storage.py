@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import FormatError
+from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.bitstream.color import Color
 from videoloader.indexing.index import PACKET_DTYPE, Orientation, VideoIndex
 from videoloader.indexing.source import Fingerprint
@@ -31,6 +31,7 @@ Ints = NDArray[np.int64]
 _MAGIC = b"VLINDEX2"
 _LENGTHS = struct.Struct("<III")  # bytes of the head, of the set-up data, of the columns
 _MAX_BYTES = 1 << 31
+_MAX_PACKETS = 1 << 27
 
 FACTS = (
     "codec",
@@ -61,7 +62,10 @@ def save_index(index: VideoIndex, path: str | os.PathLike[str]) -> None:
 
 def load_index(path: str | os.PathLike[str]) -> VideoIndex:
     """Read an index file."""
-    data = Path(path).read_bytes()
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}") from error
     try:
         if data[: len(_MAGIC)] != _MAGIC:
             raise FormatError("it does not begin as one")
@@ -158,7 +162,8 @@ def _unpack_tables(
     specs: list[Any], raw: bytes, position: int
 ) -> tuple[NDArray[Any], Ints | None]:
     count, start, *described = specs
-    if not 0 <= count <= _MAX_BYTES or not 6 <= len(described) <= 7:
+    # Columns of one repeated value take no room, so the number of packets needs a bound of its own.
+    if not 0 <= count <= _MAX_PACKETS or not 6 <= len(described) <= 7:
         raise FormatError("its columns are not those of an index")
     columns = []
     for spec in described:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from videoloader.errors import VideoError
+import struct
+
+from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import index_by_demuxing, scan_order
@@ -46,6 +48,9 @@ def index_video(
         if str(error).startswith(opened.name):
             raise
         raise type(error)(f"{opened.name}: {error}") from error
+    except (ArithmeticError, LookupError, ValueError, struct.error) as error:
+        # What a parser did not foresee of a damaged file is still the file's fault.
+        raise FormatError(f"{opened.name}: damaged ({type(error).__name__}: {error})") from error
     finally:
         if opened is not source:
             opened.close()

@@ -37,6 +37,9 @@ def select_frames(
     >>> select_frames(num_frames=10, start=2, stride=-1)
     array([2, 1, 0])
     """
+    for name, value in (("start", start), ("stop", stop), ("stride", stride), ("count", count)):
+        if value is not None and not isinstance(value, int | np.integer):
+            raise ArgumentError(f"{name} must be an integer, got {value!r}")
     if stride == 0:
         raise ArgumentError("stride must not be 0")
     if count is None:

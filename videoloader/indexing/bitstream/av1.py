@@ -15,6 +15,7 @@ __all__ = ["Sequence", "is_disposable", "parse_sequence"]
 _SEQUENCE_HEADER, _FRAME_HEADER, _FRAME, _REDUNDANT_HEADER = 1, 3, 6, 7
 _KEY_FRAME, _INTRA_ONLY, _SWITCH_FRAME = 0, 2, 3
 _ALL_SLOTS = 0xFF
+_HEADER = 64  # more than the fields of a frame header up to refresh_frame_flags take
 _SELECT = 2  # SELECT_SCREEN_CONTENT_TOOLS, SELECT_INTEGER_MV
 
 
@@ -61,7 +62,7 @@ def is_disposable(packet: bytes, sequence: Sequence) -> bool:
                 frames += 1
                 # A frame header that names an existing frame ends its frame; a second header of
                 # one frame is a redundant copy, of another type.
-                if _refreshed(BitReader(payload), sequence, extension):
+                if _refreshed(BitReader(payload[:_HEADER]), sequence, extension):
                     return False
     except FormatError:
         return False

@@ -23,6 +23,8 @@ __all__ = ["Edit", "Timeline", "edit_timeline", "plain_timeline", "read_edits"]
 Ints = NDArray[np.int64]
 
 _EMPTY = -1
+_MAX_WORK = 1 << 28  # samples looked at, over all edits
+_MAX_TICKS = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,10 @@ def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit
     edits = []
     for number in range(count):
         duration, start, _ = box.unpack(layout, 8 + step * number)
-        edits.append(
-            Edit(start, (2 * duration * timescale + movie_timescale) // (2 * movie_timescale))
-        )
+        ticks = (2 * duration * timescale + movie_timescale) // (2 * movie_timescale)
+        if abs(start) > _MAX_TICKS or ticks * count > _MAX_TICKS:
+            raise FormatError(f"an edit of {duration} ticks from {start} on")
+        edits.append(Edit(start, ticks))
     return edits
 
 
@@ -83,6 +86,8 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
     Raises:
         FormatError: the list would repeat the media without end.
     """
+    if len(edits) * len(samples) > _MAX_WORK:
+        raise FormatError(f"an edit list of {len(edits)} entries over {len(samples)} samples")
     reach, shown_at = _reach(samples), _shown_at(samples)
     parts: list[Timeline] = []
     total = 0

@@ -14,7 +14,7 @@ from videoloader.indexing.index import PACKET_DTYPE, Orientation, PacketFlags, V
 from videoloader.indexing.mp4.boxes import Box, read_movie
 from videoloader.indexing.mp4.edits import Timeline, edit_timeline, plain_timeline, read_edits
 from videoloader.indexing.mp4.entry import VisualEntry, read_entries
-from videoloader.indexing.mp4.samples import Samples, read_samples
+from videoloader.indexing.mp4.samples import Samples, read_samples, read_sizes
 from videoloader.indexing.source import Source
 
 __all__ = ["index_mp4"]
@@ -30,11 +30,12 @@ class _Track:
     matrix: tuple[int, ...]
     timescale: int
     duration: int
-    samples: Samples
+    num_samples: int
+    num_bytes: int
 
     @property
     def bit_rate(self) -> int:
-        return int(self.samples.sizes.sum()) * 8 * self.timescale // max(self.duration, 1)
+        return self.num_bytes * 8 * self.timescale // max(self.duration, 1)
 
 
 def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
@@ -62,9 +63,10 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if not tracks:
         return None  # a demuxer may find pictures elsewhere, or says what is there instead
     track = max(tracks, key=_preference)
-    if not len(track.samples):
+    if not track.num_samples:
         return None
-    first = source.read_up_to(int(track.samples.offsets[0]), int(track.samples.sizes[0]))
+    samples = read_samples(_table(track.box), file_size=source.size)
+    first = source.read_up_to(int(samples.offsets[0]), int(samples.sizes[0]))
     entries = read_entries(_table(track.box), first)
     if entries is None:
         return None
@@ -73,10 +75,10 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     )
     if any(edit.duration == 0 or edit.start < -1 for edit in edits):
         return None  # what players make of these differs; FFmpeg's demuxer decides
-    timeline = edit_timeline(track.samples, edits) if edits else plain_timeline(track.samples)
-    _check_places(track.samples, timeline, source)
-    index = _build(source, track, matrix, entries, timeline)
-    return index, _order_is_told(track.samples, entries, source)
+    timeline = edit_timeline(samples, edits) if edits else plain_timeline(samples)
+    _check_places(samples, timeline, source)
+    index = _build(source, track, samples, matrix, entries, timeline)
+    return index, _order_is_told(samples, entries, source)
 
 
 def _video_tracks(movie: Box, file_size: int) -> list[_Track]:
@@ -93,6 +95,7 @@ def _video_tracks(movie: Box, file_size: int) -> list[_Track]:
         timescale, duration = media.unpack("IQ" if long else "II", 20 if long else 12)
         if timescale == 0:
             raise FormatError(f"track {number} has a timescale of 0")
+        sizes = read_sizes(_table(box), file_size=file_size)
         tracks.append(
             _Track(
                 box=box,
@@ -101,7 +104,8 @@ def _video_tracks(movie: Box, file_size: int) -> list[_Track]:
                 matrix=head.unpack("9i", 52 if wide else 40),
                 timescale=timescale,
                 duration=duration,
-                samples=read_samples(_table(box), file_size=file_size),
+                num_samples=len(sizes),
+                num_bytes=int(sizes.sum()),
             )
         )
     return tracks
@@ -113,16 +117,19 @@ def _table(track: Box) -> Box:
 
 def _preference(track: _Track) -> tuple[bool, int, int]:
     """What FFmpeg goes by for the best stream: default, more than a picture, bit rate."""
-    return track.is_default, min(len(track.samples), 5), track.bit_rate
+    return track.is_default, min(track.num_samples, 5), track.bit_rate
 
 
 def _check_places(samples: Samples, timeline: Timeline, source: Source) -> None:
-    ends = (samples.offsets + samples.sizes)[timeline.samples]
-    if len(ends) and ends.max() > source.size:
-        packet = int(np.argmax(ends > source.size))
+    # An offset may be as large as it gets: compared so that no sum overflows.
+    outside = (samples.offsets > source.size - samples.sizes)[timeline.samples]
+    if outside.any():
+        packet = int(np.argmax(outside))
+        offset = samples.offsets[timeline.samples][packet]
+        size = samples.sizes[timeline.samples][packet]
         raise FormatError(
-            f"truncated: packet {packet} of {len(ends)} ends at byte {ends[packet]}, but the file "
-            f"ends at {source.size}"
+            f"truncated: packet {packet} of {len(outside)}, {size} bytes at {offset}, ends behind "
+            f"the end of the file at {source.size}"
         )
 
 
@@ -144,11 +151,12 @@ def _order_is_told(samples: Samples, entries: list[VisualEntry], source: Source)
 def _build(
     source: Source,
     track: _Track,
+    samples: Samples,
     movie_matrix: tuple[int, ...],
     entries: list[VisualEntry],
     timeline: Timeline,
 ) -> VideoIndex:
-    samples, chosen = track.samples, timeline.samples
+    chosen = timeline.samples
     packets = np.empty(len(timeline.pts), dtype=PACKET_DTYPE)
     packets["offset"] = samples.offsets[chosen]
     packets["size"] = samples.sizes[chosen]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box
 
-__all__ = ["Samples", "read_samples"]
+__all__ = ["Samples", "read_samples", "read_sizes"]
 
 Ints = NDArray[np.int64]
 
@@ -49,7 +49,7 @@ def read_samples(table: Box, *, file_size: int) -> Samples:
     Raises:
         FormatError: a box is missing, or the tables contradict each other.
     """
-    sizes = _sizes(table, file_size)
+    sizes = read_sizes(table, file_size=file_size)
     count = len(sizes)
     if count == 0:
         empty = np.zeros(0, dtype=np.int64)
@@ -71,7 +71,8 @@ def read_samples(table: Box, *, file_size: int) -> Samples:
     )
 
 
-def _sizes(table: Box, file_size: int) -> Ints:
+def read_sizes(table: Box, *, file_size: int) -> Ints:
+    """Bytes of every sample of an `stbl` box."""
     if (compact := table.find(b"stz2")) is not None:
         return _compact_sizes(compact)
     box = table.need(b"stsz")
