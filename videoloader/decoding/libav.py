@@ -80,6 +80,24 @@ class CpuDecoder:
             self.close()  # what the decoder holds now is anybody's guess
             raise
 
+    def examine(self, plan: DecodePlan) -> Iterator[tuple[int, str | None]]:
+        """Decode as `decode` does, but say for each frame what is wrong with it, None if nothing.
+
+        Raises:
+            SourceError: the file cannot be read as it was indexed.
+        """
+        for run in self._joined(plan.runs):
+            wanted = dict(zip(run.frame_packets.tolist(), run.frames.tolist(), strict=True))
+            damage: list[_Damage] = []
+            given = {frame.pts for frame in self._feed(run, damage)}
+            for packet, number in wanted.items():
+                reason = self._reason(number, damage)
+                if reason is None and packet not in given:
+                    reason = f"the decoder gave no frame for packet {packet}"
+                yield number, reason
+            if damage:
+                self._decoder = None
+
     def close(self) -> None:
         """Let go of the decoder, and of the demuxer where there is one."""
         self._decoder = None
@@ -112,10 +130,6 @@ class CpuDecoder:
         damage: list[_Damage] = []
         given: list[int] = []
         for frame in self._feed(run, damage):
-            if frame.pts is None:
-                continue
-            if frame.is_corrupt and self._index.codec in _TELLING:
-                damage.append(_Damage(frame.pts, frame.pts, "its picture is damaged"))
             number = wanted.pop(frame.pts, None)
             if number is not None:
                 self._check(number, damage)
@@ -145,13 +159,21 @@ class CpuDecoder:
                     first = number - self._threads + 1
                     damage.append(_Damage(first, number, str(error.strerror or error)))
                     continue
-                yield from frames
+                yield from self._told(frames, damage)
         try:
-            yield from decoder.decode(None)
+            yield from self._told(decoder.decode(None), damage)
         except av.error.FFmpegError as error:
             last = int(run.packets[-1])
             damage.append(_Damage(last - self._threads + 1, last, str(error.strerror or error)))
         decoder.flush_buffers()
+
+    def _told(self, frames: list[VideoFrame], damage: list[_Damage]) -> Iterator[VideoFrame]:
+        """The frames that name their packet; those that the decoder calls damaged are noted."""
+        for frame in frames:
+            if frame.pts is not None:
+                if frame.is_corrupt and self._index.codec in _TELLING:
+                    damage.append(_Damage(frame.pts, frame.pts, "its picture is damaged"))
+                yield frame
 
     def _chunks(self, run: Run) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         unread = self._drop and not self._index.has_headers
@@ -188,10 +210,13 @@ class CpuDecoder:
 
     def _check(self, number: int, damage: list[_Damage]) -> None:
         """Fail if a packet between a frame's keyframe and the frame itself is damaged."""
+        reason = self._reason(number, damage)
+        if reason is not None:
+            raise DecodeError(f"{self._index.name}: frame {number} does not decode: {reason}")
+
+    def _reason(self, number: int, damage: list[_Damage]) -> str | None:
         begin, end = int(self._index.seek_packets[number]), self._packet_of(number)
         for found in damage:
             if found.first <= end and found.last >= begin:
-                raise DecodeError(
-                    f"{self._index.name}: frame {number} does not decode: packet {found.last}, "
-                    f"which it needs, is damaged ({found.reason})"
-                )
+                return f"packet {found.last}, which it needs, is damaged ({found.reason})"
+        return None

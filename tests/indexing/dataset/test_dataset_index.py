@@ -139,15 +139,15 @@ def test_a_journal_drops_what_was_cut_short(folder, tmp_path):
 
 
 def test_only_what_changed_is_indexed_again(folder, tmp_path, out, monkeypatch):
-    from videoloader.indexing.dataset import workers
+    from videoloader.indexing.dataset import rows
 
     copies = tmp_path / "copies"
     copies.mkdir()
     for file in folder.glob("*.mp4"):
         (copies / file.name).write_bytes(file.read_bytes())
     seen = []
-    make = workers.make_row
-    monkeypatch.setattr(workers, "make_row", lambda item, headers: seen.append(item.path) or make(item, headers=headers))
+    make = rows.make_row
+    monkeypatch.setattr(rows, "make_row", lambda item, headers: seen.append(item.path) or make(item, headers=headers))
     vl.index_dataset(copies, out, workers=0)
     assert len(seen) == len(list(copies.iterdir()))
     seen.clear()
@@ -174,7 +174,7 @@ def test_a_worker_that_hangs_costs_its_video_only(folder, tmp_path, out):
         [*sorted(copies.iterdir())], out, workers=1, time_limit=2.0
     )
     (error,) = dataset.errors.to_pylist()
-    assert "02-pipe.mp4: indexing took longer than 2 s" in error["error"]
+    assert "02-pipe.mp4: it took longer than 2 s" in error["error"]
     assert len(dataset) == 3
     assert not children()
 
@@ -200,7 +200,7 @@ def test_a_worker_that_dies_costs_its_video_only(folder, tmp_path, out):
     dataset = vl.index_dataset(sorted(copies.iterdir()), out, workers=1, time_limit=50)
     killer.join()
     (error,) = dataset.errors.to_pylist()
-    assert "00-pipe.mp4: the indexing process died (exit code -11)" in error["error"]
+    assert "00-pipe.mp4: the worker process died (exit code -11)" in error["error"]
     assert len(dataset) == 3
 
 

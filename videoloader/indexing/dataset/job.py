@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
-from videoloader.indexing.dataset.rows import Row, schema
+from videoloader.indexing.dataset.rows import Row, failed_row, schema
 from videoloader.indexing.dataset.sources import Item, find_items
-from videoloader.indexing.dataset.workers import index_items
+from videoloader.indexing.dataset.workers import Failure, run_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,8 +76,15 @@ def index_dataset(
         _keep_unchanged(journal, target, items)
         missing = [item for item in items if not _is_current(journal.get(item), headers)]
         done, failed = len(items) - len(missing), 0
-        rows = index_items(missing, workers=workers, headers=headers, time_limit=time_limit)
-        for row in rows:
+        results = run_tasks(
+            "videoloader.indexing.dataset.rows:make_row",
+            missing,
+            workers=workers,
+            time_limit=time_limit,
+            arguments={"headers": headers},
+        )
+        for item, result in results:
+            row = failed_row(item, result.reason) if isinstance(result, Failure) else result
             if row.error and on_error == "raise":
                 raise VideoError(row.error)
             journal.add(row)

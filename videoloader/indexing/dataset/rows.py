@@ -16,7 +16,7 @@ from videoloader.indexing.video import index_video
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Row", "make_row", "schema"]
+__all__ = ["Row", "failed_row", "make_row", "schema"]
 
 _LENGTH = struct.Struct("<I")
 
@@ -72,6 +72,15 @@ def make_row(item: Item, *, headers: bool) -> Row:
     except Exception as error:  # noqa: BLE001  (a bug of ours must not stop a job of millions)
         return Row(item, size, mtime_ns, {}, error=f"{type(error).__name__}: {error}")
     return Row(item, size, mtime_ns, _facts(index), encode_index(index))
+
+
+def failed_row(item: Item, reason: str) -> Row:
+    """The row of a video whose worker did not come back."""
+    try:
+        size, mtime_ns = item.state()
+    except VideoError:
+        size, mtime_ns = -1, -1
+    return Row(item, size, mtime_ns, {}, error=f"{item.name}: {reason}")
 
 
 def _facts(index: VideoIndex) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Indexing in worker processes that may crash or hang without harm to the others' work."""
+"""Work on videos in processes that may crash or hang without harm to the others' work."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import socket
 import subprocess
@@ -11,37 +12,47 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NamedTuple
 
-from videoloader.errors import VideoError
-from videoloader.indexing.dataset.rows import Row, make_row
-from videoloader.indexing.dataset.sources import Item
+__all__ = ["Failure", "run_tasks", "work"]
 
-__all__ = ["index_items", "work"]
-
-_BATCH = 64  # videos given to a worker at a time
+_BATCH = 64  # tasks given to a worker at a time
 
 
-def index_items(
-    items: Sequence[Item], *, workers: int, headers: bool, time_limit: float
-) -> Iterator[Row]:
-    """A row for each video, in the order in which they are done.
+class Failure(NamedTuple):
+    """In place of a result: why there is none."""
 
-    A worker that dies, or works on one video for longer than the limit, costs that video only:
-    its row has the reason as its error, and another worker goes on with the rest.
+    reason: str
+
+
+def run_tasks(
+    function: str,
+    tasks: Sequence[Any],
+    *,
+    workers: int,
+    time_limit: float,
+    arguments: dict[str, Any] | None = None,
+) -> Iterator[tuple[Any, Any]]:
+    """Call a function on each task; give task and result in the order in which they are done.
+
+    A worker that dies, or works on one task for longer than the limit, costs that task only: its
+    result is a `Failure`, and another worker goes on with the rest.
 
     Args:
-        items: the videos.
+        function: `module:name` of what is called as `name(task, **arguments)`.
+        tasks: anything that pickles.
         workers: number of processes; 0 works in this one, without protection.
-        headers: read packet headers too.
-        time_limit: seconds for one video.
+        time_limit: seconds for one task.
+        arguments: for every call; anything that JSON holds.
     """
+    arguments = arguments or {}
     if workers == 0:
-        for item in items:
-            yield make_row(item, headers=headers)
+        call = _load(function)
+        for task in tasks:
+            yield task, call(task, **arguments)
         return
-    waiting = deque(items)
-    team = [_Worker(headers=headers) for _ in range(min(workers, len(items)))]
+    waiting = deque(tasks)
+    team = [_Worker(function, arguments) for _ in range(min(workers, len(tasks)))]
     try:
         while waiting or any(worker.given for worker in team):
             for worker in team:
@@ -51,23 +62,24 @@ def index_items(
                 if worker.connection in ready:
                     yield from worker.take()
                 elif worker.given and time.monotonic() - worker.since > time_limit:
-                    yield worker.give_up(f"indexing took longer than {time_limit:g} s")
+                    yield worker.give_up(f"it took longer than {time_limit:g} s")
     finally:
         for worker in team:
             worker.stop()
 
 
 class _Worker:
-    """A process, the videos it was given, and when it began with the first of them."""
+    """A process, the tasks it was given, and when it began with the first of them."""
 
-    def __init__(self, *, headers: bool) -> None:
-        self._headers = headers
-        self.given: deque[Item] = deque()
+    def __init__(self, function: str, arguments: dict[str, Any]) -> None:
+        self._function = function
+        self._arguments = arguments
+        self.given: deque[Any] = deque()
         self.since = 0.0
         self._start()
 
-    def give(self, waiting: deque[Item]) -> None:
-        """Hand over videos if few are left to do, so that the process never waits for more."""
+    def give(self, waiting: deque[Any]) -> None:
+        """Hand over tasks if few are left to do, so that the process never waits for more."""
         if len(self.given) >= _BATCH or not waiting:
             return
         more = [waiting.popleft() for _ in range(min(_BATCH, len(waiting)))]
@@ -76,31 +88,26 @@ class _Worker:
         self.given += more
         self._send(more)
 
-    def take(self) -> Iterator[Row]:
-        """The rows that have arrived; if the process has died, the row that says so."""
+    def take(self) -> Iterator[tuple[Any, Any]]:
+        """The results that have arrived; if the process has died, the one that says so."""
         try:
             while self.given and self.connection.poll():
-                row: Row = self.connection.recv()
-                self.given.popleft()
+                result = self.connection.recv()
                 self.since = time.monotonic()
-                yield row
+                yield self.given.popleft(), result
         except (EOFError, OSError):
             code = self._process.wait()
-            yield self.give_up(f"the indexing process died (exit code {code})")
+            yield self.give_up(f"the worker process died (exit code {code})")
 
-    def give_up(self, reason: str) -> Row:
-        """Blame the video at hand, and begin again with the next."""
+    def give_up(self, reason: str) -> tuple[Any, Failure]:
+        """Blame the task at hand, and begin again with the next."""
         self.stop()
-        item = self.given.popleft()
-        try:
-            size, mtime_ns = item.state()
-        except VideoError:
-            size, mtime_ns = -1, -1
+        task = self.given.popleft()
         self._start()
         if self.given:
             self.since = time.monotonic()
             self._send(list(self.given))
-        return Row(item, size, mtime_ns, {}, error=f"{item.name}: {reason}")
+        return task, Failure(reason)
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
@@ -116,7 +123,7 @@ class _Worker:
             program = (
                 f"import sys; sys.path[:] = {json.dumps(sys.path)}; "
                 f"from {__name__} import work; "
-                f"work({theirs.fileno()}, headers={self._headers})"
+                f"work({theirs.fileno()}, {self._function!r}, **{self._arguments!r})"
             )
             command = [sys.executable, "-c", program]
             self._process = subprocess.Popen(
@@ -124,17 +131,23 @@ class _Worker:
             )
         self.connection: Connection[Any, Any] = Connection(ours.detach())
 
-    def _send(self, items: list[Item]) -> None:
+    def _send(self, tasks: list[Any]) -> None:
         with suppress(OSError):  # if it has died already, `take` finds out
-            self.connection.send(items)
+            self.connection.send(tasks)
 
 
-def work(descriptor: int, *, headers: bool) -> None:
-    """What a worker does: rows for the videos that come, until nobody is there to take them."""
+def work(descriptor: int, function: str, **arguments: Any) -> None:
+    """What a worker does: results for the tasks that come, until nobody is there to take them."""
+    call = _load(function)
     with Connection(descriptor) as connection:
         try:
             while True:
-                for item in connection.recv():
-                    connection.send(make_row(item, headers=headers))
+                for task in connection.recv():
+                    connection.send(call(task, **arguments))
         except (EOFError, OSError):
             return
+
+
+def _load(function: str) -> Any:
+    module, _, name = function.partition(":")
+    return getattr(importlib.import_module(module), name)
