@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from videoloader.errors import SourceError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
+from videoloader.indexing.mpegts.pieces import Packing
 from videoloader.indexing.source import Source
 
 __all__ = ["PacketReader", "read_packets"]
@@ -31,6 +32,7 @@ class PacketReader:
         self._index = index
         self._offsets = index.packets["offset"]
         self._sizes = index.packets["size"].astype(np.int64)
+        self._packing = Packing.parse(index.packing)
         self._demuxed: Iterator[bytes] | None = None
         self._next = 0
 
@@ -42,6 +44,8 @@ class PacketReader:
         """
         if self._index.packing == "demuxed":
             return [self._demux(number) for number in packets.tolist()]
+        if self._packing is not None:
+            return self._unpack(self._packing, packets)
         starts = self._offsets[packets]
         stops = starts + self._sizes[packets]
         payloads: list[bytes] = []
@@ -52,6 +56,28 @@ class PacketReader:
                 starts[first : last + 1].tolist(), stops[first : last + 1].tolist(), strict=True
             ):
                 payloads.append(bytes(block[start - base : stop - base]))
+        return payloads
+
+    def _unpack(self, packing: Packing, packets: NDArray[np.int64]) -> list[bytes]:
+        """Packets that lie in pieces: each ends before the transport packet of the next."""
+        starts = self._offsets[packets]
+        last = len(self._offsets) - 1
+        stops = np.where(
+            packets < last, self._offsets[np.minimum(packets + 1, last)], self._source.size
+        )
+        payloads: list[bytes] = []
+        for first, final in _spans(starts, stops):
+            base = int(starts[first])
+            block = self._source.read(base, int(stops[final]) - base)
+            offsets = (starts[first : final + 1] - base).tolist()
+            sizes = self._sizes[packets[first : final + 1]].tolist()
+            payloads += packing.unpack(block, offsets, sizes)
+        for number, payload in zip(packets.tolist(), payloads, strict=True):
+            if len(payload) != self._sizes[number]:
+                raise SourceError(
+                    f"{self._source.name}: packet {number} is not the one that was indexed; "
+                    "index it again"
+                )
         return payloads
 
     def _demux(self, number: int) -> bytes:
