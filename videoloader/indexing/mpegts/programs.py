@@ -65,7 +65,7 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
             return None
         # FFmpeg reads maps once the first table has named them.
         later = rows[rows > first]
-        found.append((int(later[0]) if len(later) else len(pids), constant[1]))
+        found.append((int(later[0]) if len(later) else len(grid.headers), constant[1]))
     streams: list[ElementaryStream] = []
     for _, section in sorted(found):
         entries = list(_entries(section))
