@@ -75,8 +75,9 @@ def read_grid(source: Source) -> Grid | None:
 def _find(head: Bytes) -> tuple[int, int] | None:
     for step in _SIZES:
         for phase in np.flatnonzero(head[:step] == _SYNC).tolist():
-            column = head[phase : max(len(head) - PACKET + 1, 0) : step]
-            if len(column) > 2 and (column == _SYNC).all():
+            headers = read_headers(head, step=step, phase=phase)
+            sound = (headers >> 24 == _SYNC) & ((headers & 0x30) != 0)
+            if len(headers) > 2 and sound.all():
                 return step, phase
     return None
 

@@ -25,6 +25,7 @@ NO_TIME = int(np.iinfo(np.int64).min)
 _HEADER = 9  # bytes before the optional fields
 _PERIOD = 1 << 33
 _MINUTE = 60 * 90000
+_HEAD = 1 << 15  # transport packets in which the beginning is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,27 +109,35 @@ def unwrap(grid: Grid, times: Ints, together: tuple[int, ...]) -> Ints:
 def _first_time(grid: Grid, pids: tuple[int, ...]) -> int | None:
     """The decoding time of the PES packet of a program that is complete first."""
     earliest: tuple[int, int] | None = None
-    for pid in pids:
-        rows = np.flatnonzero(grid.pids == pid)
-        begun = np.flatnonzero(grid.headers[rows] & START)
-        for number in range(min(len(begun), 8)):  # the first ones may have no time
-            stop = int(begun[number + 1]) if number + 1 < len(begun) else len(rows)
-            own = rows[begun[number] : stop]
-            places = grid.places(own)
-            starts = payload_starts(grid.data, places, grid.headers[own])
-            head = places[:1] + starts[:1]
-            if starts[0] + _HEADER + 10 > PACKET or not _is_timed(grid.data, int(head[0])):
-                continue
-            told = int(grid.data[head[0] + 4]) << 8 | int(grid.data[head[0] + 5])
-            filled = np.flatnonzero(np.cumsum(PACKET - starts) >= told + 6)
-            if told and len(filled):
-                end = int(own[filled[0]])
-            else:
-                end = int(rows[stop]) if stop < len(rows) else len(grid.headers)
-            time = int(_times(grid.data, head)[1][0])
-            earliest = min(earliest or (end, time), (end, time))
-            break
-    return None if earliest is None else earliest[1]
+    for head in (_HEAD, len(grid.headers)):
+        for pid in pids:
+            found = _first_complete(grid, np.flatnonzero(grid.pids[:head] == pid))
+            if found is not None:
+                earliest = min(earliest or found, found)
+        if earliest is not None:
+            return earliest[1]
+    return None
+
+
+def _first_complete(grid: Grid, rows: Ints) -> tuple[int, int] | None:
+    """(transport packet that completes it, decoding time) of the first PES packet with a time."""
+    begun = np.flatnonzero(grid.headers[rows] & START)
+    for number in range(min(len(begun), 8)):  # the first ones may have no time
+        stop = int(begun[number + 1]) if number + 1 < len(begun) else len(rows)
+        own = rows[begun[number] : stop]
+        places = grid.places(own)
+        starts = payload_starts(grid.data, places, grid.headers[own])
+        head = places[:1] + starts[:1]
+        if starts[0] + _HEADER + 10 > PACKET or not _is_timed(grid.data, int(head[0])):
+            continue
+        told = int(grid.data[head[0] + 4]) << 8 | int(grid.data[head[0] + 5])
+        filled = np.flatnonzero(np.cumsum(PACKET - starts) >= told + 6)
+        if told and len(filled):
+            end = int(own[filled[0]])
+        else:
+            end = int(rows[stop]) if stop < len(rows) else len(grid.headers)
+        return end, int(_times(grid.data, head)[1][0])
+    return None
 
 
 def _is_timed(data: Bytes, head: int) -> bool:
