@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import videoloader as vl
 from videoloader.demo_videos import encode_video
 from videoloader.indexing import open_source
+from videoloader.indexing.bitstream import h264
 from videoloader.indexing.mpegts import index_mpegts
 from videoloader.indexing.payloads import PacketReader, read_packets
 from videoloader.indexing.video import index_video
@@ -286,6 +287,41 @@ def merged(data):
                     packet = packet[: start + 4] + b"\0\0" + packet[start + 6 :]
         packets.append(packet)
     return b"".join(packets)
+
+
+def test_field_pairs_are_one_frame(clips):
+    """Pictures with the headers of fields, top and bottom in turn, in PES packets of their own."""
+    data = remux(clips["interlaced"])
+    index = vl.index_video(data)
+    sets = index.extradata_of(0)
+    bits = h264.parse_sps(sets[sets.find(b"\0\0\1\x67") + 3 :]).frame_number_bits
+    assert bits
+    written = io.BytesIO()
+    with (
+        av.open(io.BytesIO(data)) as source,
+        av.open(written, "w", format="mpegts") as target,
+    ):
+        stream = target.add_stream_from_template(source.streams.video[0])
+        for field in range(20):
+            # First macroblock 0, a slice of type I, parameter set 0, frame number, field, bottom.
+            header = f"100010001{field // 2 % (1 << bits):0{bits}b}1{field % 2}" + "1" * 240
+            header = int(header[: len(header) // 8 * 8], 2).to_bytes(len(header) // 8, "big")
+            octet = b"\x65" if field == 0 else b"\x61"
+            payload = b"\0\0\0\1\x09\xf0" + (sets if field == 0 else b"")
+            packet = av.Packet(payload + b"\0\0\0\1" + octet + header)
+            packet.stream, packet.time_base = stream, index.time_base
+            packet.pts = packet.dts = 1800 * field
+            target.mux(packet)
+    fields = demuxed(written.getvalue())
+    assert len(fields) == 20
+    found = index_mpegts(open_source(written.getvalue()))
+    assert found is not None
+    index, is_told = found
+    assert is_told
+    assert index.num_frames == 10
+    assert index.pts.tolist() == [pts for pts, _, _, _ in fields[::2]]
+    pairs = [a[3] + b[3] for a, b in zip(fields[::2], fields[1::2], strict=True)]
+    assert read_packets(index, open_source(written.getvalue())) == pairs
 
 
 def test_a_lost_packet_makes_for_a_decode_scan(stream):

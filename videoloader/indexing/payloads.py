@@ -60,18 +60,18 @@ class PacketReader:
 
     def _unpack(self, packing: Packing, packets: NDArray[np.int64]) -> list[bytes]:
         """Packets that lie in pieces: each ends before the transport packet of the next."""
-        starts = self._offsets[packets]
         last = len(self._offsets) - 1
-        stops = np.where(
-            packets < last, self._offsets[np.minimum(packets + 1, last)], self._source.size
-        )
+        inner = packets[packets < last]
+        starts, stops = self._offsets[inner], self._offsets[inner + 1]
         payloads: list[bytes] = []
         for first, final in _spans(starts, stops):
             base = int(starts[first])
             block = self._source.read(base, int(stops[final]) - base)
             offsets = (starts[first : final + 1] - base).tolist()
-            sizes = self._sizes[packets[first : final + 1]].tolist()
+            sizes = self._sizes[inner[first : final + 1]].tolist()
             payloads += packing.unpack(block, offsets, sizes)
+        if len(inner) < len(packets):
+            payloads += [self._unpack_last(packing)] * (len(packets) - len(inner))
         for number, payload in zip(packets.tolist(), payloads, strict=True):
             if len(payload) != self._sizes[number]:
                 raise SourceError(
@@ -79,6 +79,17 @@ class PacketReader:
                     "index it again"
                 )
         return payloads
+
+    def _unpack_last(self, packing: Packing) -> bytes:
+        """The last packet, which ends nobody knows where before the end of the file."""
+        start, size = int(self._offsets[-1]), int(self._sizes[-1])
+        reach = 2 * size + _MAX_GAP
+        while True:
+            block = self._source.read_up_to(start, reach)
+            (payload,) = packing.unpack(block, [0], [size])
+            if len(payload) == size or len(block) < reach:
+                return payload
+            reach *= 4
 
     def _demux(self, number: int) -> bytes:
         if self._demuxed is None or number < self._next:

@@ -69,7 +69,7 @@ def read_pictures(
 
 def _frames_only(keys: Flags, disposable: Flags, reordered: Flags) -> Pictures:
     none = np.zeros(len(keys), dtype=np.int64)
-    return Pictures(keys, disposable, reordered, none.astype(np.bool_), none, none)
+    return Pictures(keys, disposable, reordered, none.astype(np.bool_), none, none.copy())
 
 
 def _slice_types() -> Bytes:

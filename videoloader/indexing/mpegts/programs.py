@@ -52,9 +52,9 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
         (table[at] << 8 | table[at + 1], (table[at + 2] & 0x1F) << 8 | table[at + 3])
         for at in range(8, len(table) - 7, 4)
     ]
-    maps = sorted({pid for number, pid in programs if number})
-    if not maps or len(maps) != sum(1 for number, _ in programs if number) > _MAX_PROGRAMS:
-        return None  # several programs may share a map's PID, which is rare
+    maps = [pid for number, pid in programs if number]  # number 0 is the network's table
+    if not maps or len(maps) > _MAX_PROGRAMS or len(set(maps)) < len(maps):
+        return None
     found: list[tuple[int, bytes]] = []
     for pid in maps:
         rows = beginnings[owners == pid]

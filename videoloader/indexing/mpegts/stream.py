@@ -24,6 +24,7 @@ from videoloader.indexing.source import Source
 __all__ = ["index_mpegts"]
 
 _TICKS = 90000
+_MAX_SIZE = 1 << 29
 _SAMPLES = 32  # PES packets looked at wholly although their times raise no doubt
 
 
@@ -46,7 +47,6 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
 
     Raises:
         UnsupportedError: the stream is scrambled.
-        FormatError: its parameter sets are damaged.
     """
     grid = read_grid(source)
     if grid is None:
@@ -55,7 +55,7 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
     if chosen is None:
         return None
     pes = read_pes(grid, chosen.pid)
-    if pes is None or (pes.pts == NO_TIME).any():
+    if pes is None or (pes.pts == NO_TIME).any() or pes.sizes.max() > _MAX_SIZE:
         return None
     units = read_units(CODECS[chosen.kind], grid, pes)
     if units is None:
@@ -113,19 +113,19 @@ def _choose(source: Source, grid: Grid, number: int | None) -> ElementaryStream 
 
 
 def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup | None:
-    """The parameter sets before the first picture that has any."""
+    """The parameter sets before the first picture that has any; None if they are damaged."""
     given = np.flatnonzero(units.parameters)
     if not len(given):
         return None
     data = pes_bytes(grid, pes, int(given[0]), int(given[0]) + 1).tobytes()
-    if codec == "mpeg2video":
-        codec, picture, extradata = mpeg2.parse_sequence(data[max(data.find(b"\0\0\1\xb3"), 0) :])
-        return _Setup(codec, picture, extradata)
-    sets, picture_set = _parameter_sets(codec, data)
-    if picture_set is None:
-        return None
-    parse = h264.parse_sps if codec == "h264" else hevc.parse_sps
-    return _Setup(codec, parse(picture_set), sets)
+    try:
+        if codec == "mpeg2video":
+            return _Setup(*mpeg2.parse_sequence(data[max(data.find(b"\0\0\1\xb3"), 0) :]))
+        sets, sequence = _parameter_sets(codec, data)
+        parse = h264.parse_sps if codec == "h264" else hevc.parse_sps
+        return None if sequence is None else _Setup(codec, parse(sequence), sets)
+    except FormatError:
+        return None  # FFmpeg may find better ones behind
 
 
 def _parameter_sets(codec: str, data: bytes) -> tuple[bytes, bytes | None]:
