@@ -11,6 +11,8 @@ from videoloader.indexing.mpegts.pes import elementary_starts
 
 __all__ = ["Packing", "elementary_bytes"]
 
+_PAYLOAD = PACKET - 4
+
 
 def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
     """The payloads of transport packets, one behind the other.
@@ -22,10 +24,15 @@ def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
     """
     if not len(places):
         return np.zeros(0, dtype=np.uint8)
-    windows = np.lib.stride_tricks.sliding_window_view(data, PACKET)
-    packets = windows[places]
-    kept: Bytes = packets[np.arange(PACKET) >= starts[:, None]]
-    return kept
+    whole = np.lib.stride_tricks.sliding_window_view(data, _PAYLOAD)[places + 4].reshape(-1)
+    # Most packets are full; pieces reach from one that is not to the next.
+    partial = np.flatnonzero(starts > 4)
+    begins = (partial * _PAYLOAD + starts[partial] - 4).tolist()
+    ends = np.append(partial[1:], len(places)) * _PAYLOAD
+    first = int(partial[0]) if len(partial) else len(places)
+    pieces = [whole[: first * _PAYLOAD]]
+    pieces += [whole[begin:end] for begin, end in zip(begins, ends.tolist(), strict=True)]
+    return np.concatenate(pieces)
 
 
 @dataclass(frozen=True, slots=True)
