@@ -4,11 +4,12 @@ import io
 import random
 import time
 import tracemalloc
+from fractions import Fraction
 
 import av
 import numpy as np
 import pytest
-from corpus_files import corpus_files, has_reference
+from corpus_files import corpus_files, has_reference, md5_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -138,6 +139,31 @@ def test_a_remuxed_stream_has_the_frames_of_the_original(clips, name):
     every = np.arange(index.num_frames)
     shift = index.seconds(every) - original.seconds(every)
     assert np.ptp(shift) <= 2 / 90000
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_single_frames_of_a_remuxed_stream_are_those_of_the_original(clips, name):
+    data = remux(clips[name])
+    with vl.Video(clips[name]) as video:
+        expected = {number: md5_of(surface) for number, surface in video.decode(range(40))}
+    for number in (39, 0, 11, 23, 10, 31):
+        with vl.Video(data) as video:
+            assert video.index.packing.startswith("mpegts")
+            assert {n: md5_of(s) for n, s in video.decode([number])} == {number: expected[number]}
+
+
+def test_a_variable_rate_keeps_its_times(tmp_path):
+    ticks = np.cumsum([20, 50, 25, 120, 300] * 6)
+    path = encode_video(
+        tmp_path / "clip.mp4",
+        frames=30,
+        size=(96, 64),
+        pts=ticks.tolist(),
+        time_base=Fraction(1, 600),
+    )
+    index, is_told = native(remux(path))
+    assert is_told
+    assert np.diff(index.pts).tolist() == (np.diff(ticks) * 150).tolist()
 
 
 @pytest.mark.parametrize("name", ["B-frames", "HEVC", "MPEG-2"])

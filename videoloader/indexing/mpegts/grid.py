@@ -13,16 +13,23 @@ from numpy.typing import NDArray
 
 from videoloader.indexing.source import Source
 
-__all__ = ["PACKET", "START", "Grid", "has_payload", "payload_starts", "pid_of", "read_grid", "read_headers"]
+__all__ = [
+    "PACKET",
+    "Grid",
+    "beginnings",
+    "has_payload",
+    "payload_starts",
+    "pid_of",
+    "read_grid",
+    "read_headers",
+]
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Headers = NDArray[np.uint32]
 
 PACKET = 188
-START = 0x400000
-"""Bit of a header: a section or PES packet begins in this transport packet."""
-
+_START = 0x400000
 _SYNC = 0x47
 _SIZES = (PACKET, 192, 204)
 _PROBED = 16  # packets looked at to find the grid
@@ -93,6 +100,11 @@ def pid_of(headers: Headers) -> NDArray[np.uint16]:
     return (headers >> 8).astype(np.uint16) & np.uint16(0x1FFF)
 
 
+def beginnings(headers: Headers) -> Ints:
+    """Numbers of the packets in which a section or PES packet begins."""
+    return np.flatnonzero((headers & _START) != 0)
+
+
 def has_payload(headers: Headers) -> NDArray[np.bool_]:
     """Which packets carry more than an adaptation field."""
     present: NDArray[np.bool_] = (headers & 0x10) != 0
@@ -108,7 +120,7 @@ def payload_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
         headers: of the same packets.
     """
     starts = np.full(len(places), 4, dtype=np.int64)
-    adapted = np.flatnonzero(headers & 0x20)
+    adapted = np.flatnonzero((headers & 0x20) != 0)
     starts[adapted] += 1 + data[places[adapted] + 4].astype(np.int64)
     starts[~has_payload(headers)] = PACKET
     return np.minimum(starts, PACKET)

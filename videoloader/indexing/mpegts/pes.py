@@ -9,11 +9,11 @@ import numpy as np
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.mpegts.grid import (
     PACKET,
-    START,
     Bytes,
     Grid,
     Headers,
     Ints,
+    beginnings,
     has_payload,
     payload_starts,
 )
@@ -57,7 +57,7 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
         UnsupportedError: the stream is scrambled.
     """
     rows = np.flatnonzero(grid.pids == pid)
-    begun = np.flatnonzero(grid.headers[rows] & START)
+    begun = beginnings(grid.headers[rows])
     if not len(begun):
         return None
     rows = rows[begun[0] :]  # what comes before belongs to nothing
@@ -85,7 +85,7 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
 def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
     """Where in each transport packet of a stream the bytes of the stream itself begin."""
     starts = payload_starts(data, places, headers)
-    first = np.flatnonzero(headers & START)
+    first = beginnings(headers)
     lengths = data[np.minimum(places[first] + starts[first] + 8, len(data) - 1)].astype(np.int64)
     starts[first] += _HEADER + lengths
     return np.minimum(starts, PACKET)
@@ -121,7 +121,7 @@ def _first_time(grid: Grid, pids: tuple[int, ...]) -> int | None:
 
 def _first_complete(grid: Grid, rows: Ints) -> tuple[int, int] | None:
     """(transport packet that completes it, decoding time) of the first PES packet with a time."""
-    begun = np.flatnonzero(grid.headers[rows] & START)
+    begun = beginnings(grid.headers[rows])
     for number in range(min(len(begun), 8)):  # the first ones may have no time
         stop = int(begun[number + 1]) if number + 1 < len(begun) else len(rows)
         own = rows[begun[number] : stop]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from videoloader.indexing.mpegts.grid import PACKET, START, Grid, Ints, payload_starts
+from videoloader.indexing.mpegts.grid import PACKET, Grid, Ints, beginnings, payload_starts
 
 __all__ = ["ElementaryStream", "read_streams"]
 
@@ -42,9 +42,9 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
     Returns:
         None without tables, or where they change on the way: those are for a demuxer.
     """
-    beginnings = np.flatnonzero(grid.headers & START)
-    owners = grid.pids[beginnings]
-    constant = _constant_section(grid, beginnings[owners == 0], pid=0)
+    begun = beginnings(grid.headers)
+    owners = grid.pids[begun]
+    constant = _constant_section(grid, begun[owners == 0], pid=0)
     if constant is None or constant[1][0] != 0:
         return None
     first, table = constant
@@ -57,7 +57,7 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
         return None
     found: list[tuple[int, bytes]] = []
     for pid in maps:
-        rows = beginnings[owners == pid]
+        rows = begun[owners == pid]
         if not len(rows):
             continue
         constant = _constant_section(grid, rows, pid=pid)
@@ -79,7 +79,7 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
             streams.append(ElementaryStream(len(streams), pid, kind, video, together))
     named = _NO_STREAMS | set(maps) | {stream.pid for stream in streams}
     for pid in np.unique(owners).tolist():
-        if pid not in named and _is_video(grid, beginnings[owners == pid][:1]):
+        if pid not in named and _is_video(grid, begun[owners == pid][:1]):
             streams.append(ElementaryStream(len(streams), pid, -1, True, (pid,)))
     return streams
 

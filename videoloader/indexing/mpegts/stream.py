@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,18 +68,8 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
     frames = _frames(setup, grid, pes, pictures)
     if frames is None:
         return None
-    pts = unwrap(grid, pes.pts, chosen.together)[frames]
-    dts = unwrap(grid, pes.dts, chosen.together)[frames]
-    packets = np.empty(len(frames), dtype=PACKET_DTYPE)
-    packets["offset"] = grid.places(pes.rows[pes.first[frames]])
-    packets["size"] = np.add.reduceat(pes.sizes, frames)
-    packets["pts"], packets["dts"] = pts, dts
-    packets["duration"] = _duration(setup.picture, pts)
-    packets["flags"] = pictures.keys[frames] * np.uint16(PacketFlags.KEY)
-    disposable = np.logical_and.reduceat(pictures.disposable, frames)
-    packets["flags"] |= disposable * np.uint16(PacketFlags.DISPOSABLE)
     index = VideoIndex(
-        packets=packets,
+        packets=_packets(setup.picture, grid, pes, pictures, frames, chosen.together),
         time_base=Fraction(1, _TICKS),
         codec=setup.codec,
         width=setup.picture.width,
@@ -98,6 +89,27 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
     )
     reordered = bool(pictures.reordered.any())
     return index, pes.is_whole and _order_is_told(index, reordered=reordered)
+
+
+def _packets(
+    picture: PictureFormat,
+    grid: Grid,
+    pes: PesPackets,
+    pictures: Pictures,
+    frames: Ints,
+    together: tuple[int, ...],
+) -> NDArray[Any]:
+    """The packet table: one row for all PES packets of a frame."""
+    packets = np.empty(len(frames), dtype=PACKET_DTYPE)
+    packets["offset"] = grid.places(pes.rows[pes.first[frames]])
+    packets["size"] = np.add.reduceat(pes.sizes, frames)
+    times = np.stack([pes.pts[frames], pes.dts[frames]])
+    packets["pts"], packets["dts"] = unwrap(grid, times, together)
+    packets["duration"] = _duration(picture, packets["pts"])
+    disposable = np.logical_and.reduceat(pictures.disposable, frames)
+    packets["flags"] = pictures.keys[frames] * np.uint16(PacketFlags.KEY)
+    packets["flags"] |= disposable * np.uint16(PacketFlags.DISPOSABLE)
+    return packets
 
 
 def _choose(source: Source, grid: Grid, number: int | None) -> ElementaryStream | None:
