@@ -63,6 +63,8 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     Where packets lie in one piece only the headers in them are touched; a local file is mapped,
     not read.
     """
+    if index.has_headers:
+        return index
     table = index.packets
     if index.codec in ("h264", "hevc") and index.packing == "plain" and index.length_size:
         data = source.window(0, source.size)

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-__all__ = ["demux_packets", "index_by_demuxing", "make_packet", "open_decoder", "scan_order"]
+__all__ = [
+    "demux_packets",
+    "find_best_stream",
+    "index_by_demuxing",
+    "make_packet",
+    "open_decoder",
+    "scan_order",
+]
 
 _NO_TIME = np.iinfo(np.int64).min
 _SEARCH = 64  # bytes behind a packet's position in which its payload may begin
@@ -147,6 +154,12 @@ def _lenient() -> dict[str, Any]:
     import av
 
     return {"metadata_errors": "ignore"} if int(av.__version__.partition(".")[0]) < 19 else {}
+
+
+def find_best_stream(source: Source) -> int:
+    """The number of the video stream that FFmpeg calls best."""
+    with _open(source, None) as (_, video):
+        return video.index
 
 
 def _reason(error: Exception) -> str:

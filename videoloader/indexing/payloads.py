@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from videoloader.errors import SourceError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
+from videoloader.indexing.mpegts.pieces import Packing
 from videoloader.indexing.source import Source
 
 __all__ = ["PacketReader", "read_packets"]
@@ -32,6 +33,7 @@ class PacketReader:
         self._index = index
         self._offsets = index.packets["offset"]
         self._sizes = index.packets["size"].astype(np.int64)
+        self._packing = Packing.parse(index.packing)
         self._demuxed: Generator[bytes, None, None] | None = None
         self._next = 0
 
@@ -43,6 +45,8 @@ class PacketReader:
         """
         if self._index.packing == "demuxed":
             return [self._demux(number) for number in packets.tolist()]
+        if self._packing is not None:
+            return self._unpack(self._packing, packets)
         starts = self._offsets[packets]
         stops = starts + self._sizes[packets]
         payloads: list[bytes] = []
@@ -60,6 +64,39 @@ class PacketReader:
         if self._demuxed is not None:
             self._demuxed.close()
             self._demuxed = None
+
+    def _unpack(self, packing: Packing, packets: NDArray[np.int64]) -> list[bytes]:
+        """Packets that lie in pieces: each ends before the transport packet of the next."""
+        last = len(self._offsets) - 1
+        inner = packets[packets < last]
+        starts, stops = self._offsets[inner], self._offsets[inner + 1]
+        payloads: list[bytes] = []
+        for first, final in _spans(starts, stops):
+            base = int(starts[first])
+            block = self._source.read(base, int(stops[final]) - base)
+            offsets = (starts[first : final + 1] - base).tolist()
+            sizes = self._sizes[inner[first : final + 1]].tolist()
+            payloads += packing.unpack(block, offsets, sizes)
+        if len(inner) < len(packets):
+            payloads += [self._unpack_last(packing)] * (len(packets) - len(inner))
+        for number, payload in zip(packets.tolist(), payloads, strict=True):
+            if len(payload) != self._sizes[number]:
+                raise SourceError(
+                    f"{self._source.name}: packet {number} is not the one that was indexed; "
+                    "index it again"
+                )
+        return payloads
+
+    def _unpack_last(self, packing: Packing) -> bytes:
+        """The last packet, which ends nobody knows where before the end of the file."""
+        start, size = int(self._offsets[-1]), int(self._sizes[-1])
+        reach = 2 * size + _MAX_GAP
+        while True:
+            block = self._source.read_up_to(start, reach)
+            (payload,) = packing.unpack(block, [0], [size])
+            if len(payload) == size or len(block) < reach:
+                return payload
+            reach *= 4
 
     def _demux(self, number: int) -> bytes:
         if self._demuxed is None or number < self._next:

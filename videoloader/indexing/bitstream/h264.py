@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader, unescape
 from videoloader.indexing.bitstream.color import Color, color_from_codes
@@ -40,7 +42,7 @@ def parse_sps(nal: bytes) -> PictureFormat:
         bits.flag()  # qpprime_y_zero_transform_bypass_flag
         if bits.flag():
             _skip_scaling_lists(bits, 8 if chroma != 3 else 12)
-    bits.ue()  # log2_max_frame_num_minus4
+    number_bits = bits.ue() + 4
     order_type = bits.ue()
     if order_type == 0:
         bits.ue()
@@ -63,7 +65,7 @@ def parse_sps(nal: bytes) -> PictureFormat:
         height -= unit_y * (top + bottom)
     if not (0 < width <= 1 << 16 and 0 < height <= 1 << 16 and depth <= 14):
         raise FormatError(f"H.264 parameter set of {width}x{height} pixels, {depth} bits")
-    color, reorder = _parse_vui(bits) if bits.flag() else (Color(), None)
+    color, reorder, rate = _parse_vui(bits) if bits.flag() else (Color(), None, None)
     if order_type == 2 or profile == _BASELINE:
         reorder = 0
     return PictureFormat(
@@ -74,6 +76,8 @@ def parse_sps(nal: bytes) -> PictureFormat:
         color,
         reorders=None if reorder is None else reorder > 0,
         starts_cropped=bool(left or top),
+        frame_rate=rate,
+        frame_number_bits=number_bits if fields else 0,
     )
 
 
@@ -99,9 +103,9 @@ def _skip_order_cycle(bits: BitReader) -> None:
         bits.se()
 
 
-def _parse_vui(bits: BitReader) -> tuple[Color, int | None]:
-    """Colour and max_num_reorder_frames (annex E.1.1)."""
-    color, reorder = Color(), None
+def _parse_vui(bits: BitReader) -> tuple[Color, int | None, Fraction | None]:
+    """Colour, max_num_reorder_frames and frame rate (annex E.1.1)."""
+    color, reorder, rate = Color(), None, None
     if bits.flag() and bits.u(8) == _EXTENDED_SAR:
         bits.u(32)
     if bits.flag():
@@ -115,8 +119,8 @@ def _parse_vui(bits: BitReader) -> tuple[Color, int | None]:
         bits.ue()
         bits.ue()
     if bits.flag():
-        bits.u(32)
-        bits.u(32)
+        tick, scale = bits.u(32), bits.u(32)
+        rate = Fraction(scale, 2 * tick) if tick and scale else None
         bits.flag()
     schedules = 0
     for _ in ("nal", "vcl"):
@@ -131,7 +135,7 @@ def _parse_vui(bits: BitReader) -> tuple[Color, int | None]:
         for _ in range(4):
             bits.ue()
         reorder = bits.ue()
-    return color, reorder
+    return color, reorder, rate
 
 
 def _skip_hrd(bits: BitReader) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader, unescape
 from videoloader.indexing.bitstream.color import Color, color_from_codes
@@ -46,9 +48,12 @@ def parse_sps(nal: bytes) -> PictureFormat:
         bits.ue()  # sps_max_dec_pic_buffering_minus1
         reorder = max(reorder, bits.ue())
         bits.ue()  # sps_max_latency_increase_plus1
-    color = _parse_color(bits, order_bits).or_else(Color(range="tv"))  # limited unless said
+    color, rate = _parse_vui(bits, order_bits)
+    color = color.or_else(Color(range="tv"))  # limited unless said
     name = pixel_format(chroma, depth, color)
-    return PictureFormat(width, height, name, depth, color, reorder > 0, sub_layers)
+    return PictureFormat(
+        width, height, name, depth, color, reorder > 0, sub_layers, frame_rate=rate
+    )
 
 
 def _skip_profile_tier_level(bits: BitReader, sub_layers: int) -> None:
@@ -61,8 +66,8 @@ def _skip_profile_tier_level(bits: BitReader, sub_layers: int) -> None:
         bits.u(88 * profile + 8 * level)
 
 
-def _parse_color(bits: BitReader, order_bits: int) -> Color:
-    """Walk from the coding block sizes to the video signal type of the VUI (annex E.2.1)."""
+def _parse_vui(bits: BitReader, order_bits: int) -> tuple[Color, Fraction | None]:
+    """Walk from the coding block sizes to colour and frame rate in the VUI (annex E.2.1)."""
     for _ in range(6):
         bits.ue()
     if bits.flag() and bits.flag():
@@ -78,18 +83,36 @@ def _parse_color(bits: BitReader, order_bits: int) -> Color:
         for _ in range(_bounded(bits.ue(), 32, "long-term references")):
             bits.u(order_bits + 1)
     bits.u(2)  # temporal motion vectors, strong intra smoothing
+    color = Color()
     if not bits.flag():
-        return Color()
+        return color, None
     if bits.flag() and bits.u(8) == _EXTENDED_SAR:
         bits.u(32)
     if bits.flag():
         bits.flag()  # overscan_appropriate_flag
+    if bits.flag():
+        bits.u(3)  # video_format
+        full_range = bits.flag()
+        codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
+        color = color_from_codes(*codes, full_range=full_range)
+    try:
+        return color, _parse_rate(bits)
+    except FormatError:
+        return color, None  # some parameter sets end before; nothing else hangs on it
+
+
+def _parse_rate(bits: BitReader) -> Fraction | None:
+    if bits.flag():
+        bits.ue()  # chroma_sample_loc_type_top_field
+        bits.ue()
+    bits.u(3)  # neutral_chroma_indication_flag, field_seq_flag, frame_field_info_present_flag
+    if bits.flag():
+        for _ in range(4):
+            bits.ue()  # default display window
     if not bits.flag():
-        return Color()
-    bits.u(3)  # video_format
-    full_range = bits.flag()
-    codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
-    return color_from_codes(*codes, full_range=full_range)
+        return None
+    tick, scale = bits.u(32), bits.u(32)
+    return Fraction(scale, tick) if tick and scale else None
 
 
 def _skip_scaling_lists(bits: BitReader) -> None:

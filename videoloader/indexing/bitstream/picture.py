@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from videoloader.indexing.bitstream.color import Color
 
@@ -16,7 +17,9 @@ class PictureFormat:
     `width` and `height` are those of the displayed picture, cropping applied, or 0 where the
     header does not tell. `reorders` is False where pictures are certain to be shown in decode
     order, None where the header leaves it open. `sub_layers` counts temporal sub-layers (HEVC).
-    `starts_cropped` tells of cropping on the left or top.
+    `starts_cropped` tells of cropping on the left or top. `frame_rate` is frames a second, None
+    where the header does not tell. `frame_number_bits` (H.264) is the size of frame_num in slice
+    headers if pictures may be fields, 0 if all are frames.
     """
 
     width: int
@@ -27,6 +30,8 @@ class PictureFormat:
     reorders: bool | None = None
     sub_layers: int = 1
     starts_cropped: bool = False
+    frame_rate: Fraction | None = None
+    frame_number_bits: int = 0
 
 
 def pixel_format(chroma: int, depth: int, color: Color) -> str:

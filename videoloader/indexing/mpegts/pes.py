@@ -1,0 +1,178 @@
+"""PES packets (ISO/IEC 13818-1, section 2.4.3.6): where they lie on the grid, and their times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from videoloader.errors import UnsupportedError
+from videoloader.indexing.mpegts.grid import (
+    PACKET,
+    Bytes,
+    Grid,
+    Headers,
+    Ints,
+    beginnings,
+    has_payload,
+    payload_starts,
+)
+
+__all__ = ["NO_TIME", "PesPackets", "elementary_starts", "read_pes", "unwrap"]
+
+NO_TIME = int(np.iinfo(np.int64).min)
+
+_HEADER = 9  # bytes before the optional fields
+_PERIOD = 1 << 33
+_MINUTE = 60 * 90000
+_HEAD = 1 << 15  # transport packets in which the beginning is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class PesPackets:
+    """The PES packets of one stream, in file order.
+
+    `rows` are the transport packets of the stream, `starts` where in each the bytes of the stream
+    begin. `first` counts in `rows`: where each PES packet begins. `sizes` are bytes of the stream
+    in each. `pts` and `dts` are as written, `NO_TIME` where there is none. `is_whole` says that
+    nothing is known to be missing.
+    """
+
+    rows: Ints
+    starts: Ints
+    first: Ints
+    sizes: Ints
+    pts: Ints
+    dts: Ints
+    is_whole: bool
+
+
+def read_pes(grid: Grid, pid: int) -> PesPackets | None:
+    """Find the PES packets of a stream.
+
+    Returns:
+        None if there is none, or one is out of the ordinary.
+
+    Raises:
+        UnsupportedError: the stream is scrambled.
+    """
+    rows = np.flatnonzero(grid.pids == pid)
+    begun = beginnings(grid.headers[rows])
+    if not len(begun):
+        return None
+    rows = rows[begun[0] :]  # what comes before belongs to nothing
+    headers = grid.headers[rows]
+    if (headers & 0xC0).any():
+        raise UnsupportedError(f"the video stream (PID {pid:#x}) is scrambled")
+    first = begun - begun[0]
+    places = grid.places(rows)
+    starts = payload_starts(grid.data, places, headers)
+    heads = places[first] + starts[first]
+    if (starts[first] + _HEADER + 10 > PACKET).any() or not _is_ordinary(grid.data, heads):
+        return None
+    lengths = _HEADER + grid.data[heads + 8].astype(np.int64)
+    if (starts[first] + lengths > PACKET).any():
+        return None
+    starts[first] += lengths
+    sizes = np.add.reduceat(PACKET - starts, first)
+    pts, dts = _times(grid.data, heads)
+    told = grid.data[heads + 4].astype(np.int64) << 8 | grid.data[heads + 5]
+    complete = (told == 0) | (told + 6 - lengths == sizes)
+    whole = bool(complete.all()) and _is_continuous(grid.data, places, headers)
+    return PesPackets(rows, starts, first, sizes, pts, dts, whole)
+
+
+def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
+    """Where in each transport packet of a stream the bytes of the stream itself begin."""
+    starts = payload_starts(data, places, headers)
+    first = beginnings(headers)
+    lengths = data[np.minimum(places[first] + starts[first] + 8, len(data) - 1)].astype(np.int64)
+    starts[first] += _HEADER + lengths
+    return np.minimum(starts, PACKET)
+
+
+def unwrap(grid: Grid, times: Ints, together: tuple[int, ...]) -> Ints:
+    """Times that go on where 33 bits end, as FFmpeg lets them.
+
+    What comes first in a program decides: if it is within a minute of the end, times around it
+    become negative; otherwise small times belong behind the end.
+    """
+    reference = _first_time(grid, together)
+    if reference is None:
+        return times
+    known = times != NO_TIME
+    if reference >= _PERIOD - _MINUTE:
+        return times - np.where(known & (times >= reference - _MINUTE), _PERIOD, 0)
+    return times + np.where(known & (times < reference - _MINUTE), _PERIOD, 0)
+
+
+def _first_time(grid: Grid, pids: tuple[int, ...]) -> int | None:
+    """The decoding time of the PES packet of a program that is complete first."""
+    earliest: tuple[int, int] | None = None
+    for head in (_HEAD, len(grid.headers)):
+        for pid in pids:
+            found = _first_complete(grid, np.flatnonzero(grid.pids[:head] == pid))
+            if found is not None:
+                earliest = min(earliest or found, found)
+        if earliest is not None:
+            return earliest[1]
+    return None
+
+
+def _first_complete(grid: Grid, rows: Ints) -> tuple[int, int] | None:
+    """(transport packet that completes it, decoding time) of the first PES packet with a time."""
+    begun = beginnings(grid.headers[rows])
+    for number in range(min(len(begun), 8)):  # the first ones may have no time
+        stop = int(begun[number + 1]) if number + 1 < len(begun) else len(rows)
+        own = rows[begun[number] : stop]
+        places = grid.places(own)
+        starts = payload_starts(grid.data, places, grid.headers[own])
+        head = places[:1] + starts[:1]
+        if starts[0] + _HEADER + 10 > PACKET or not _is_timed(grid.data, int(head[0])):
+            continue
+        told = int(grid.data[head[0] + 4]) << 8 | int(grid.data[head[0] + 5])
+        filled = np.flatnonzero(np.cumsum(PACKET - starts) >= told + 6)
+        if told and len(filled):
+            end = int(own[filled[0]])
+        else:
+            end = int(rows[stop]) if stop < len(rows) else len(grid.headers)
+        return end, int(_times(grid.data, head)[1][0])
+    return None
+
+
+def _is_timed(data: Bytes, head: int) -> bool:
+    return data[head : head + 3].tobytes() == b"\0\0\1" and int(data[head + 7]) >= 0x80
+
+
+def _is_ordinary(data: Bytes, heads: Ints) -> bool:
+    """Whether PES headers are those of video: start code, stream number, marker bits."""
+    prefix = data[heads] | data[heads + 1] | (data[heads + 2] ^ 1)
+    number = data[heads + 3]
+    video = ((number & 0xF0) == 0xE0) | (number == 0xFD)
+    marked = (data[heads + 6] & 0xC0) == 0x80
+    room = data[heads + 8] >= np.array([0, 0, 5, 10], dtype=np.uint8)[data[heads + 7] >> 6]
+    return not prefix.any() and bool((video & marked & room).all())
+
+
+def _times(data: Bytes, heads: Ints) -> tuple[Ints, Ints]:
+    flags = data[heads + 7] >> 6
+    pts = np.where(flags & 2, _time(data, heads + 9), NO_TIME)
+    return pts, np.where(flags == 3, _time(data, heads + 14), pts)
+
+
+def _time(data: Bytes, at: Ints) -> Ints:
+    """33 bits, spread over five bytes between marker bits."""
+    a, b, c, d, e = (data[at + byte].astype(np.int64) for byte in range(5))
+    return (a >> 1 & 7) << 30 | b << 22 | (c >> 1) << 15 | d << 7 | e >> 1
+
+
+def _is_continuous(data: Bytes, places: Ints, headers: Headers) -> bool:
+    """Whether no packet is marked as bad and the counters leave none out."""
+    if (headers & 0x800000).any():
+        return False
+    counters = headers & 15
+    expected = (counters[:-1] + has_payload(headers[1:])) & 15
+    odd = 1 + np.flatnonzero(counters[1:] != expected)
+    # An adaptation field may announce a jump.
+    announced = ((headers[odd] & 0x20) != 0) & (data[places[odd] + 4] > 0)
+    return bool((announced & (data[places[odd] + 5] >= 0x80)).all())

@@ -1,0 +1,77 @@
+"""Putting the bytes of a stream together again, which lie in pieces between other streams'."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from videoloader.indexing.mpegts.grid import PACKET, Bytes, Ints, pid_of, read_headers
+from videoloader.indexing.mpegts.pes import elementary_starts
+
+__all__ = ["Packing", "elementary_bytes"]
+
+_PAYLOAD = PACKET - 4
+
+
+def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
+    """The payloads of transport packets, one behind the other.
+
+    Args:
+        data: bytes that hold the packets.
+        places: where in `data` each packet begins, ascending.
+        starts: where in each packet its payload begins.
+    """
+    if not len(places):
+        return np.zeros(0, dtype=np.uint8)
+    whole = np.lib.stride_tricks.sliding_window_view(data, _PAYLOAD)[places + 4].reshape(-1)
+    # Most packets are full; pieces reach from one that is not to the next.
+    partial = np.flatnonzero(starts > 4)
+    begins = (partial * _PAYLOAD + starts[partial] - 4).tolist()
+    ends = np.append(partial[1:], len(places)) * _PAYLOAD
+    first = int(partial[0]) if len(partial) else len(places)
+    pieces = [whole[: first * _PAYLOAD]]
+    pieces += [whole[begin:end] for begin, end in zip(begins, ends.tolist(), strict=True)]
+    return np.concatenate(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How the packets of a stream lie on a grid: what `VideoIndex.packing` says.
+
+    >>> Packing.parse(str(Packing(step=192, pid=256)))
+    Packing(step=192, pid=256)
+    """
+
+    step: int
+    pid: int
+
+    def __str__(self) -> str:
+        return f"mpegts:{self.step}:{self.pid:#x}"
+
+    @classmethod
+    def parse(cls, text: str) -> Packing | None:
+        """The meaning of `VideoIndex.packing`, None if it is another one."""
+        name, *numbers = text.split(":")
+        return cls(*(int(number, 0) for number in numbers)) if name == "mpegts" else None
+
+    def unpack(self, block: bytes, offsets: list[int], sizes: list[int]) -> list[bytes]:
+        """Take packets out of a block of the file.
+
+        Args:
+            block: from the first byte of a transport packet on.
+            offsets: of the transport packets in `block` in which packets begin, ascending.
+            sizes: bytes of each packet. What the block does not hold is missing in the result.
+        """
+        data = np.frombuffer(block, dtype=np.uint8)
+        headers = read_headers(data, step=self.step)
+        rows = np.flatnonzero(pid_of(headers) == self.pid)
+        if not len(rows):
+            return [b""] * len(offsets)
+        places = rows * self.step
+        starts = elementary_starts(data, places, headers[rows])
+        stream = elementary_bytes(data, places, starts).tobytes()
+        ends = np.cumsum(PACKET - starts)
+        found = np.searchsorted(places, offsets)
+        before = np.append(0, ends)[found].tolist()
+        return [stream[at : at + size] for at, size in zip(before, sizes, strict=True)]

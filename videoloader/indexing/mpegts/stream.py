@@ -1,0 +1,202 @@
+"""From the grid of a transport stream to a `VideoIndex`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import FormatError
+from videoloader.indexing.bitstream import h264, hevc, mpeg2
+from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
+from videoloader.indexing.libav import find_best_stream
+from videoloader.indexing.mpegts.grid import Grid, Ints, read_grid
+from videoloader.indexing.mpegts.pes import NO_TIME, PesPackets, read_pes, unwrap
+from videoloader.indexing.mpegts.pictures import Pictures, read_pictures
+from videoloader.indexing.mpegts.pieces import Packing
+from videoloader.indexing.mpegts.programs import CODECS, ElementaryStream, read_streams
+from videoloader.indexing.mpegts.units import Units, count_pictures, pes_bytes, read_units
+from videoloader.indexing.source import Source
+
+__all__ = ["index_mpegts"]
+
+_TICKS = 90000
+_MAX_SIZE = 1 << 29
+_SAMPLES = 32  # PES packets looked at wholly although their times raise no doubt
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """What the parameter sets of a stream say."""
+
+    codec: str
+    picture: PictureFormat
+    extradata: bytes
+
+
+def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+    """Index an MPEG transport stream.
+
+    Returns:
+        The index, and whether its timestamps tell the order of the frames; None if the file is
+        of another format or has what is not read here (rare codecs, PES packets that are not one
+        frame each, tables that change), which needs a demuxer.
+
+    Raises:
+        UnsupportedError: the stream is scrambled.
+    """
+    grid = read_grid(source)
+    if grid is None:
+        return None
+    chosen = _choose(source, grid, stream)
+    if chosen is None:
+        return None
+    pes = read_pes(grid, chosen.pid)
+    if pes is None or (pes.pts == NO_TIME).any() or pes.sizes.max() > _MAX_SIZE:
+        return None
+    units = read_units(CODECS[chosen.kind], grid, pes)
+    if units is None:
+        return None
+    setup = _read_setup(CODECS[chosen.kind], grid, pes, units)
+    if setup is None:
+        return None
+    pictures = read_pictures(setup.codec, setup.picture, grid, pes, units)
+    frames = _frames(setup, grid, pes, pictures)
+    if frames is None:
+        return None
+    index = VideoIndex(
+        packets=_packets(setup.picture, grid, pes, pictures, frames, chosen.together),
+        time_base=Fraction(1, _TICKS),
+        codec=setup.codec,
+        width=setup.picture.width,
+        height=setup.picture.height,
+        exactness="tables",
+        stream=chosen.number,
+        container="mpegts",
+        pixel_format=setup.picture.pixel_format,
+        bit_depth=setup.picture.bit_depth,
+        color=setup.picture.color,
+        extradata=((0, setup.extradata),),
+        sub_layers=setup.picture.sub_layers,
+        packing=str(Packing(grid.step, chosen.pid)),
+        has_headers=True,
+        name=source.name,
+        fingerprint=source.fingerprint,
+    )
+    reordered = bool(pictures.reordered.any())
+    return index, pes.is_whole and _order_is_told(index, reordered=reordered)
+
+
+def _packets(
+    picture: PictureFormat,
+    grid: Grid,
+    pes: PesPackets,
+    pictures: Pictures,
+    frames: Ints,
+    together: tuple[int, ...],
+) -> NDArray[Any]:
+    """The packet table: one row for all PES packets of a frame."""
+    packets = np.empty(len(frames), dtype=PACKET_DTYPE)
+    packets["offset"] = grid.places(pes.rows[pes.first[frames]])
+    packets["size"] = np.add.reduceat(pes.sizes, frames)
+    times = np.stack([pes.pts[frames], pes.dts[frames]])
+    packets["pts"], packets["dts"] = unwrap(grid, times, together)
+    packets["duration"] = _duration(picture, packets["pts"])
+    disposable = np.logical_and.reduceat(pictures.disposable, frames)
+    packets["flags"] = pictures.keys[frames] * np.uint16(PacketFlags.KEY)
+    packets["flags"] |= disposable * np.uint16(PacketFlags.DISPOSABLE)
+    return packets
+
+
+def _choose(source: Source, grid: Grid, number: int | None) -> ElementaryStream | None:
+    streams = read_streams(grid)
+    if streams is None:
+        return None
+    videos = [stream for stream in streams if stream.is_video]
+    if number is None and len(videos) > 1:
+        # FFmpeg goes by how many frames it happens to have decoded of each.
+        number = find_best_stream(source)
+    chosen = [stream for stream in videos if number in (None, stream.number)]
+    return chosen[0] if chosen and chosen[0].kind in CODECS else None
+
+
+def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup | None:
+    """The parameter sets before the first picture that has any; None if they are damaged."""
+    given = np.flatnonzero(units.parameters)
+    if not len(given):
+        return None
+    data = pes_bytes(grid, pes, int(given[0]), int(given[0]) + 1).tobytes()
+    try:
+        if codec == "mpeg2video":
+            return _Setup(*mpeg2.parse_sequence(data[max(data.find(b"\0\0\1\xb3"), 0) :]))
+        sets, sequence = _parameter_sets(codec, data)
+        parse = h264.parse_sps if codec == "h264" else hevc.parse_sps
+        return None if sequence is None else _Setup(codec, parse(sequence), sets)
+    except FormatError:
+        return None  # FFmpeg may find better ones behind
+
+
+def _parameter_sets(codec: str, data: bytes) -> tuple[bytes, bytes | None]:
+    """All parameter sets of an access unit in one, and the sequence parameter set."""
+    sets, sequence = b"", None
+    for unit in data.split(b"\0\0\1")[1:]:
+        kind = unit[0] & 31 if codec == "h264" else unit[0] >> 1
+        if kind in ((7, 8) if codec == "h264" else (32, 33, 34)):
+            sets += b"\0\0\0\1" + unit.rstrip(b"\0")
+            if kind == (7 if codec == "h264" else 33) and sequence is None:
+                sequence = unit.rstrip(b"\0")
+        elif kind in ((1, 2, 5) if codec == "h264" else range(32)):
+            break
+    return sets, sequence
+
+
+def _frames(setup: _Setup, grid: Grid, pes: PesPackets, pictures: Pictures) -> Ints | None:
+    """The PES packets in which frames begin, None if a PES packet may hold more than one.
+
+    A PES packet of two frames lasts as long as two, so times that are too far apart raise doubt;
+    then all its bytes are looked at.
+    """
+    count = len(pes.first)
+    doubted = np.ones(count, dtype=np.bool_)
+    if setup.picture.frame_rate:
+        longest = min(int(1.5 * _TICKS / setup.picture.frame_rate), _TICKS)
+        steps = np.diff(pes.dts)
+        doubted[:-1] = (steps < 0) | (steps > longest)
+        doubted[np.linspace(0, count - 1, _SAMPLES).astype(np.int64)] = True
+    doubted |= pictures.is_field
+    numbers = np.flatnonzero(doubted)
+    counts = count_pictures(
+        "mpeg2video" if setup.codec.startswith("mpeg") else setup.codec, grid, pes, numbers
+    )
+    if counts is None or (counts > 1 + pictures.is_field[numbers]).any():
+        return None
+    single = pictures.is_field.copy()
+    single[numbers] &= counts == 1
+    return np.flatnonzero(~pictures.second_fields(single))
+
+
+def _duration(picture: PictureFormat, pts: Ints) -> int:
+    """What a frame lasts, as far as one number can say it."""
+    if picture.frame_rate and _TICKS / picture.frame_rate < 1 << 31:
+        return round(_TICKS / picture.frame_rate)
+    steps = np.diff(np.sort(pts))
+    return int(np.median(steps)) if len(steps) else 0
+
+
+def _order_is_told(index: VideoIndex, *, reordered: bool) -> bool:
+    """Whether every packet becomes a frame, in the order of their times."""
+    table = index.packets
+    pts, dts = table["pts"], table["dts"]
+    times = np.sort(pts)
+    return bool(
+        table["flags"][0] & PacketFlags.KEY
+        and pts[0] == times[0]
+        and (times[1:] > times[:-1]).all()
+        and (dts[1:] > dts[:-1]).all()
+        and (pts >= dts).all()
+        and not (reordered and (pts == dts).all())
+    )

@@ -1,0 +1,219 @@
+"""What the beginnings of access units tell: keyframes, disposable pictures, fields.
+
+A PES packet that begins an access unit has its headers in the first transport packet, most of
+them in its first bytes; so those of all PES packets are looked at together, and the few that go
+on behind are looked at by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.mpegts.grid import PACKET, Bytes, Grid, Ints
+from videoloader.indexing.mpegts.pes import PesPackets
+from videoloader.indexing.mpegts.pieces import elementary_bytes
+
+__all__ = ["HEADER", "Units", "count_pictures", "pes_bytes", "read_units"]
+
+HEADER = 14  # bytes kept of a picture's header, its type octet first
+
+# What a start code means for the splitting into access units, as FFmpeg's parsers split.
+_BEFORE, _PICTURE = 1, 2
+_PARAMETERS, _MESSAGES = 4, 8
+_BATCH = 1 << 22
+_WIDTHS = (48, PACKET)  # bytes looked at of all PES packets, then of those where that is too few
+
+
+def _kinds(codec: str) -> Bytes:
+    kinds = np.zeros(256, dtype=np.uint8)
+    octets = np.arange(256)
+    if codec == "h264":
+        unit = octets & 31
+        kinds[np.isin(unit, (6, 7, 8, 9))] = _BEFORE
+        kinds[np.isin(unit, (7, 8))] |= _PARAMETERS
+        kinds[unit == 6] |= _MESSAGES
+        kinds[np.isin(unit, (1, 2, 5))] = _PICTURE
+    elif codec == "hevc":
+        unit = octets >> 1
+        before = ((unit >= 32) & (unit <= 37)) | (unit == 39)
+        before |= ((unit >= 41) & (unit <= 44)) | ((unit >= 48) & (unit <= 55))
+        kinds[before & (octets % 2 == 0)] = _BEFORE
+        kinds[np.isin(unit, (32, 33, 34)) & (octets % 2 == 0)] |= _PARAMETERS
+        kinds[((unit <= 9) | ((unit >= 16) & (unit <= 21))) & (octets % 2 == 0)] = _PICTURE
+    else:
+        kinds[[0xB3, 0xB8]] = _BEFORE
+        kinds[0xB3] |= _PARAMETERS
+        kinds[0x00] = _PICTURE
+    return kinds
+
+
+_KINDS = {codec: _kinds(codec) for codec in ("h264", "hevc", "mpeg2video")}
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What each of the PES packets begins with.
+
+    `headers` are the first bytes of the first picture's or slice's header, from the octet behind
+    its start code on. `parameters` and `messages` tell of parameter sets and SEI before it.
+    """
+
+    headers: Bytes
+    parameters: NDArray[np.bool_]
+    messages: NDArray[np.bool_]
+
+
+def read_units(codec: str, grid: Grid, pes: PesPackets) -> Units | None:
+    """Look at the beginning of every PES packet.
+
+    Returns:
+        None if one of them does not begin an access unit, or holds no picture.
+    """
+    count = len(pes.first)
+    heads = grid.places(pes.rows[pes.first]) + pes.starts[pes.first]
+    rooms = PACKET - pes.starts[pes.first]
+    units = Units(
+        np.zeros((count, HEADER), dtype=np.uint8),
+        np.zeros(count, dtype=np.bool_),
+        np.zeros(count, dtype=np.bool_),
+    )
+    left = np.arange(count)
+    for width in _WIDTHS:
+        if not len(left):
+            break
+        beginnings = grid.data.take(heads[left, None] + np.arange(width), mode="clip")
+        done = _walk(codec, beginnings, np.minimum(rooms[left], width), units, left)
+        if done is None:
+            return None
+        left = left[~done]
+    for number in left.tolist():
+        whole = pes_bytes(grid, pes, number, number + 1)
+        padded = np.append(whole, np.zeros(HEADER + 4, dtype=np.uint8))[None]
+        done = _walk(codec, padded, np.array([padded.shape[1]]), units, np.array([number]))
+        if done is None or not done[0]:
+            return None
+    return units
+
+
+def pes_bytes(grid: Grid, pes: PesPackets, first: int, stop: int) -> Bytes:
+    """The bytes of the stream in some PES packets in a row."""
+    begin = int(pes.first[first])
+    end = int(pes.first[stop]) if stop < len(pes.first) else len(pes.rows)
+    return elementary_bytes(grid.data, grid.places(pes.rows[begin:end]), pes.starts[begin:end])
+
+
+def count_pictures(codec: str, grid: Grid, pes: PesPackets, numbers: Ints) -> Ints | None:
+    """How many access units each of some PES packets holds, by looking at all their bytes.
+
+    Returns:
+        None if one ends in the middle of what comes before a picture.
+    """
+    counts = np.zeros(len(numbers), dtype=np.int64)
+    for begin, end in _batches(numbers, pes.sizes):
+        first = int(numbers[begin])
+        data = pes_bytes(grid, pes, first, first + end - begin)
+        codes = _start_codes(data.tobytes())
+        kinds = _kinds_at(codec, data, codes)
+        codes, kinds = codes[kinds > 0], kinds[kinds > 0]
+        stops = np.cumsum(pes.sizes[first : first + end - begin])
+        owners = np.searchsorted(stops, codes, side="right")
+        last = np.append(owners[1:] != owners[:-1], True)[: len(owners)]
+        if not (kinds[last] == _PICTURE).all():
+            return None
+        # Every first slice is of another access unit, as what comes before it belongs to it.
+        counts[begin:end] = np.bincount(owners[kinds == _PICTURE], minlength=end - begin)
+    return counts
+
+
+def _batches(numbers: Ints, sizes: Ints) -> Iterator[tuple[int, int]]:
+    """Runs of numbers without a gap, of a few megabytes each: from and to which place."""
+    begin, held = 0, 0
+    for place in range(len(numbers)):
+        held += int(sizes[numbers[place]])
+        ends = place + 1 == len(numbers) or int(numbers[place + 1]) != int(numbers[place]) + 1
+        if ends or held > _BATCH:
+            yield begin, place + 1
+            begin, held = place + 1, 0
+
+
+def _start_codes(data: bytes) -> Ints:
+    found = []
+    at = data.find(b"\0\0\1")
+    while at >= 0:
+        found.append(at)
+        at = data.find(b"\0\0\1", at + 3)
+    return np.array(found, dtype=np.int64)
+
+
+def _kinds_at(codec: str, data: Bytes, codes: Ints) -> Bytes:
+    """Kinds of what begins at start codes, 0 for later slices of a picture and other layers."""
+    last = len(data) - 1
+    kinds: Bytes = _KINDS[codec][data[np.minimum(codes + 3, last)]]
+    if codec == "mpeg2video":
+        return kinds
+    second = data[np.minimum(codes + 4, last)]
+    if codec == "h264":
+        later = second < 0x80  # first_mb_in_slice is not 0
+    else:
+        kinds = np.where(second >> 3, np.uint8(0), kinds)
+        later = data[np.minimum(codes + 5, last)] < 0x80  # first_slice_segment_in_pic_flag
+    kinds[(kinds == _PICTURE) & later] = 0
+    return kinds
+
+
+def _walk(
+    codec: str, matrix: Bytes, rooms: Ints, units: Units, numbers: Ints
+) -> NDArray[np.bool_] | None:
+    """Fill in what the rows of a matrix tell, up to the first picture of each.
+
+    Args:
+        codec: of the stream.
+        matrix: beginnings of PES packets.
+        rooms: bytes of each row that belong to it.
+        units: what is filled in, at `numbers`.
+        numbers: of the rows.
+
+    Returns:
+        Which rows held all that is asked; None if one begins no access unit.
+    """
+    width = matrix.shape[1]
+    if width < HEADER + 4:
+        return None
+    marks = (matrix[:, 2:-1] == 1) & ((matrix[:, :-3] | matrix[:, 1:-2]) == 0)
+    rows, columns = np.divmod(np.flatnonzero(marks), width - 3)
+    inside = columns + 3 + HEADER <= rooms[rows]
+    kinds = _kinds_at(codec, matrix.reshape(-1), rows * width + columns)
+    first = np.ones(len(rows), dtype=np.bool_)
+    first[1:] = rows[1:] != rows[:-1]
+    heads = first & inside
+    early = columns <= 3  # zeros may stand before
+    if not (early & (kinds > 0))[heads].all() or not _lead_is_empty(matrix, rows, columns, heads):
+        return None
+    pictures = np.flatnonzero((kinds == _PICTURE) & inside)
+    pictures = pictures[np.append(True, np.diff(rows[pictures]) > 0)[: len(pictures)]]
+    done = np.zeros(len(matrix), dtype=np.bool_)
+    done[rows[pictures]] = True
+    place = np.zeros(len(matrix), dtype=np.int64)
+    place[rows[pictures]] = columns[pictures]
+    before = done[rows] & (columns < place[rows])
+    for kind, table in ((_PARAMETERS, units.parameters), (_MESSAGES, units.messages)):
+        table[numbers[rows[before & ((kinds & kind) != 0)]]] = True
+    chosen = np.flatnonzero(done)
+    taken = place[chosen, None] + 3 + np.arange(HEADER)
+    units.headers[numbers[chosen]] = matrix[chosen[:, None], taken]
+    return done
+
+
+def _lead_is_empty(
+    matrix: Bytes, rows: Ints, columns: Ints, heads: NDArray[np.bool_]
+) -> bool:
+    """Whether only zeros come before the first start codes."""
+    for column in range(1, 4):
+        behind = rows[heads & (columns == column)]
+        if matrix[behind, :column].any():
+            return False
+    return True
