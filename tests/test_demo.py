@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import videoloader as vl
 from videoloader.cli import app as cli
 from videoloader.demo import app as demo
 
@@ -65,3 +66,40 @@ def test_sample_draws_a_sheet(run, demo_folder, tmp_path):
     assert run(cli, "sample", demo_folder / "h264.mp4", "-o", out).exit_code == 0
     assert out.stat().st_size > 10_000
     assert run(cli, "sample", tmp_path / "none.mp4", "-o", out).exit_code == 1
+
+
+def test_inspect_prints_groups_and_draws_a_timeline(run, demo_folder, tmp_path):
+    out = tmp_path / "timeline.png"
+    result = run(cli, "inspect", demo_folder / "h264_open_gop.mp4", "-o", out, "--gops", "2")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert any(line.split()[:2] == ["0", "0-24"] or " 0 " in line for line in lines)
+    assert "and 2 more" in result.output
+    assert out.stat().st_size > 10_000
+    assert run(cli, "inspect", tmp_path / "none.mp4").exit_code == 2
+
+
+def test_check_finds_the_damaged_frames(run, demo_folder, tmp_path):
+    import pyarrow.parquet as pq
+
+    good, bad = demo_folder / "hevc.mp4", tmp_path / "bad.mp4"
+    index = vl.index_video(demo_folder / "h264_open_gop.mp4")
+    data = bytearray((demo_folder / "h264_open_gop.mp4").read_bytes())
+    victim = index.packets[int(index.frame_packets[index.keyframes[-1]])]
+    data[victim["offset"] : victim["offset"] + victim["size"]] = bytes(int(victim["size"]))
+    bad.write_bytes(data)
+    vl.index_dataset([good, bad], tmp_path / "set.parquet", workers=0).close()
+    result = run(cli, "check", tmp_path / "set.parquet", "--workers", "1")
+    assert result.exit_code == 1
+    assert "2 videos decoded, 1 damaged" in " ".join(result.stdout.split())
+    rows = pq.read_table(tmp_path / "set.damage.parquet").to_pylist()
+    assert {row["path"] for row in rows} == {str(bad)}
+    frames = {frame for row in rows for frame in row["frames"]}
+    assert set(range(int(index.keyframes[-1]), index.num_frames)) <= frames
+    assert not frames & set(range(int(index.keyframes[1])))
+    assert run(cli, "check", tmp_path / "none.parquet").exit_code == 2
+
+
+def test_check_is_silent_about_sound_videos(run, demo_folder, tmp_path):
+    vl.index_dataset(demo_folder, tmp_path / "set.parquet", workers=0).close()
+    assert run(cli, "check", tmp_path / "set.parquet", "--workers", "0").exit_code == 0

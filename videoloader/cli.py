@@ -79,7 +79,7 @@ def index(
         print(json.dumps(facts))  # noqa: T201  (what the option asks for)
     else:
         for row in errors:
-            problems.print(row["error"], style="red", markup=False, highlight=False)
+            problems.print(row["error"], style="red", markup=False, soft_wrap=True)
         rate = (len(dataset) + len(errors)) / max(seconds, 1e-9)
         console.print(
             f"{out}: {len(dataset)} videos, {len(errors)} cannot be read, "
@@ -99,6 +99,65 @@ def merge(
     with _reported():
         dataset = merge_datasets(parts, out)
     console.print(f"{out}: {len(dataset)} videos of {len(parts)} parts")
+
+
+@app.command()
+def check(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet) to check.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Parquet file to write; beside it by default."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=0, help="Processes; all processors by default.")
+    ] = None,
+) -> None:
+    """Decode everything once and write which frames of which videos are damaged.
+
+    Exit code 1 if any are, 2 if the job cannot be done.
+    """
+    from videoloader.decoding.check import check_dataset
+    from videoloader.indexing.dataset import open_dataset
+
+    target = dataset.with_suffix(".damage.parquet") if out is None else out
+    with _job_progress() as progress, _reported():
+        task = progress.add_task("decoding", total=None, failed=0)
+
+        def tell(done: int, total: int, failed: int) -> None:
+            progress.update(task, completed=done, total=total, failed=failed)
+
+        with open_dataset(dataset) as opened:
+            count = len(opened)
+            damage = check_dataset(opened, target, workers=workers, progress=tell).to_pylist()
+    for row in damage:
+        frames = f"{len(row['frames'])} frames from {row['frames'][0]}" if row["frames"] else "all"
+        name = "/".join(filter(None, (row["path"], row["member"])))
+        problems.print(f"{name}: {frames}: {row['reason']}", markup=False, soft_wrap=True)
+    bad = len({(row["path"], row["member"]) for row in damage})
+    console.print(f"{target}: {count} videos decoded, {bad} damaged")
+    raise typer.Exit(int(bool(damage)))
+
+
+@app.command()
+def inspect(
+    source: Annotated[Path, typer.Argument(help="A video file.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="PNG to write (needs matplotlib).")
+    ] = None,
+    gops: Annotated[int, typer.Option(min=1, help="Groups of pictures to print.")] = 20,
+) -> None:
+    """Print what is known of a video and draw its groups of pictures and frame sizes."""
+    from videoloader.report import draw_timeline, gop_table, video_table
+
+    with _reported():
+        made = index_video(source, headers=True)
+        console.print(video_table([made]))
+        for name, value in _facts(str(source), made).items():
+            console.print(f"{name:>14}  {value}", markup=False, highlight=False)
+        console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
+        if out is not None:
+            draw_timeline(made, out)
+            console.print(f"timeline: {out}", markup=False)
 
 
 @app.command()
@@ -125,7 +184,7 @@ def sample(
                 caption = f"{video.name}  frames {clip.indices[0]}-{clip.indices[-1]}"
                 rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))
     except VideoError as error:
-        problems.print(str(error), style="red", markup=False, highlight=False)
+        problems.print(str(error), style="red", markup=False, soft_wrap=True)
         raise typer.Exit(1) from None
     write_png(contact_sheet(rows), out)
     console.print(f"{out}: {clips} clips of {count} frames")
@@ -163,7 +222,7 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
             with item.open() as source:
                 made = index_video(source, headers=headers)
         except VideoError as error:
-            problems.print(str(error), style="red", markup=False, highlight=False)
+            problems.print(str(error), style="red", markup=False, soft_wrap=True)
             continue
         indexes.append(made)
         if as_json:
@@ -179,7 +238,7 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except VideoError as error:
-        problems.print(str(error), style="red", markup=False, highlight=False)
+        problems.print(str(error), style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
 
 

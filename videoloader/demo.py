@@ -199,7 +199,7 @@ def main(
         try:
             files = find_videos(folder)
         except VideoError as error:
-            console.print(str(error), style="red", markup=False)
+            console.print(str(error), style="red", markup=False, soft_wrap=True)
             raise typer.Exit(2) from None
     begin = time.perf_counter()
     indexes, good, bad = index_files(files)
@@ -264,7 +264,7 @@ def _list_failures(what: str, failures: list[tuple[str, str]]) -> None:
         return
     console.print(f"[yellow]{what}:[/yellow]")
     for reason in dict.fromkeys(reason for _, reason in failures):
-        console.print(f"  {reason}", highlight=False, markup=False)
+        console.print(f"  {reason}", markup=False, soft_wrap=True)
 
 
 def _pictures(clip: torch.Tensor) -> list[np.ndarray[Any, Any]]:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["contact_sheet", "video_table", "write_png"]
+__all__ = ["contact_sheet", "draw_timeline", "gop_table", "video_table", "write_png"]
 
 _GAP = 4
 _CAPTION = 18
+_BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> Table:
@@ -47,6 +50,90 @@ def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> T
             index.exactness,
         )
     return table
+
+
+def gop_table(index: VideoIndex, *, most: int, width: int) -> Table:
+    """A row for each group of pictures: frames, bytes, disposable share, and sizes as bars.
+
+    Args:
+        index: with headers.
+        most: rows at the most; a last row says how many more there are.
+        width: characters for the bars.
+    """
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("group", "frames", "bytes", "droppable"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("frame sizes, in presentation order", no_wrap=True)
+    sizes = index.packets["size"][index.frame_packets].astype(np.int64)
+    droppable = index.disposable[index.frame_packets] if index.disposable is not None else sizes < 0
+    edges = [*index.keyframes.tolist(), index.num_frames]
+    if edges[0] != 0:
+        edges.insert(0, 0)
+    tallest = int(sizes.max(initial=1))
+    for number, (start, stop) in enumerate(pairwise(edges)):
+        if number == most:
+            table.add_row("", f"and {len(edges) - 1 - most} more")
+            break
+        inside = sizes[start:stop]
+        table.add_row(
+            f"{number}",
+            f"{start}-{stop - 1}",
+            f"{inside.sum():,}",
+            f"{droppable[start:stop].mean():.0%}",
+            _bars(inside, tallest, width),
+        )
+    return table
+
+
+def _bars(sizes: NDArray[np.int64], tallest: int, width: int) -> str:
+    """Sizes as a line of blocks; where frames share a block it is as tall as the largest."""
+    parts = np.array_split(sizes, min(width, len(sizes)))
+    heights = [int(np.ceil((len(_BLOCKS) - 1) * (part.max() / tallest) ** 0.5)) for part in parts]
+    return "".join(_BLOCKS[height] for height in heights)
+
+
+def draw_timeline(index: VideoIndex, path: Path) -> None:
+    """Draw the size of every frame over time, by kind, with its groups of pictures.
+
+    Raises:
+        UnsupportedError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UnsupportedError(
+            "drawing a timeline needs matplotlib; pip install videoloader[plot]"
+        ) from error
+    times = index.seconds(np.arange(index.num_frames))
+    sizes = index.packets["size"][index.frame_packets] / 1024
+    is_key = np.isin(np.arange(index.num_frames), index.keyframes)
+    disposable = np.zeros(index.num_frames, dtype=np.bool_)
+    if index.disposable is not None:
+        disposable = index.disposable[index.frame_packets] & ~is_key
+    kinds = {
+        "keyframe": (is_key, "#d1495b"),
+        "referred to": (~is_key & ~disposable, "#30638e"),
+        "disposable": (disposable, "#9bc1bc"),
+    }
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for name, (chosen, color) in kinds.items():
+        if chosen.any():
+            label = f"{name} ({chosen.sum():,})"
+            axes.vlines(times[chosen], 0, sizes[chosen], color=color, label=label, linewidth=1.2)
+    for time in times[is_key]:
+        axes.axvline(time, color="#d1495b", alpha=0.25, linewidth=0.8, zorder=0)
+    axes.set(
+        xlabel="seconds",
+        ylabel="KiB",
+        ylim=(0, None),
+        title=f"{Path(index.name).name}: {index.num_frames:,} frames, {index.codec} "
+        f"{index.width}x{index.height}, {len(index.keyframes):,} keyframes",
+    )
+    figure.legend(loc="outside lower center", ncols=len(kinds))
+    figure.savefig(path, dpi=110)
 
 
 def contact_sheet(
