@@ -16,11 +16,18 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box
-from videoloader.indexing.mp4.samples import Samples
+from videoloader.indexing.mp4.fragments import Added
+from videoloader.indexing.mp4.samples import Ints, Samples
 
-__all__ = ["Edit", "Timeline", "edit_timeline", "plain_timeline", "read_edits"]
-
-Ints = NDArray[np.int64]
+__all__ = [
+    "Edit",
+    "Timeline",
+    "add_fragments",
+    "edit_timeline",
+    "initial_delay",
+    "plain_timeline",
+    "read_edits",
+]
 
 _EMPTY = -1
 
@@ -67,14 +74,56 @@ def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit
     return edits
 
 
-def plain_timeline(samples: Samples) -> Timeline:
-    """Every sample at its own time."""
+def plain_timeline(samples: Samples, *, delay: int = 0) -> Timeline:
+    """Every sample at its own time, and that much later."""
     return Timeline(
         samples=slice(0, len(samples)),
-        pts=_shown_at(samples),
-        dts=samples.dts - _reach(samples),
+        pts=samples.shown_at + delay,
+        dts=samples.dts - samples.reach + delay,
         discard=np.zeros(len(samples), dtype=np.bool_),
     )
+
+
+def initial_delay(edits: list[Edit]) -> int:
+    """How much later, or earlier if negative, an edit list begins than its media.
+
+    Files in fragments may be played while they are written, so their edit lists do nothing else:
+    an empty edit delays the media, and the next one says where in the media to begin.
+    """
+    empty = edits[0].duration if edits and edits[0].start == _EMPTY else 0
+    following = edits[1:] if edits and edits[0].start == _EMPTY else edits
+    start = following[0].start if following and following[0].start >= 0 else 0
+    return empty - start
+
+
+def add_fragments(
+    timeline: Timeline, samples: Samples, added: Added, *, delay: int
+) -> Timeline:
+    """The samples of the `moov` box, then those of fragments.
+
+    As in FFmpeg, fragments do not allow for negative composition offsets in their decode times, so
+    all samples are shown as much later as the farthest of those reaches back.
+
+    Args:
+        timeline: of the samples of the `moov` box.
+        samples: those.
+        added: what fragments add.
+        delay: what `initial_delay` gives.
+    """
+    behind = added.samples
+    reach = max(samples.reach, behind.reach)
+    own = Timeline(
+        samples=slice(len(samples), len(samples) + len(behind)),
+        pts=behind.shown_at + (delay + reach),
+        dts=behind.dts + delay,
+        discard=added.repeated,
+    )
+    if not len(timeline.pts):
+        return own
+    first = slice(0, added.first_run)
+    own.discard[first] |= own.dts[first] <= timeline.dts[-1]
+    np.add(timeline.pts, reach - samples.reach, out=timeline.pts)
+    return _joined([timeline, own])
 
 
 def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
@@ -83,7 +132,7 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
     Raises:
         FormatError: the list would repeat the media without end.
     """
-    reach, shown_at = _reach(samples), _shown_at(samples)
+    reach, shown_at = samples.reach, samples.shown_at
     parts: list[Timeline] = []
     total = 0
     clock, leading = -reach, 0
@@ -117,26 +166,21 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
 def _joined(parts: list[Timeline]) -> Timeline:
     if len(parts) == 1:
         return parts[0]
-    stretches = [np.arange(part.samples.start, part.samples.stop) for part in parts]  # type: ignore[union-attr]
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)
         return Timeline(nothing, nothing.copy(), nothing.copy(), nothing.astype(np.bool_))
     return Timeline(
-        samples=np.concatenate(stretches),
+        samples=np.concatenate([_numbers(part.samples) for part in parts]),
         pts=np.concatenate([part.pts for part in parts]),
         dts=np.concatenate([part.dts for part in parts]),
         discard=np.concatenate([part.discard for part in parts]),
     )
 
 
-def _reach(samples: Samples) -> int:
-    """How far negative composition offsets reach back; decode times are moved to allow for it."""
-    return 0 if samples.composition is None else max(0, -int(samples.composition.min()))
-
-
-def _shown_at(samples: Samples) -> Ints:
-    """When each sample is shown, on the clock of the media; an array of its own."""
-    return samples.dts + (0 if samples.composition is None else samples.composition)
+def _numbers(samples: slice | Ints) -> Ints:
+    if isinstance(samples, slice):
+        return np.arange(samples.start, samples.stop, dtype=np.int64)
+    return samples
 
 
 def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.bitstream import av1, h264, hevc
@@ -53,7 +54,9 @@ def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
         FormatError: a description is damaged.
     """
     entries = []
-    for box in table.need(b"stsd").children(skip=8):
+    descriptions = table.need(b"stsd")
+    (count,) = descriptions.unpack("I", 4)
+    for box in islice(descriptions.children(skip=8), count):
         if box.kind == _ENCRYPTED:
             raise UnsupportedError("the video track is encrypted; decrypt the file first")
         if box.kind not in _CODECS:

@@ -11,10 +11,26 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.nal import has_b_slices
 from videoloader.indexing.index import PACKET_DTYPE, Orientation, PacketFlags, VideoIndex
-from videoloader.indexing.mp4.boxes import Box, read_movie
-from videoloader.indexing.mp4.edits import Timeline, edit_timeline, plain_timeline, read_edits
+from videoloader.indexing.mp4.boxes import Box
+from videoloader.indexing.mp4.edits import (
+    Edit,
+    Timeline,
+    add_fragments,
+    edit_timeline,
+    initial_delay,
+    plain_timeline,
+    read_edits,
+)
 from videoloader.indexing.mp4.entry import VisualEntry, read_entries
-from videoloader.indexing.mp4.samples import Samples, read_samples
+from videoloader.indexing.mp4.fragments import (
+    Added,
+    Defaults,
+    read_defaults,
+    read_fragments,
+    read_segment_times,
+)
+from videoloader.indexing.mp4.layout import Layout, read_layout
+from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
 from videoloader.indexing.source import Source
 
 __all__ = ["index_mp4"]
@@ -31,58 +47,87 @@ class _Track:
     timescale: int
     duration: int
     samples: Samples
+    added: Added
+    simple_edits: bool
+
+    @property
+    def num_samples(self) -> int:
+        return len(self.samples) + len(self.added.samples)
 
     @property
     def bit_rate(self) -> int:
-        return int(self.samples.sizes.sum()) * 8 * self.timescale // max(self.duration, 1)
+        """As FFmpeg reckons it for its choice of the best stream."""
+        size = int(self.samples.sizes.sum()) + int(self.added.samples.sizes.sum())
+        duration = self.duration
+        if len(self.added.samples):
+            duration = int(self.samples.durations.sum()) + int(self.added.samples.durations.sum())
+        return size * 8 * self.timescale // max(duration, 1)
 
 
 def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
-    """Index a progressive MP4 or MOV file.
+    """Index an MP4 or MOV file, progressive or in fragments.
 
     Returns:
         The index, and whether its timestamps tell the order of the frames; None if the file is
-        of another format or has what is not read here (fragments, rare codecs), which needs a
-        demuxer.
+        of another format or has what is not read here (rare codecs), which needs a demuxer.
 
     Raises:
         FormatError: the file is damaged or truncated, or has no video.
     """
-    found = read_movie(source)
-    if found is None or found[1]:
+    layout = read_layout(source)
+    if layout is None:
         return None
-    movie = found[0]
-    header = movie.need(b"mvhd")
+    header = layout.movie.need(b"mvhd")
     version = header.unpack("B")[0]
     (movie_timescale,) = header.unpack("I", 20 if version == 1 else 12)
     matrix = header.unpack("9i", 48 if version == 1 else 36)
-    tracks = _video_tracks(movie, source.size)
+    tracks = _video_tracks(layout, source.size)
     if stream is not None:
         tracks = [track for track in tracks if track.number == stream]
     if not tracks:
         return None  # a demuxer may find pictures elsewhere, or says what is there instead
     track = max(tracks, key=_preference)
-    if not len(track.samples):
+    if not track.num_samples:
         return None
-    first = source.read_up_to(int(track.samples.offsets[0]), int(track.samples.sizes[0]))
+    samples = concatenate(track.samples, track.added.samples)
+    first = source.read_up_to(int(samples.offsets[0]), int(samples.sizes[0]))
     entries = read_entries(_table(track.box), first)
     if entries is None:
         return None
     edits = read_edits(
         track.box, timescale=track.timescale, movie_timescale=max(movie_timescale, 1)
     )
-    if any(edit.duration == 0 or edit.start < -1 for edit in edits):
+    timeline = _timeline(track, edits)
+    if timeline is None or not samples.keys[timeline.samples][:1].all():
+        return None
+    _check_places(samples, timeline, source)
+    index = _build(source, track, samples, matrix, entries, timeline)
+    return index, _order_is_told(samples, entries, source)
+
+
+def _timeline(track: _Track, edits: list[Edit]) -> Timeline | None:
+    delay = initial_delay(edits)
+    if not edits or track.simple_edits:
+        timeline = plain_timeline(track.samples, delay=delay)
+    elif any(edit.duration == 0 or edit.start < -1 for edit in edits):
         return None  # what players make of these differs; FFmpeg's demuxer decides
-    timeline = edit_timeline(track.samples, edits) if edits else plain_timeline(track.samples)
-    _check_places(track.samples, timeline, source)
-    index = _build(source, track, matrix, entries, timeline)
-    return index, _order_is_told(track.samples, entries, source)
+    else:
+        timeline = edit_timeline(track.samples, edits)
+    if len(track.added.samples):
+        timeline = add_fragments(timeline, track.samples, track.added, delay=delay)
+    return timeline
 
 
-def _video_tracks(movie: Box, file_size: int) -> list[_Track]:
+def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
     tracks = []
-    boxes = [box for box in movie.children() if box.kind == b"trak"]
+    simple_edits = False
+    defaults = read_defaults(layout.movie) if layout.fragments else {}
+    boxes = [box for box in layout.movie.children() if box.kind == b"trak"]
     for number, box in enumerate(boxes):
+        # FFmpeg takes a track without samples for a sign of fragments, and gives up on full edit
+        # lists from there on.
+        times = box.find(b"mdia", b"minf", b"stbl", b"stts")
+        simple_edits |= times is None or times.unpack("I", 4) == (0,)
         handler = box.find(b"mdia", b"hdlr")
         if handler is None or handler.data[handler.start + 8 : handler.start + 12] != b"vide":
             continue
@@ -93,6 +138,19 @@ def _video_tracks(movie: Box, file_size: int) -> list[_Track]:
         timescale, duration = media.unpack("IQ" if long else "II", 20 if long else 12)
         if timescale == 0:
             raise FormatError(f"track {number} has a timescale of 0")
+        samples = read_samples(_table(box), file_size=file_size)
+        (identifier,) = head.unpack("I", 20 if wide else 12)
+        added = read_fragments(
+            layout.fragments,
+            track=identifier,
+            defaults=defaults.get(identifier, Defaults()),
+            num_entries=_table(box).need(b"stsd").unpack("I", 4)[0],
+            segment_times=read_segment_times(
+                layout.segments, track=identifier, timescale=timescale
+            ),
+            clock=int(samples.dts[-1] + samples.durations[-1]) if len(samples) else 0,
+            file_size=file_size,
+        )
         tracks.append(
             _Track(
                 box=box,
@@ -101,7 +159,9 @@ def _video_tracks(movie: Box, file_size: int) -> list[_Track]:
                 matrix=head.unpack("9i", 52 if wide else 40),
                 timescale=timescale,
                 duration=duration,
-                samples=read_samples(_table(box), file_size=file_size),
+                samples=samples,
+                added=added,
+                simple_edits=simple_edits,
             )
         )
     return tracks
@@ -113,7 +173,7 @@ def _table(track: Box) -> Box:
 
 def _preference(track: _Track) -> tuple[bool, int, int]:
     """What FFmpeg goes by for the best stream: default, more than a picture, bit rate."""
-    return track.is_default, min(len(track.samples), 5), track.bit_rate
+    return track.is_default, min(track.num_samples, 5), track.bit_rate
 
 
 def _check_places(samples: Samples, timeline: Timeline, source: Source) -> None:
@@ -144,11 +204,12 @@ def _order_is_told(samples: Samples, entries: list[VisualEntry], source: Source)
 def _build(
     source: Source,
     track: _Track,
+    samples: Samples,
     movie_matrix: tuple[int, ...],
     entries: list[VisualEntry],
     timeline: Timeline,
 ) -> VideoIndex:
-    samples, chosen = track.samples, timeline.samples
+    chosen = timeline.samples
     packets = np.empty(len(timeline.pts), dtype=PACKET_DTYPE)
     packets["offset"] = samples.offsets[chosen]
     packets["size"] = samples.sizes[chosen]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box
 
-__all__ = ["Samples", "read_samples"]
+__all__ = ["NO_SAMPLES", "Ints", "Samples", "concatenate", "read_samples", "sums_before"]
 
 Ints = NDArray[np.int64]
 
@@ -26,7 +26,7 @@ _MAX_SAMPLE = 0x3FFFFFFF
 class Samples:
     """The samples of a track in decode order, one entry a sample in every array.
 
-    `dts` begins at 0; `composition` is what `ctts` adds, or None without that box. `entries` are
+    `dts` is on the clock of the media; `composition` is what `ctts` adds, or None without that box. `entries` are
     numbers of sample descriptions, from 0. Arrays of one repeated value take no memory, and none
     may be written to.
     """
@@ -42,6 +42,41 @@ class Samples:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def reach(self) -> int:
+        """How far negative composition offsets reach back."""
+        if self.composition is None or not len(self):
+            return 0
+        return max(0, -int(self.composition.min()))
+
+    @property
+    def shown_at(self) -> Ints:
+        """When each sample is shown, on the clock of the media; an array of its own."""
+        return self.dts + (0 if self.composition is None else self.composition)
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+NO_SAMPLES = Samples(_NONE, _NONE, _NONE, _NONE, None, np.zeros(0, dtype=np.bool_), _NONE)
+
+
+def concatenate(first: Samples, second: Samples) -> Samples:
+    """The samples of one, then those of the other."""
+    if not len(first) or not len(second):
+        return first if len(first) else second
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in ("offsets", "sizes", "dts", "durations", "keys", "entries")
+    }
+    composition = None
+    if first.composition is not None or second.composition is not None:
+        composition = np.concatenate(
+            [
+                np.zeros(len(part), dtype=np.int64) if part.composition is None else part.composition
+                for part in (first, second)
+            ]
+        )
+    return Samples(composition=composition, **columns)
+
 
 def read_samples(table: Box, *, file_size: int) -> Samples:
     """Read an `stbl` box.
@@ -52,8 +87,7 @@ def read_samples(table: Box, *, file_size: int) -> Samples:
     sizes = _sizes(table, file_size)
     count = len(sizes)
     if count == 0:
-        empty = np.zeros(0, dtype=np.int64)
-        return Samples(empty, empty, empty, empty, None, empty.astype(np.bool_), empty)
+        return NO_SAMPLES
     offsets, entries = _places(table, sizes)
     durations = _expand(table.need(b"stts").table(">u4", width=2), count)
     composition = None
@@ -63,7 +97,7 @@ def read_samples(table: Box, *, file_size: int) -> Samples:
     return Samples(
         offsets=offsets,
         sizes=sizes,
-        dts=_sums_before(durations),
+        dts=sums_before(durations),
         durations=durations,
         composition=composition,
         keys=_keys(table, count),
@@ -119,7 +153,7 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     if ends[-1] < len(sizes):
         raise FormatError(f"{len(sizes)} samples, but the chunks hold {ends[-1]}")
     counts = np.diff(ends, prepend=0)
-    offsets = _sums_before(sizes)
+    offsets = sums_before(sizes)
     # Within a chunk samples lie one behind the other; a chunk moves them all by one distance.
     starts = np.minimum(ends - counts, len(sizes) - 1)
     offsets += np.repeat(chunks - offsets[starts], counts)
@@ -128,7 +162,7 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     return offsets, np.repeat(np.repeat(runs[:, 2] - 1, spans), counts)
 
 
-def _sums_before(values: Ints) -> Ints:
+def sums_before(values: Ints) -> Ints:
     """What all earlier values sum up to, for each value; an array of its own."""
     sums = np.empty(len(values), dtype=np.int64)
     sums[0] = 0
