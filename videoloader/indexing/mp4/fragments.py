@@ -38,9 +38,12 @@ _WIDTHS = [4 * fields.bit_count() for fields in range(16)]  # bytes of a row
 _NOT_KEY = 0x00010000 | 0x01000000
 _MAX_TIME = 1 << 61
 
+_BOX = struct.Struct(">I4s").unpack_from
+_UINT = struct.Struct(">I").unpack_from
+_TWO_UINTS = struct.Struct(">II").unpack_from
 
-@dataclass(frozen=True, slots=True)
-class Defaults:
+
+class Defaults(NamedTuple):
     """What a `trex` box says of samples whose fragment does not."""
 
     entry: int = 1
@@ -157,39 +160,49 @@ def read_fragments(
     return _samples(runs, segment_times, clock, file_size)
 
 
-def _boxes(data: bytes, start: int, stop: int) -> Iterator[tuple[bytes, int, int]]:
+def _boxes(data: bytes, start: int, stop: int) -> list[tuple[bytes, int, int]]:
     """Type, begin and end of each box; like `Box.children`, and faster."""
-    while start + 8 <= stop:
-        size, kind = struct.unpack_from(">I4s", data, start)
+    boxes = []
+    last = stop - 8
+    while start <= last:
+        size, kind = _BOX(data, start)
         body = start + 8
-        if size == 1 and body + 8 <= stop:
-            (size,) = struct.unpack_from(">Q", data, body)
-            body += 8
-        end = stop if size == 0 else start + size
-        if end < body:
-            return
-        yield kind, body, min(end, stop)
+        end = start + size
+        if size < 8:
+            if size == 1 and body <= last:
+                end = start + struct.unpack_from(">Q", data, body)[0]
+                body += 8
+            elif size == 0:
+                end = stop
+            if end < body:
+                break
+        boxes.append((kind, body, end if end < stop else stop))
         start = end
+    return boxes
 
 
 def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[_Run]:
     """The runs of a track in a `moof` box."""
     data = fragment.content
-    parts = [(start, stop) for kind, start, stop in _boxes(data, 0, len(data)) if kind == b"traf"]
     runs: list[_Run] = []
     try:
-        headers = [_header(data, start, stop) for start, stop in parts]
+        parts = [
+            _boxes(data, start, stop)
+            for kind, start, stop in _boxes(data, 0, len(data))
+            if kind == b"traf"
+        ]
+        headers = [_header(data, part) for part in parts]
         # Where a part names no base for its offsets, it is the end of the data of the part before.
-        chained = any(not header[0] & (_BASE | _BASE_IS_MOOF) for header in headers[1:])
+        chained = any(not flags & (_BASE | _BASE_IS_MOOF) for flags, _, _ in headers[1:])
         base = fragment.position
-        for (start, stop), (flags, number, body) in zip(parts, headers, strict=True):
+        for part, (flags, number, body) in zip(parts, headers, strict=True):
             if number != track and not chained:
                 continue
-            part = _read_part(fragment, (start, stop), (flags, body), base, defaults)
+            found = _read_part(fragment, part, (flags, body), base, defaults)
             if number == track:
-                runs += part
-            if chained and part:
-                base = _end_of_data(part)
+                runs += found
+            if chained and found:
+                base = _end_of_data(found)
     except struct.error as error:
         raise FormatError(
             f"the fragment at byte {fragment.position} has a box that is too short"
@@ -197,18 +210,18 @@ def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[_
     return runs
 
 
-def _header(data: bytes, start: int, stop: int) -> tuple[int, int, int]:
+def _header(data: bytes, part: list[tuple[bytes, int, int]]) -> tuple[int, int, int]:
     """Flags, track, and where the other fields begin, of the `tfhd` box of a part."""
-    for kind, body, _ in _boxes(data, start, stop):
+    for kind, body, _ in part:
         if kind == b"tfhd":
-            flags, number = struct.unpack_from(">II", data, body)
+            flags, number = _TWO_UINTS(data, body)
             return flags, number, body + 8
     return 0, 0, 0
 
 
 def _read_part(
     fragment: Fragment,
-    span: tuple[int, int],
+    part: list[tuple[bytes, int, int]],
     header: tuple[int, int],
     base: int,
     defaults: Defaults,
@@ -221,25 +234,25 @@ def _read_part(
         at += 8
     elif has & _BASE_IS_MOOF:
         base = position
-    entry, duration, size, flags = defaults.entry, defaults.duration, defaults.size, defaults.flags
+    entry, duration, size, flags = defaults
     if has & _ENTRY:
-        (entry,) = struct.unpack_from(">I", data, at)
+        (entry,) = _UINT(data, at)
         at += 4
     if has & _DURATION:
-        (duration,) = struct.unpack_from(">I", data, at)
+        (duration,) = _UINT(data, at)
         at += 4
     if has & _SIZE:
-        (size,) = struct.unpack_from(">I", data, at)
+        (size,) = _UINT(data, at)
         at += 4
     if has & _FLAGS:
-        (flags,) = struct.unpack_from(">I", data, at)
+        (flags,) = _UINT(data, at)
     runs: list[_Run] = []
     time: int | None = None
-    for kind, body, stop in _boxes(data, *span):
+    for kind, body, stop in part:
         if kind == b"tfdt":
             (time,) = struct.unpack_from(">Q" if data[body] else ">I", data, body + 4)
         elif kind == b"trun":
-            run, count = struct.unpack_from(">II", data, body)
+            run, count = _TWO_UINTS(data, body)
             if not count:
                 continue
             at = body + 8
@@ -250,7 +263,7 @@ def _read_part(
                 if offset < 0:
                     raise FormatError(f"the fragment at byte {position} has data before the file")
             if run & _FIRST_FLAGS:
-                (first_flags,) = struct.unpack_from(">I", data, at)
+                (first_flags,) = _UINT(data, at)
                 at += 4
             layout = run & _ALL_FIELDS
             end = at + count * _WIDTHS[layout >> 8]
@@ -259,12 +272,9 @@ def _read_part(
                     f"box 'trun' in the fragment at byte {position} says {count} samples, but has "
                     f"{stop - body} bytes"
                 )
-            runs.append(
-                _Run(
-                    position, layout, count, data[at:end], first_flags, offset, time,
-                    entry, duration, size, flags,
-                )
-            )  # fmt: skip
+            rows = data[at:end]
+            facts = (position, layout, count, rows, first_flags, offset, time)
+            runs.append(_Run(*facts, entry, duration, size, flags))
     return runs
 
 
