@@ -70,10 +70,11 @@ class _Run(NamedTuple):
 
     `layout` has the flags of the fields in a sample's row, `rows` are those rows. `first_flags` is
     -1 where the first sample is like the others, `offset` where the data lie behind those of the
-    run before; `time` is None where nothing tells when the run begins.
+    run before. `is_first` of its part; such a run begins at `time`, None where that is not told.
     """
 
     fragment: int
+    is_first: bool
     layout: int
     num_samples: int
     rows: bytes
@@ -198,7 +199,9 @@ def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[_
         for part, (flags, number, body) in zip(parts, headers, strict=True):
             if number != track and not chained:
                 continue
-            found = _read_part(fragment, part, (flags, body), base, defaults)
+            # A further part of the track that has no time of its own begins again, as in FFmpeg.
+            time = runs[-1].time if runs and number == track else None
+            found = _read_part(fragment, part, (flags, body), base, time, defaults)
             if number == track:
                 runs += found
             if chained and found:
@@ -224,6 +227,7 @@ def _read_part(
     part: list[tuple[bytes, int, int]],
     header: tuple[int, int],
     base: int,
+    time: int | None,
     defaults: Defaults,
 ) -> list[_Run]:
     """The runs of a `traf` box, with samples in them."""
@@ -247,7 +251,6 @@ def _read_part(
     if has & _FLAGS:
         (flags,) = _UINT(data, at)
     runs: list[_Run] = []
-    time: int | None = None
     for kind, body, stop in part:
         if kind == b"tfdt":
             (time,) = struct.unpack_from(">Q" if data[body] else ">I", data, body + 4)
@@ -273,7 +276,7 @@ def _read_part(
                     f"{stop - body} bytes"
                 )
             rows = data[at:end]
-            facts = (position, layout, count, rows, first_flags, offset, time)
+            facts = (position, not runs, layout, count, rows, first_flags, offset, time)
             runs.append(_Run(*facts, entry, duration, size, flags))
     return runs
 
@@ -366,14 +369,12 @@ def _begins(
 ) -> list[int]:
     """When each run begins to be decoded."""
     begins: list[int] = []
-    fragment = -1
     for run, span in zip(runs, spans, strict=True):
-        if run.fragment != fragment:
-            fragment = run.fragment
-            time = run.time if run.time is not None else segment_times.get(fragment)
+        if run.is_first:
+            time = run.time if run.time is not None else segment_times.get(run.fragment)
             clock = clock if time is None else time
         if clock + span > _MAX_TIME:
-            raise FormatError(f"the fragment at byte {fragment} begins at time {clock}")
+            raise FormatError(f"the fragment at byte {run.fragment} begins at time {clock}")
         begins.append(clock)
         clock += span
     return begins
