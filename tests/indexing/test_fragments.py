@@ -85,6 +85,9 @@ def test_any_arrangement_gives_ffmpegs_packets(clip, seed):
     file = movie(clip, samples[:in_movie], fragments, edits=edits)
     found = indexed(file)
     expected = demuxed(file)
+    if found is None:
+        assert not expected[0][4]  # an empty edit left the movie's keyframe out
+        return
     if any(discard for *_, discard in expected):
         # Where decode times go back, FFmpeg makes others up.
         found, expected = ([(*p[:3], *p[4:]) for p in packets] for packets in (found, expected))

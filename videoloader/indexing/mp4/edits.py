@@ -138,9 +138,11 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
     clock, leading = -reach, 0
     for edit in edits:
         begin = clock
-        clock += edit.duration
+        # What ends before the media begin takes no time.
+        duration = 0 if edit.start + edit.duration < 0 else edit.duration
+        clock += duration
         if not parts and edit.start == _EMPTY:
-            leading += edit.duration
+            leading += duration
             continue
         first = _first_sample(samples, shown_at, edit.start)
         last = _last_sample(samples, shown_at, edit, first)
@@ -149,12 +151,15 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
             raise FormatError(f"an edit list of {len(edits)} entries repeats the media on and on")
         chosen = slice(first, last + 1)
         shown = shown_at[chosen]
-        discard = (shown < edit.start) | (shown >= edit.start + edit.duration)
+        discard = (shown < edit.start) | (shown >= edit.start + duration)
         anchor = first + int(np.argmin(discard))  # the first that is shown
-        shift = begin - int(samples.dts[anchor])
-        parts.append(
-            Timeline(chosen, shown + (shift + reach), samples.dts[chosen] + shift, discard)
-        )
+        dts = samples.dts[chosen] + (begin - int(samples.dts[anchor]))
+        if discard.all():
+            dts = np.full(len(discard), begin, dtype=np.int64)
+        pts = dts + reach
+        if samples.composition is not None:
+            pts += samples.composition[chosen]
+        parts.append(Timeline(chosen, pts, dts, discard))
     whole = _joined(parts)
     kept = whole.pts[~whole.discard] if whole.discard.any() else whole.pts
     if (late := _earliest(kept) - leading) > 0:
@@ -188,11 +193,10 @@ def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
     by_then = samples.dts <= time
     if samples.composition is not None:
         by_then &= shown_at <= time
-    for candidates in (by_then & samples.keys, by_then):
-        found = np.flatnonzero(candidates)
-        if len(found):
-            return int(found[-1])
-    return 0
+    found = np.flatnonzero(by_then & samples.keys)
+    if not len(found) and samples.composition is None:
+        found = np.flatnonzero(by_then)
+    return int(found[-1]) if len(found) else 0
 
 
 def _last_sample(samples: Samples, shown_at: Ints, edit: Edit, first: int) -> int:

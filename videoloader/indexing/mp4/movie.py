@@ -98,19 +98,17 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         track.box, timescale=track.timescale, movie_timescale=max(movie_timescale, 1)
     )
     timeline = _timeline(track, edits)
-    if timeline is None or not samples.keys[timeline.samples][:1].all():
+    if not samples.keys[timeline.samples][:1].all():
         return None
     _check_places(samples, timeline, source)
     index = _build(source, track, samples, matrix, entries, timeline)
     return index, _order_is_told(samples, entries, source)
 
 
-def _timeline(track: _Track, edits: list[Edit]) -> Timeline | None:
+def _timeline(track: _Track, edits: list[Edit]) -> Timeline:
     delay = initial_delay(edits)
     if not edits or track.simple_edits:
         timeline = plain_timeline(track.samples, delay=delay)
-    elif any(edit.duration == 0 or edit.start < -1 for edit in edits):
-        return None  # what players make of these differs; FFmpeg's demuxer decides
     else:
         timeline = edit_timeline(track.samples, edits)
     if len(track.added.samples):
