@@ -9,7 +9,18 @@ import av
 from videoloader.indexing import open_source
 from videoloader.indexing.mp4 import index_mp4
 
-__all__ = ["Clip", "Part", "Run", "Sample", "box", "demuxed", "full", "indexed", "movie", "read_clip"]
+__all__ = [
+    "Clip",
+    "Part",
+    "Run",
+    "Sample",
+    "box",
+    "demuxed",
+    "full",
+    "indexed",
+    "movie",
+    "read_clip",
+]
 
 NOT_KEY, KEY = 0x01010000, 0x02000000
 TIMESCALE, MOVIE_TIMESCALE = 15360, 1000
@@ -198,7 +209,9 @@ def track(
     return box(b"trak", *content, box(b"mdia", *media), *boxes)
 
 
-def movie(clip, samples=(), fragments=(), *, before=(), defaults=(1, 0, 0, 0), between=(), **options):
+def movie(
+    clip, samples=(), fragments=(), *, before=(), defaults=(1, 0, 0, 0), between=(), **options
+):
     """A whole file: samples of the `moov` box, then fragments (lists of `Part`s).
 
     Args:

@@ -21,7 +21,13 @@ from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.h263 import is_intra
 from videoloader.indexing.bitstream.nal import annexb_units
 from videoloader.indexing.bitstream.vpx import is_hidden
-from videoloader.indexing.index import PACKET_DTYPE, Orientation, PacketFlags, VideoIndex
+from videoloader.indexing.index import (
+    PACKET_DTYPE,
+    Orientation,
+    PacketFlags,
+    VideoIndex,
+    believe_pictures,
+)
 from videoloader.indexing.source import Source
 
 if TYPE_CHECKING:
@@ -209,7 +215,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
         hidden = np.array([is_hidden(index.codec, packet.data) for packet in packets], dtype=bool)
         index = index.with_flags(PacketFlags.HIDDEN, hidden)
     if index.codec == "h263":
-        _mark_keys(index.packets, [is_intra(packet.data) for packet in packets])
+        believe_pictures(index.packets, [is_intra(packet.data) for packet in packets])
     if index.container in _TURNING:
         index = replace(index, orientation=_orientation(source, index.stream))
     if _is_told(index, reorders=reorders):
@@ -286,13 +292,6 @@ def _locate(table: NDArray[Any], packets: list[_Packet], source: Source) -> bool
             table["offset"] = -1
             return False
     return True
-
-
-def _mark_keys(table: NDArray[Any], intra: list[bool | None]) -> None:
-    """Believe the pictures, where they tell, and not the container's list of keyframes."""
-    key = np.uint16(PacketFlags.KEY)
-    table["flags"][[told is False for told in intra]] &= ~key
-    table["flags"][[told is True for told in intra]] |= key
 
 
 def _is_told(index: VideoIndex, *, reorders: bool) -> bool:

@@ -10,6 +10,7 @@ from videoloader.indexing.bitstream import av1, h264, hevc
 from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 from videoloader.indexing.mp4.boxes import Box
+from videoloader.indexing.mp4.older import OLDER_KINDS, describe
 
 __all__ = ["VisualEntry", "read_entries"]
 
@@ -47,7 +48,7 @@ def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
 
     Args:
         table: the `stbl` box.
-        sample: the first sample, where AV1 may have the sequence header that `av1C` leaves out.
+        sample: the first sample, which may have headers that the description leaves out.
 
     Raises:
         UnsupportedError: the track is encrypted.
@@ -59,7 +60,7 @@ def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
     for box in islice(descriptions.children(skip=8), count):
         if box.kind == _ENCRYPTED:
             raise UnsupportedError("the video track is encrypted; decrypt the file first")
-        if box.kind not in _CODECS:
+        if box.kind not in _CODECS and box.kind not in OLDER_KINDS:
             return None
         entry = _entry(box, sample)
         if entry is None:
@@ -71,10 +72,14 @@ def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
 
 
 def _entry(box: Box, sample: bytes) -> VisualEntry | None:
-    codec, tag = _CODECS[box.kind], box.kind.decode("latin-1")
+    tag = box.kind.decode("latin-1")
     width, height = box.unpack("HH", 24)
     inside = {child.kind: child for child in box.children(skip=_VISUAL_HEADER)}
     color = _color(inside.get(b"colr"))
+    if box.kind in OLDER_KINDS:
+        told = describe(box.kind, inside.get(b"esds"), sample)
+        return None if told is None else VisualEntry(told[0], tag, told[1], told[2], color=color)
+    codec = _CODECS[box.kind]
     match codec:
         case "h264" | "hevc":
             kind = b"avcC" if codec == "h264" else b"hvcC"

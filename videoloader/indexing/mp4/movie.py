@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
+from videoloader.indexing.bitstream.h263 import is_intra
 from videoloader.indexing.bitstream.nal import has_b_slices
-from videoloader.indexing.index import PACKET_DTYPE, Orientation, PacketFlags, VideoIndex
+from videoloader.indexing.index import (
+    PACKET_DTYPE,
+    Orientation,
+    PacketFlags,
+    VideoIndex,
+    believe_pictures,
+)
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.edits import (
     Edit,
@@ -30,6 +37,7 @@ from videoloader.indexing.mp4.fragments import (
     read_segment_times,
 )
 from videoloader.indexing.mp4.layout import Layout, read_layout
+from videoloader.indexing.mp4.older import tells_order
 from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
 from videoloader.indexing.source import Source
 
@@ -102,6 +110,9 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         return None
     _check_places(samples, timeline, source)
     index = _build(source, track, samples, matrix, entries, timeline)
+    if index.codec == "h263":
+        starts = [source.read_up_to(offset, 6) for offset in index.packets["offset"].tolist()]
+        believe_pictures(index.packets, [is_intra(start) for start in starts])
     return index, _order_is_told(samples, entries, source)
 
 
@@ -190,9 +201,13 @@ def _order_is_told(samples: Samples, entries: list[VisualEntry], source: Source)
     Without `ctts`, every sample claims to be shown when it is decoded. Some writers leave the
     box out although the stream has B-frames, so the stream itself is asked.
     """
-    if samples.composition is not None or all(e.picture.reorders is False for e in entries):
-        return True
     entry = entries[0]
+    reorders = None if any(e.picture.reorders is not False for e in entries) else False
+    if entry.codec in ("mpeg4", "mpeg1video", "mpeg2video"):
+        data = source.window(0, source.size)
+        return tells_order(entry.codec, samples, entry.extradata, data, reorders=reorders)
+    if samples.composition is not None or reorders is False:
+        return True
     if entry.codec != "h264":
         return False
     data = source.window(0, source.size)
