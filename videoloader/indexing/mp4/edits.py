@@ -30,6 +30,9 @@ __all__ = [
 ]
 
 _EMPTY = -1
+_MAX_TIME = 1 << 60
+_MAX_EDITS = 1 << 14
+_MAX_WORK = 1 << 26  # edits times samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,10 @@ class Timeline:
 
 
 def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit]:
-    """The edit list of a `trak` box in ticks of the track, empty without one."""
+    """The edit list of a `trak` box in ticks of the track, empty without one.
+
+    As in FFmpeg, the box has as many entries as fit into it, whatever its count says.
+    """
     box = track.find(b"edts", b"elst")
     if box is None:
         return []
@@ -62,15 +68,13 @@ def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit
     if version == 1:
         layout = "QqI"
     step = 20 if version == 1 else 12
-    (count,) = box.unpack("I", 4)
-    if count * step > box.size - 8:
-        raise FormatError(f"box 'elst' says {count} entries, but has {box.size} bytes")
     edits = []
-    for number in range(count):
+    for number in range((box.size - 8) // step):
         duration, start, _ = box.unpack(layout, 8 + step * number)
-        edits.append(
-            Edit(start, (2 * duration * timescale + movie_timescale) // (2 * movie_timescale))
-        )
+        if abs(start) > _MAX_TIME:
+            raise FormatError(f"box 'elst' has an edit from {start} on")
+        ticks = (2 * duration * timescale + movie_timescale) // (2 * movie_timescale)
+        edits.append(Edit(start, min(ticks, _MAX_TIME)))
     return edits
 
 
@@ -132,6 +136,8 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
     Raises:
         FormatError: the list would repeat the media without end.
     """
+    if len(edits) > _MAX_EDITS or len(edits) * len(samples) > _MAX_WORK:
+        raise FormatError(f"an edit list of {len(edits)} entries for {len(samples)} samples")
     reach, shown_at = samples.reach, samples.shown_at
     parts: list[Timeline] = []
     total = 0
@@ -141,6 +147,8 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
         # What ends before the media begin takes no time.
         duration = 0 if edit.start + edit.duration < 0 else edit.duration
         clock += duration
+        if clock > _MAX_TIME:
+            raise FormatError(f"box 'elst' has edits of {clock} ticks")
         if not parts and edit.start == _EMPTY:
             leading += duration
             continue

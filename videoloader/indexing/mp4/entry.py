@@ -12,7 +12,7 @@ from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.older import OLDER_KINDS, describe
 
-__all__ = ["VisualEntry", "read_entries"]
+__all__ = ["VIDEO_KINDS", "VisualEntry", "read_entries"]
 
 _VISUAL_HEADER = 78  # bytes before the boxes inside a visual sample entry
 _CODECS = {
@@ -29,6 +29,8 @@ _CODECS = {
     b"vp09": "vp9",
 }
 _ENCRYPTED = b"encv"
+VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
+"""Types of descriptions that are certain to be of video."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
     for box in islice(descriptions.children(skip=8), count):
         if box.kind == _ENCRYPTED:
             raise UnsupportedError("the video track is encrypted; decrypt the file first")
-        if box.kind not in _CODECS and box.kind not in OLDER_KINDS:
+        if box.kind not in VIDEO_KINDS:
             return None
         entry = _entry(box, sample)
         if entry is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from videoloader.indexing.mp4.edits import (
     plain_timeline,
     read_edits,
 )
-from videoloader.indexing.mp4.entry import VisualEntry, read_entries
+from videoloader.indexing.mp4.entry import VIDEO_KINDS, VisualEntry, read_entries
 from videoloader.indexing.mp4.fragments import (
     Added,
     Defaults,
@@ -137,8 +138,7 @@ def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
         # lists from there on.
         times = box.find(b"mdia", b"minf", b"stbl", b"stts")
         simple_edits |= times is None or times.unpack("I", 4) == (0,)
-        handler = box.find(b"mdia", b"hdlr")
-        if handler is None or handler.data[handler.start + 8 : handler.start + 12] != b"vide":
+        if not _is_video(box):
             continue
         head = box.need(b"tkhd")
         wide = head.unpack("B")[0] == 1
@@ -176,6 +176,16 @@ def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
     return tracks
 
 
+def _is_video(track: Box) -> bool:
+    """By its handler; any handler but that of sound will do if the codec is one of video."""
+    handler = track.find(b"mdia", b"hdlr")
+    kind = b"" if handler is None else handler.data[handler.start + 8 : handler.start + 12]
+    descriptions = track.find(b"mdia", b"minf", b"stbl", b"stsd")
+    if kind in (b"vide", b"soun") or descriptions is None:
+        return kind == b"vide"
+    return any(entry.kind in VIDEO_KINDS for entry in islice(descriptions.children(skip=8), 1))
+
+
 def _table(track: Box) -> Box:
     return track.need(b"mdia", b"minf", b"stbl")
 
@@ -201,6 +211,11 @@ def _order_is_told(samples: Samples, entries: list[VisualEntry], source: Source)
     Without `ctts`, every sample claims to be shown when it is decoded. Some writers leave the
     box out although the stream has B-frames, so the stream itself is asked.
     """
+    if not samples.durations.all():
+        # Samples that take no time may be shown at the same time as others.
+        pts = np.sort(samples.shown_at)
+        if (pts[1:] == pts[:-1]).any():
+            return False
     entry = entries[0]
     reorders = None if any(e.picture.reorders is not False for e in entries) else False
     if entry.codec in ("mpeg4", "mpeg1video", "mpeg2video"):

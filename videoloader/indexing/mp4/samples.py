@@ -138,6 +138,7 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     box = wide if wide is not None else table.need(b"stco")
     chunks = box.table(">u8" if wide is not None else ">u4")[:, 0].astype(np.int64)
     runs = table.need(b"stsc").table(">u4", width=3).astype(np.int64)
+    np.maximum(runs[:, 2], 1, out=runs[:, 2])  # some writers count descriptions from 0
     if not len(runs) or not len(chunks):
         raise FormatError(f"{len(sizes)} samples, but no chunk to hold them")
     if (chunks < 0).any():
@@ -171,17 +172,17 @@ def sums_before(values: Ints) -> Ints:
 
 
 def _expand(runs: NDArray[Any], count: int) -> Ints:
-    """Values repeated by their counts; the last value goes on if the counts fall short."""
+    """Values repeated by their counts, and 0 where the counts fall short, as in FFmpeg."""
     if not len(runs):
         return _repeated(0, count)
-    if len(runs) == 1:
+    if len(runs) == 1 and runs[0, 0] >= count:
         return _repeated(int(runs[0, 1]), count)
     if len(runs) >= count and (runs[:count, 0] == 1).all():
         return runs[:count, 1].astype(np.int64)
-    counts = runs[:, 0].astype(np.int64).clip(0, count)
+    counts = np.append(runs[:, 0].astype(np.int64).clip(0, count), count)
+    values = np.append(runs[:, 1].astype(np.int64), 0)
     ends = np.minimum(np.cumsum(counts), count)
-    ends[-1] = count
-    return np.repeat(runs[:, 1].astype(np.int64), np.diff(ends, prepend=0))
+    return np.repeat(values, np.diff(ends, prepend=0))
 
 
 def _repeated(value: int, count: int) -> Ints:
@@ -204,8 +205,7 @@ def _keys(table: Box, count: int) -> NDArray[np.bool_]:
         if box.kind == b"sbgp" and box.data[box.start + 4 : box.start + 8] == b"rap ":
             header = 8 + 4 * (box.unpack("B")[0] == 1)
             groups = box.table(">u4", width=2, header=header)
-            # Samples behind the last group are in none.
-            keys |= _expand(np.append(groups, [[count, 0]], axis=0), count) > 0
+            keys |= _expand(groups, count) > 0  # samples behind the last group are in none
     if not keys.any():
         keys[0] = True
     return keys
