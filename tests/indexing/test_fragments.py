@@ -207,6 +207,25 @@ def test_lying_times_and_places(clip):
     refused(patched(data, b"trun", 16, 0), "0 bytes")
 
 
+def test_a_box_beyond_any_file_ends_the_walk(clip):
+    data = movie(clip, fragments=parts_of(clip.samples))
+    far = struct.pack(">I4sQ", 1, b"free", (1 << 64) - 1)
+    assert vl.index_video(data + far).num_frames == FRAMES
+
+
+def test_an_edit_list_over_a_movie_without_samples(clip):
+    """Its `stts` has an entry, so that nothing says in time that fragments follow."""
+    data = movie(clip, fragments=parts_of(clip.samples), edits=[(900, 1024, 1)])
+    at = data.find(b"stts") + 8
+    stts = full(b"stts", 0, 0, ints("III", 1, 0, 512))
+    grown = data[: at - 12] + stts + data[at + 4 :]
+    for kind in (b"moov", b"trak", b"mdia", b"minf", b"stbl"):
+        place = grown.find(kind) - 4
+        size = struct.unpack_from(">I", grown, place)[0] + 8
+        grown = grown[:place] + struct.pack(">I", size) + grown[place + 4 :]
+    assert [p[2:] for p in indexed(grown)] == [p[2:] for p in demuxed(grown)]
+
+
 def test_a_million_runs_of_one_default_sample_are_bounded(clip):
     run = full(b"trun", 0, 1, ints("II", 1 << 19, 8))
     head = full(b"tfhd", 0, 0x20010, ints("II", 1, 1))

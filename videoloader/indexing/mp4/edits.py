@@ -138,6 +138,8 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
     """
     if len(edits) > _MAX_EDITS or len(edits) * len(samples) > _MAX_WORK:
         raise FormatError(f"an edit list of {len(edits)} entries for {len(samples)} samples")
+    if not len(samples):
+        return _joined([])
     reach, shown_at = samples.reach, samples.shown_at
     parts: list[Timeline] = []
     total = 0

@@ -92,7 +92,7 @@ def read_layout(source: Source) -> Layout | None:
                 segments.append((end, Box(kind, content, 0, len(content))))
             else:
                 movie = Box(kind, content, 0, len(content))
-        position = end
+        position = min(end, source.size)
     if movie is None:
         raise FormatError(
             f"no 'moov' box in {source.size} bytes; the file is truncated or was never finished"
