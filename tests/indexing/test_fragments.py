@@ -236,6 +236,28 @@ def test_a_million_runs_of_one_default_sample_are_bounded(clip):
     assert time.perf_counter() - began < 2
 
 
+@pytest.mark.parametrize(
+    ("count", "size", "copies"), [(1_000_000, 1, 1), (100_000, 10, 1), (1, 10, 9000), (100, 10, 9000)]
+)
+def test_a_megabyte_of_lies_is_bounded(clip, count, size, copies):
+    run = full(b"trun", 0, 5, ints("III", count, 0, 0))
+    head = full(b"tfhd", 0, 0x20038, ints("IIII", 1, 512, size, 0x01010000))
+    moof = box(b"moof", box(b"traf", head, run)) * copies
+    data = movie(clip, fragments=[[Part([])]]) + moof
+    data += bytes(max(1_000_000 - len(data), 0))
+    began = time.perf_counter()
+    tracemalloc.start()
+    try:
+        index = vl.index_video(data)
+        index.pts, index.leading  # noqa: B018
+    except vl.VideoError:
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200e6
+    assert time.perf_counter() - began < 2
+
+
 @settings(max_examples=400)
 @given(st.integers(0, 1 << 32))
 def test_mutated_fragments_give_a_result_or_our_error(clip, seed):

@@ -44,6 +44,8 @@ from videoloader.indexing.source import Source
 
 __all__ = ["index_mp4"]
 
+# No video has so many samples that are so small; tables that lie may, to cost time.
+_MANY, _TINY = 100_000, 8
 _IDENTITY = (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 
 
@@ -99,6 +101,8 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if not track.num_samples:
         return None
     samples = concatenate(track.samples, track.added.samples)
+    if len(samples) > _MANY and int(samples.sizes.sum()) < _TINY * len(samples):
+        raise FormatError(f"{len(samples)} samples of less than {_TINY} bytes on average")
     first = source.read_up_to(int(samples.offsets[0]), int(samples.sizes[0]))
     entries = read_entries(_table(track.box), first)
     if entries is None:
@@ -211,7 +215,7 @@ def _order_is_told(samples: Samples, entries: list[VisualEntry], source: Source)
     Without `ctts`, every sample claims to be shown when it is decoded. Some writers leave the
     box out although the stream has B-frames, so the stream itself is asked.
     """
-    if not samples.durations.all():
+    if samples.composition is not None and not samples.durations.all():
         # Samples that take no time may be shown at the same time as others.
         pts = np.sort(samples.shown_at)
         if (pts[1:] == pts[:-1]).any():
