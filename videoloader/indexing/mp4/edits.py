@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box
-from videoloader.indexing.mp4.fragments import Added
+from videoloader.indexing.mp4.runs import Added
 from videoloader.indexing.mp4.samples import Ints, Samples
 
 __all__ = [

@@ -31,7 +31,6 @@ from videoloader.indexing.mp4.edits import (
 )
 from videoloader.indexing.mp4.entry import VIDEO_KINDS, VisualEntry, read_entries
 from videoloader.indexing.mp4.fragments import (
-    Added,
     Defaults,
     read_defaults,
     read_fragments,
@@ -39,6 +38,7 @@ from videoloader.indexing.mp4.fragments import (
 )
 from videoloader.indexing.mp4.layout import Layout, read_layout
 from videoloader.indexing.mp4.older import tells_order
+from videoloader.indexing.mp4.runs import Added
 from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
 from videoloader.indexing.source import Source
 
