@@ -16,9 +16,7 @@ SMALL = corpus_files(
 )
 # MP4 and MOV are read from their tables, progressive or in fragments.
 NATIVE = corpus_files(
-    lambda file: has_reference(file)
-    and not file.is_damaged
-    and "mp4" in file.facts["container"]
+    lambda file: has_reference(file) and not file.is_damaged and "mp4" in file.facts["container"]
 )
 
 

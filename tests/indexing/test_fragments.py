@@ -5,6 +5,7 @@ import struct
 import time
 import tracemalloc
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -29,7 +30,7 @@ def parts_of(samples, **options):
     """The samples as one fragment a GOP."""
     starts = [n for n, sample in enumerate(samples) if sample.key] + [len(samples)]
     fragments, clock = [], 0
-    for start, stop in zip(starts[:-1], starts[1:], strict=True):
+    for start, stop in pairwise(starts):
         group = samples[start:stop]
         fragments.append([Part([Run(group)], time=clock, **options)])
         clock += sum(sample.duration for sample in group)
@@ -237,7 +238,8 @@ def test_a_million_runs_of_one_default_sample_are_bounded(clip):
 
 
 @pytest.mark.parametrize(
-    ("count", "size", "copies"), [(1_000_000, 1, 1), (100_000, 10, 1), (1, 10, 9000), (100, 10, 9000)]
+    ("count", "size", "copies"),
+    [(1_000_000, 1, 1), (100_000, 10, 1), (1, 10, 9000), (100, 10, 9000)],
 )
 def test_a_megabyte_of_lies_is_bounded(clip, count, size, copies):
     run = full(b"trun", 0, 5, ints("III", count, 0, 0))

@@ -32,7 +32,9 @@ def agree(data):
     assert len(found) == FRAMES
 
 
-@pytest.mark.parametrize("handler", [None, b"mhlr", b"\0\0\0\0", b"pict", b"auxv", b"VIDE", b"vide"])
+@pytest.mark.parametrize(
+    "handler", [None, b"mhlr", b"\0\0\0\0", b"pict", b"auxv", b"VIDE", b"vide"]
+)
 def test_any_handler_but_sound_will_do_for_a_codec_of_video(clip, handler):
     agree(movie(clip, clip.samples, handler=handler))
 

@@ -344,9 +344,7 @@ def scan_order(index: VideoIndex, payloads: list[bytes]) -> VideoIndex:
     )
 
 
-def _decode_all(
-    index: VideoIndex, payloads: list[bytes]
-) -> Iterator[tuple[int, av.VideoFrame]]:
+def _decode_all(index: VideoIndex, payloads: list[bytes]) -> Iterator[tuple[int, av.VideoFrame]]:
     """All frames in the order a decoder gives them, each with its packet."""
     import av
 

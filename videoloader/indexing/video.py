@@ -18,8 +18,8 @@ def index_video(
 ) -> VideoIndex:
     """Find every frame of a video from the tables of its container.
 
-    MP4 and MOV files, in fragments or not, are read without a demuxer; other containers by a pass over
-    their packets, and by decoding them once where even packets do not tell which frames there
+    MP4 and MOV files, in fragments or not, are read without a demuxer; other containers by a pass
+    over their packets, and by decoding them once where even packets do not tell which frames there
     are. `VideoIndex.exactness` says which way it was.
 
     Args:

@@ -14,6 +14,7 @@ from videoloader.errors import FormatError
 
 __all__ = ["Box", "box_name"]
 
+
 @dataclass(frozen=True, slots=True)
 class Box:
     """One box: its type, and its content as a range of a shared buffer."""

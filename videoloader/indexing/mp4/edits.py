@@ -100,9 +100,7 @@ def initial_delay(edits: list[Edit]) -> int:
     return empty - start
 
 
-def add_fragments(
-    timeline: Timeline, samples: Samples, added: Added, *, delay: int
-) -> Timeline:
+def add_fragments(timeline: Timeline, samples: Samples, added: Added, *, delay: int) -> Timeline:
     """The samples of the `moov` box, then those of fragments.
 
     As in FFmpeg, fragments do not allow for negative composition offsets in their decode times, so

@@ -7,12 +7,9 @@ their runs only; all samples of all runs become arrays at once.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box

@@ -84,9 +84,8 @@ def _table(layout: int, rows: bytes) -> dict[int, NDArray[Any]]:
     return {flag: table[:, number] for number, flag in enumerate(fields)}
 
 
-def samples_of(
-    runs: list[Run], segment_times: dict[int, int], clock: int, file_size: int
-) -> Added:
+def samples_of(runs: list[Run], segment_times: dict[int, int], clock: int, file_size: int) -> Added:
+    """All samples of the runs of a track, at least one; see `read_fragments`."""
     counts = np.array([run.num_samples for run in runs])
     ends = np.cumsum(counts)
     starts = ends - counts
@@ -142,7 +141,9 @@ def _columns(runs: list[Run], counts: Ints) -> dict[int, Ints]:
         for layout in layouts:
             chosen = [run.layout == layout for run in runs]
             samples = np.repeat(np.array(chosen), counts)
-            rows = b"".join([run.rows for run, is_chosen in zip(runs, chosen, strict=True) if is_chosen])
+            rows = b"".join(
+                [run.rows for run, is_chosen in zip(runs, chosen, strict=True) if is_chosen]
+            )
             for flag, column in _table(layout, rows).items():
                 columns[flag][samples] = column
     return columns

@@ -26,9 +26,9 @@ _MAX_SAMPLE = 0x3FFFFFFF
 class Samples:
     """The samples of a track in decode order, one entry a sample in every array.
 
-    `dts` is on the clock of the media; `composition` is what `ctts` adds, or None without that box. `entries` are
-    numbers of sample descriptions, from 0. Arrays of one repeated value take no memory, and none
-    may be written to.
+    `dts` is on the clock of the media; `composition` is what `ctts` adds, or None without that
+    box. `entries` are numbers of sample descriptions, from 0. Arrays of one repeated value take no
+    memory, and none may be written to.
     """
 
     offsets: Ints
@@ -71,7 +71,9 @@ def concatenate(first: Samples, second: Samples) -> Samples:
     if first.composition is not None or second.composition is not None:
         composition = np.concatenate(
             [
-                np.zeros(len(part), dtype=np.int64) if part.composition is None else part.composition
+                np.zeros(len(part), dtype=np.int64)
+                if part.composition is None
+                else part.composition
                 for part in (first, second)
             ]
         )
