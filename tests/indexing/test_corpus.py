@@ -14,9 +14,8 @@ SHOWN = corpus_files(
 SMALL = corpus_files(
     lambda file: has_reference(file) and not file.is_damaged and file.facts["size"] < 1_000_000
 )
-# Progressive MP4 of these codecs is read from its tables alone, and transport streams of these
-# from the headers of their packets.
-MP4_CODECS = {"h264", "hevc", "av1", "vp8", "vp9"}
+# MP4 and MOV are read from their tables, progressive or in fragments, and transport streams of
+# these codecs from the headers of their packets.
 TRANSPORT_CODECS = {"h264", "hevc", "mpeg2video", "mpeg1video"}
 # Not read from tables, by name: one phone clip leaves the composition times of its B-frames out,
 # so that only decoding tells; one transport stream ends before its first picture.
@@ -27,7 +26,7 @@ def is_native(file):
     if not has_reference(file) or file.is_damaged:
         return False
     if "mp4" in file.facts["container"]:
-        return not file.facts["fragmented"] and file.facts["codec"] in MP4_CODECS
+        return True
     return file.facts["container"] == "mpegts" and file.facts["codec"] in TRANSPORT_CODECS
 
 

@@ -1,5 +1,6 @@
 """Transport streams: the same frames as FFmpeg's demuxer finds, and its bytes, without it."""
 
+import contextlib
 import io
 import random
 import time
@@ -23,9 +24,9 @@ from videoloader.indexing.video import index_video
 
 PACKET = 188
 TRANSPORT = corpus_files(
-    lambda file: file.facts["container"] == "mpegts"
-    and has_reference(file)
-    and file.reference["frames"]
+    lambda file: (
+        file.facts["container"] == "mpegts" and has_reference(file) and file.reference["frames"]
+    )
 )
 
 
@@ -196,9 +197,7 @@ def test_packets_of_192_and_204_bytes_are_the_same_video(stream):
         assert is_told
         assert index.packing == f"mpegts:{step}:0x100"
         assert index.pts.tolist() == expected.pts.tolist()
-        assert (
-            index.packets["offset"] == expected.packets["offset"] // PACKET * step + lead
-        ).all()
+        assert (index.packets["offset"] == expected.packets["offset"] // PACKET * step + lead).all()
 
 
 def test_times_go_on_behind_33_bits(stream):
@@ -296,21 +295,20 @@ def test_a_pes_packet_of_several_frames_is_left_to_the_demuxer(stream):
 def merged(data):
     packets, number, written = [], 0, 0
     for packet in packets_of(data):
-        if pid_of(packet) == 0x100:
+        if pid_of(packet) == 0x100 and packet[1] & 0x40:
+            number += 1
+            if number % 2 == 0:
+                start = 4 + (packet[4] + 1 if packet[3] & 0x20 else 0)
+                payload = packet[start + 9 + packet[start + 8] :]
+                lead = PACKET - len(payload) - 5
+                head = bytes([packet[0], packet[1] & 0xBF, packet[2], packet[3] | 0x20])
+                packet = head + bytes([lead, 0]) + b"\xff" * (lead - 1) + payload
+                assert len(packet) == PACKET
+            elif not written:
+                written = 1
             if packet[1] & 0x40:
-                number += 1
-                if number % 2 == 0:
-                    start = 4 + (packet[4] + 1 if packet[3] & 0x20 else 0)
-                    payload = packet[start + 9 + packet[start + 8] :]
-                    lead = PACKET - len(payload) - 5
-                    head = bytes([packet[0], packet[1] & 0xBF, packet[2], packet[3] | 0x20])
-                    packet = head + bytes([lead, 0]) + b"\xff" * (lead - 1) + payload
-                    assert len(packet) == PACKET
-                elif not written:
-                    written = 1
-                if packet[1] & 0x40:
-                    start = 4 + (packet[4] + 1 if packet[3] & 0x20 else 0)
-                    packet = packet[: start + 4] + b"\0\0" + packet[start + 6 :]
+                start = 4 + (packet[4] + 1 if packet[3] & 0x20 else 0)
+                packet = packet[: start + 4] + b"\0\0" + packet[start + 6 :]
         packets.append(packet)
     return b"".join(packets)
 
@@ -406,10 +404,8 @@ def test_a_changed_file_is_found_out(stream):
 @settings(max_examples=60)
 @given(st.floats(0, 1))
 def test_a_truncated_stream_gives_a_result_or_our_error(stream, share):
-    try:
+    with contextlib.suppress(vl.VideoError):
         vl.index_video(stream[: max(int(len(stream) * share), 1)])
-    except vl.VideoError:
-        pass
 
 
 @settings(max_examples=300)
@@ -431,7 +427,9 @@ def test_mutated_streams_give_a_result_or_our_error(stream, seed):
         pass
 
 
-@pytest.mark.parametrize("filler", [b"\0", b"\0\0\1\x09\xf0", b"\0\0\1\x65\x88", b"\x47\x41\x00\x10"])
+@pytest.mark.parametrize(
+    "filler", [b"\0", b"\0\0\1\x09\xf0", b"\0\0\1\x65\x88", b"\x47\x41\x00\x10"]
+)
 def test_a_hostile_megabyte_costs_little(stream, filler):
     """Headers of a real stream, then packets that all begin PES packets full of start codes."""
     head = b"".join(packets_of(stream)[:4])
@@ -440,10 +438,8 @@ def test_a_hostile_megabyte_costs_little(stream, filler):
     data = head + first + hostile * (1_000_000 // PACKET)
     tracemalloc.start()
     began = time.perf_counter()
-    try:
+    with contextlib.suppress(vl.VideoError):
         index_mpegts(open_source(data))
-    except vl.VideoError:
-        pass
     assert time.perf_counter() - began < 2
     assert tracemalloc.get_traced_memory()[1] < 100e6
     tracemalloc.stop()
@@ -456,4 +452,6 @@ def test_opening_and_reading_agree_for_every_kind_of_source(stream, tmp_path):
     index = index_video(path)
     assert (index.packets == expected.packets).all()
     with open_source(path) as source:
-        assert list(read_packets(index, source)) == list(read_packets(expected, open_source(stream)))
+        assert list(read_packets(index, source)) == list(
+            read_packets(expected, open_source(stream))
+        )

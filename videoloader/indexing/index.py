@@ -16,7 +16,14 @@ from videoloader.errors import StaleIndexError
 from videoloader.indexing.bitstream.color import Color
 from videoloader.indexing.source import Fingerprint, Source
 
-__all__ = ["PACKET_DTYPE", "Exactness", "Orientation", "PacketFlags", "VideoIndex"]
+__all__ = [
+    "PACKET_DTYPE",
+    "Exactness",
+    "Orientation",
+    "PacketFlags",
+    "VideoIndex",
+    "believe_pictures",
+]
 
 Exactness = Literal["tables", "demux", "decode"]
 
@@ -43,6 +50,13 @@ class PacketFlags(IntFlag):
     """It gives no frame of its own: an alternate reference, or a further part of a frame."""
     DISPOSABLE = 8
     """No other packet refers to it. Meaningful where `VideoIndex.has_headers`."""
+
+
+def believe_pictures(packets: NDArray[Any], intra: list[bool | None]) -> None:
+    """Take keyframes from the pictures, where they tell, and not from the container's list."""
+    key = np.uint16(PacketFlags.KEY)
+    packets["flags"][[told is False for told in intra]] &= ~key
+    packets["flags"][[told is True for told in intra]] |= key
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,12 @@ from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.h263 import is_intra
 from videoloader.indexing.bitstream.nal import annexb_units
 from videoloader.indexing.bitstream.vpx import is_hidden
-from videoloader.indexing.index import PACKET_DTYPE, Orientation, PacketFlags, VideoIndex
+from videoloader.indexing.index import (
+    PACKET_DTYPE,
+    Orientation,
+    PacketFlags,
+    VideoIndex,
+)
 from videoloader.indexing.source import Source
 
 if TYPE_CHECKING:

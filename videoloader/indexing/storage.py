@@ -158,9 +158,7 @@ def _tables(index: VideoIndex) -> tuple[list[Any], bytes]:
     return specs, b"".join(packed)
 
 
-def _unpack_tables(
-    specs: list[Any], raw: bytes, position: int
-) -> tuple[NDArray[Any], Ints | None]:
+def _unpack_tables(specs: list[Any], raw: bytes, position: int) -> tuple[NDArray[Any], Ints | None]:
     count, start, *described = specs
     # Columns of one repeated value take no room, so the number of packets needs a bound of its own.
     if not 0 <= count <= _MAX_PACKETS or not 6 <= len(described) <= 7:

@@ -147,7 +147,11 @@ def test_only_what_changed_is_indexed_again(folder, tmp_path, out, monkeypatch):
         (copies / file.name).write_bytes(file.read_bytes())
     seen = []
     make = rows.make_row
-    monkeypatch.setattr(rows, "make_row", lambda item, headers: seen.append(item.path) or make(item, headers=headers))
+    monkeypatch.setattr(
+        rows,
+        "make_row",
+        lambda item, headers: seen.append(item.path) or make(item, headers=headers),
+    )
     vl.index_dataset(copies, out, workers=0)
     assert len(seen) == len(list(copies.iterdir()))
     seen.clear()
@@ -170,9 +174,7 @@ def test_a_worker_that_hangs_costs_its_video_only(folder, tmp_path, out):
     for file in sorted(folder.glob("*.mp4"))[:3]:
         (copies / file.name).write_bytes(file.read_bytes())
     os.mkfifo(copies / "02-pipe.mp4")  # opening it waits for a writer that never comes
-    dataset = vl.index_dataset(
-        [*sorted(copies.iterdir())], out, workers=1, time_limit=2.0
-    )
+    dataset = vl.index_dataset([*sorted(copies.iterdir())], out, workers=1, time_limit=2.0)
     (error,) = dataset.errors.to_pylist()
     assert "02-pipe.mp4: it took longer than 2 s" in error["error"]
     assert len(dataset) == 3

@@ -1,15 +1,25 @@
-"""MPEG-1 and MPEG-2 video headers (ISO/IEC 11172-2 and 13818-2, section 6.2)."""
+"""MPEG-1 and MPEG-2 headers (ISO/IEC 11172-2; 13818-2, section 6.2): sequence and pictures."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader
 from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 
-__all__ = ["parse_sequence"]
+__all__ = ["Sequence", "is_b_picture", "parse_sequence", "splits_fields"]
+
+_SEQUENCE = b"\x00\x00\x01\xb3"
+_EXTENSION = b"\x00\x00\x01\xb5"
+_GROUP = b"\x00\x00\x01\xb8"
+_PICTURE = b"\x00\x00\x01\x00"
+_B_PICTURE = 3
+_HEADER = 32  # more than the fields of a header take
+_SEQUENCE_EXTENSION, _DISPLAY_EXTENSION, _PICTURE_EXTENSION = 1, 2, 8
+_FRAME = 3  # picture_structure of a whole frame
 
 # frame_rate_code (table 6-4).
 _RATES = {
@@ -24,60 +34,86 @@ _RATES = {
 }
 
 
-def parse_sequence(data: bytes) -> tuple[str, PictureFormat, bytes]:
-    """Read a sequence header and its extensions.
+class Sequence(NamedTuple):
+    """A sequence header: FFmpeg's name of the codec, the pictures, and its bytes.
 
-    Args:
-        data: from the start code of the sequence header on.
+    The bytes, extensions included, set up decoders that begin elsewhere in the stream. They are
+    empty where no picture follows to end them.
+    """
 
-    Returns:
-        FFmpeg's name of the codec, the picture format, and the bytes of header and extensions.
+    codec: str
+    picture: PictureFormat
+    setup: bytes
+
+
+def parse_sequence(data: bytes) -> Sequence | None:
+    """The first sequence header in some bytes, None without one.
 
     Raises:
         FormatError: it ends early or holds values that no stream may have.
     """
-    stop = min((at for code in (0xB8, 0x00) if (at := data.find(_code(code))) >= 0), default=-1)
-    if not data.startswith(_code(0xB3)) or stop < 0:
-        raise FormatError("an MPEG video stream without a sequence header")
-    data = data[:stop]
-    bits = BitReader(data[4:])
+    at = data.find(_SEQUENCE)
+    if at < 0:
+        return None
+    ends = [end for code in (_GROUP, _PICTURE) if (end := data.find(code, at + 4)) >= 0]
+    setup = data[at : min(ends)] if ends else b""
+    bits = BitReader(data[at + 4 : at + 4 + _HEADER])
     width, height = bits.u(12), bits.u(12)
     bits.u(4)  # aspect_ratio_information
     rate = _RATES.get(bits.u(4))
-    codec, chroma, color = "mpeg1video", 1, Color(range="tv")
-    for kind, extension in _extensions(data):
-        if kind == 1:
-            codec = "mpeg2video"
-            extension.u(9)  # profile_and_level_indication, progressive_sequence
-            chroma = extension.u(2)
-            width += extension.u(2) << 12
-            height += extension.u(2) << 12
-            extension.u(22)  # bit_rate, marker, vbv_buffer_size, low_delay
-            scale = Fraction(extension.u(2) + 1, extension.u(5) + 1)
-            rate = rate * scale if rate else None
-        elif kind == 2:
-            extension.u(3)  # video_format
-            if extension.flag():
-                codes = extension.u(8), extension.u(8), extension.u(8)
+    codec, chroma, color, low_delay = "mpeg1video", 1, Color(range="tv"), False
+    if (extended := _extension(data, at, _SEQUENCE_EXTENSION)) is not None:
+        codec = "mpeg2video"
+        extended.u(9)  # profile_and_level_indication, progressive_sequence
+        chroma = extended.u(2)
+        width |= extended.u(2) << 12
+        height |= extended.u(2) << 12
+        extended.u(21)  # bit_rate, marker, vbv_buffer_size
+        low_delay = extended.flag()
+        scale = Fraction(extended.u(2) + 1, extended.u(5) + 1)
+        rate = rate * scale if rate else None
+        display = _extension(data, at, _DISPLAY_EXTENSION)
+        if display is not None:
+            display.u(3)  # video_format
+            if display.flag():
+                codes = (display.u(8), display.u(8), display.u(8))
                 color = color_from_codes(*codes, full_range=False)
     if not (width and height and chroma):
-        raise FormatError(f"MPEG video of {width}x{height} pixels, chroma format {chroma}")
+        raise FormatError(f"MPEG sequence of {width}x{height} pixels, chroma format {chroma}")
     picture = PictureFormat(
-        width, height, pixel_format(chroma, 8, color), 8, color, frame_rate=rate
+        width,
+        height,
+        pixel_format(chroma, 8, Color()),
+        8,
+        color,
+        reorders=False if low_delay else None,
+        frame_rate=rate,
     )
-    return codec, picture, data
+    return Sequence(codec, picture, setup)
 
 
-def _extensions(data: bytes) -> list[tuple[int, BitReader]]:
-    """(extension_start_code_identifier, what follows it) of each extension."""
-    found = []
-    at = data.find(_code(0xB5))
+def _extension(data: bytes, start: int, kind: int) -> BitReader | None:
+    """The fields of an extension behind a header, up to the first picture's own."""
+    at = data.find(_EXTENSION, start)
     while at >= 0:
-        bits = BitReader(data[at + 4 :])
-        found.append((bits.u(4), bits))
-        at = data.find(_code(0xB5), at + 4)
-    return found
+        bits = BitReader(data[at + 4 : at + 4 + _HEADER])
+        if len(data) > at + 4 and bits.u(4) == kind:
+            return bits
+        at = data.find(_EXTENSION, at + 4)
+    return None
 
 
-def _code(code: int) -> bytes:
-    return b"\0\0\1" + bytes([code])
+def is_b_picture(packet: bytes) -> bool:
+    """Whether a packet begins with a B-picture, or with none at all."""
+    at = packet.find(_PICTURE)
+    return at < 0 or len(packet) < at + 6 or packet[at + 5] >> 3 & 7 == _B_PICTURE
+
+
+def splits_fields(packet: bytes) -> bool:
+    """Whether a packet is one of two fields, and not a frame."""
+    at = packet.find(_PICTURE)
+    structure = None if at < 0 else _extension(packet, at, _PICTURE_EXTENSION)
+    if structure is None:
+        return False
+    structure.u(18)
+    return structure.u(2) != _FRAME and packet.find(_PICTURE, at + 4) < 0

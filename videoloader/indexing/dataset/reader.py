@@ -156,9 +156,8 @@ def _make_cache(path: Path, cache: Path, state: os.stat_result) -> None:
             body = partial.with_suffix(".body")
             with open(body, "w+b") as records:
                 for batch in file.iter_batches(batch_size=1024, columns=columns):
-                    for row in batch.to_pylist():
-                        if row["index"] is not None:
-                            lengths.append(records.write(_encode(row)))
+                    good = (row for row in batch.to_pylist() if row["index"] is not None)
+                    lengths.extend(records.write(_encode(row)) for row in good)
                 count = len(lengths)
                 begin = _HEAD.size + 8 * (count + 1)
                 ends = begin + np.cumsum([0, *lengths], dtype="<u8")

@@ -1,4 +1,4 @@
-"""MP4 and MOV files, read from the tables of their `moov` box alone."""
+"""MP4 and MOV files, read from the tables in `moov` and `moof` boxes alone."""
 
 from videoloader.indexing.mp4.movie import index_mp4
 

@@ -11,13 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
-from videoloader.indexing.source import Source
 
-__all__ = ["Box", "read_movie"]
-
-# What may begin a file of this family; anything else is another format.
-_FIRST = {b"ftyp", b"styp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot", b"uuid", b"moof"}
-_MAX_TOP_LEVEL = 1 << 20
+__all__ = ["Box", "box_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +57,14 @@ class Box:
         """The same, or a `FormatError` that names the missing box."""
         box = self.find(*path)
         if box is None:
-            raise FormatError(f"box {_name(path[-1])} is missing in {_name(self.kind)}")
+            raise FormatError(f"box {box_name(path[-1])} is missing in {box_name(self.kind)}")
         return box
 
     def unpack(self, layout: str, offset: int = 0) -> tuple[int, ...]:
         """Big-endian fields of the content (`struct` layout, without the byte order)."""
         end = self.start + offset + struct.calcsize(f">{layout}")
         if end > self.stop:
-            raise FormatError(f"box {_name(self.kind)} of {self.size} bytes is too short")
+            raise FormatError(f"box {box_name(self.kind)} of {self.size} bytes is too short")
         return struct.unpack_from(f">{layout}", self.data, self.start + offset)
 
     def table(self, dtype: str, *, width: int = 1, header: int = 4) -> NDArray[Any]:
@@ -83,53 +78,13 @@ class Box:
         row = np.dtype(dtype).itemsize * width
         if count * row > self.stop - first:
             raise FormatError(
-                f"box {_name(self.kind)} says {count} entries, but its {self.size} bytes hold "
+                f"box {box_name(self.kind)} says {count} entries, but its {self.size} bytes hold "
                 f"{max(self.stop - first, 0) // row}"
             )
         values = np.frombuffer(self.data, dtype=dtype, count=count * width, offset=first)
         return values.reshape(count, width)
 
 
-def read_movie(source: Source) -> tuple[Box, bool] | None:
-    """The `moov` box of a file, and whether fragments follow; None if it is no such file.
-
-    Raises:
-        FormatError: it is one, but has no `moov`, or a box is broken before it.
-    """
-    if source.read_up_to(4, 4) not in _FIRST:
-        return None
-    movie: Box | None = None
-    fragmented = False
-    position = 0
-    for _ in range(_MAX_TOP_LEVEL):
-        head = source.read_up_to(position, 16)
-        if len(head) < 8:
-            break
-        size, kind = struct.unpack_from(">I4s", head)
-        body = position + 8
-        if size == 1 and len(head) == 16:
-            (size,) = struct.unpack_from(">Q", head, 8)
-            body += 8
-        end = source.size if size == 0 else position + size
-        if end < body:
-            if movie is not None:
-                break
-            raise FormatError(f"box {_name(kind)} at byte {position} has the size {size}")
-        if kind == b"moov" and movie is None:
-            if end > source.size:
-                raise FormatError(
-                    f"truncated: box 'moov' at byte {position} runs to byte {end}, but the file "
-                    f"ends at {source.size}"
-                )
-            movie = Box(kind, source.read(body, end - body), 0, end - body)
-        fragmented |= kind == b"moof"
-        position = end
-    if movie is None:
-        raise FormatError(
-            f"no 'moov' box in {source.size} bytes; the file is truncated or was never finished"
-        )
-    return movie, fragmented or movie.find(b"mvex") is not None
-
-
-def _name(kind: bytes) -> str:
+def box_name(kind: bytes) -> str:
+    """A type for messages."""
     return repr(kind.decode("latin-1"))

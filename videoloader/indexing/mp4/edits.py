@@ -16,15 +16,23 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box
-from videoloader.indexing.mp4.samples import Samples
+from videoloader.indexing.mp4.runs import Added
+from videoloader.indexing.mp4.samples import Ints, Samples
 
-__all__ = ["Edit", "Timeline", "edit_timeline", "plain_timeline", "read_edits"]
-
-Ints = NDArray[np.int64]
+__all__ = [
+    "Edit",
+    "Timeline",
+    "add_fragments",
+    "edit_timeline",
+    "initial_delay",
+    "plain_timeline",
+    "read_edits",
+]
 
 _EMPTY = -1
-_MAX_WORK = 1 << 28  # samples looked at, over all edits
-_MAX_TICKS = 1 << 60
+_MAX_TIME = 1 << 60
+_MAX_EDITS = 1 << 14
+_MAX_WORK = 1 << 26  # edits times samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,10 @@ class Timeline:
 
 
 def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit]:
-    """The edit list of a `trak` box in ticks of the track, empty without one."""
+    """The edit list of a `trak` box in ticks of the track, empty without one.
+
+    As in FFmpeg, the box has as many entries as fit into it, whatever its count says.
+    """
     box = track.find(b"edts", b"elst")
     if box is None:
         return []
@@ -57,27 +68,64 @@ def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit
     if version == 1:
         layout = "QqI"
     step = 20 if version == 1 else 12
-    (count,) = box.unpack("I", 4)
-    if count * step > box.size - 8:
-        raise FormatError(f"box 'elst' says {count} entries, but has {box.size} bytes")
     edits = []
-    for number in range(count):
+    for number in range((box.size - 8) // step):
         duration, start, _ = box.unpack(layout, 8 + step * number)
+        if abs(start) > _MAX_TIME:
+            raise FormatError(f"box 'elst' has an edit from {start} on")
         ticks = (2 * duration * timescale + movie_timescale) // (2 * movie_timescale)
-        if abs(start) > _MAX_TICKS or ticks * count > _MAX_TICKS:
-            raise FormatError(f"an edit of {duration} ticks from {start} on")
-        edits.append(Edit(start, ticks))
+        edits.append(Edit(start, min(ticks, _MAX_TIME)))
     return edits
 
 
-def plain_timeline(samples: Samples) -> Timeline:
-    """Every sample at its own time."""
+def plain_timeline(samples: Samples, *, delay: int = 0) -> Timeline:
+    """Every sample at its own time, and that much later."""
     return Timeline(
         samples=slice(0, len(samples)),
-        pts=_shown_at(samples),
-        dts=samples.dts - _reach(samples),
+        pts=samples.shown_at + delay,
+        dts=samples.dts - samples.reach + delay,
         discard=np.zeros(len(samples), dtype=np.bool_),
     )
+
+
+def initial_delay(edits: list[Edit]) -> int:
+    """How much later, or earlier if negative, an edit list begins than its media.
+
+    Files in fragments may be played while they are written, so their edit lists do nothing else:
+    an empty edit delays the media, and the next one says where in the media to begin.
+    """
+    empty = edits[0].duration if edits and edits[0].start == _EMPTY else 0
+    following = edits[1:] if edits and edits[0].start == _EMPTY else edits
+    start = following[0].start if following and following[0].start >= 0 else 0
+    return empty - start
+
+
+def add_fragments(timeline: Timeline, samples: Samples, added: Added, *, delay: int) -> Timeline:
+    """The samples of the `moov` box, then those of fragments.
+
+    As in FFmpeg, fragments do not allow for negative composition offsets in their decode times, so
+    all samples are shown as much later as the farthest of those reaches back.
+
+    Args:
+        timeline: of the samples of the `moov` box.
+        samples: those.
+        added: what fragments add.
+        delay: what `initial_delay` gives.
+    """
+    behind = added.samples
+    reach = max(samples.reach, behind.reach)
+    own = Timeline(
+        samples=slice(len(samples), len(samples) + len(behind)),
+        pts=behind.shown_at + (delay + reach),
+        dts=behind.dts + delay,
+        discard=added.repeated,
+    )
+    if not len(timeline.pts):
+        return own
+    first = slice(0, added.first_run)
+    own.discard[first] |= own.dts[first] <= timeline.dts[-1]
+    np.add(timeline.pts, reach - samples.reach, out=timeline.pts)
+    return _joined([timeline, own])
 
 
 def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
@@ -86,17 +134,23 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
     Raises:
         FormatError: the list would repeat the media without end.
     """
-    if len(edits) * len(samples) > _MAX_WORK:
-        raise FormatError(f"an edit list of {len(edits)} entries over {len(samples)} samples")
-    reach, shown_at = _reach(samples), _shown_at(samples)
+    if len(edits) > _MAX_EDITS or len(edits) * len(samples) > _MAX_WORK:
+        raise FormatError(f"an edit list of {len(edits)} entries for {len(samples)} samples")
+    if not len(samples):
+        return _joined([])
+    reach, shown_at = samples.reach, samples.shown_at
     parts: list[Timeline] = []
     total = 0
     clock, leading = -reach, 0
     for edit in edits:
         begin = clock
-        clock += edit.duration
+        # What ends before the media begin takes no time.
+        duration = 0 if edit.start + edit.duration < 0 else edit.duration
+        clock += duration
+        if clock > _MAX_TIME:
+            raise FormatError(f"box 'elst' has edits of {clock} ticks")
         if not parts and edit.start == _EMPTY:
-            leading += edit.duration
+            leading += duration
             continue
         first = _first_sample(samples, shown_at, edit.start)
         last = _last_sample(samples, shown_at, edit, first)
@@ -105,12 +159,15 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
             raise FormatError(f"an edit list of {len(edits)} entries repeats the media on and on")
         chosen = slice(first, last + 1)
         shown = shown_at[chosen]
-        discard = (shown < edit.start) | (shown >= edit.start + edit.duration)
+        discard = (shown < edit.start) | (shown >= edit.start + duration)
         anchor = first + int(np.argmin(discard))  # the first that is shown
-        shift = begin - int(samples.dts[anchor])
-        parts.append(
-            Timeline(chosen, shown + (shift + reach), samples.dts[chosen] + shift, discard)
-        )
+        dts = samples.dts[chosen] + (begin - int(samples.dts[anchor]))
+        if discard.all():
+            dts = np.full(len(discard), begin, dtype=np.int64)
+        pts = dts + reach
+        if samples.composition is not None:
+            pts += samples.composition[chosen]
+        parts.append(Timeline(chosen, pts, dts, discard))
     whole = _joined(parts)
     kept = whole.pts[~whole.discard] if whole.discard.any() else whole.pts
     if (late := _earliest(kept) - leading) > 0:
@@ -122,26 +179,21 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
 def _joined(parts: list[Timeline]) -> Timeline:
     if len(parts) == 1:
         return parts[0]
-    stretches = [np.arange(part.samples.start, part.samples.stop) for part in parts]  # type: ignore[union-attr]
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)
         return Timeline(nothing, nothing.copy(), nothing.copy(), nothing.astype(np.bool_))
     return Timeline(
-        samples=np.concatenate(stretches),
+        samples=np.concatenate([_numbers(part.samples) for part in parts]),
         pts=np.concatenate([part.pts for part in parts]),
         dts=np.concatenate([part.dts for part in parts]),
         discard=np.concatenate([part.discard for part in parts]),
     )
 
 
-def _reach(samples: Samples) -> int:
-    """How far negative composition offsets reach back; decode times are moved to allow for it."""
-    return 0 if samples.composition is None else max(0, -int(samples.composition.min()))
-
-
-def _shown_at(samples: Samples) -> Ints:
-    """When each sample is shown, on the clock of the media; an array of its own."""
-    return samples.dts + (0 if samples.composition is None else samples.composition)
+def _numbers(samples: slice | Ints) -> Ints:
+    if isinstance(samples, slice):
+        return np.arange(samples.start, samples.stop, dtype=np.int64)
+    return samples
 
 
 def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
@@ -149,11 +201,10 @@ def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
     by_then = samples.dts <= time
     if samples.composition is not None:
         by_then &= shown_at <= time
-    for candidates in (by_then & samples.keys, by_then):
-        found = np.flatnonzero(candidates)
-        if len(found):
-            return int(found[-1])
-    return 0
+    found = np.flatnonzero(by_then & samples.keys)
+    if not len(found) and samples.composition is None:
+        found = np.flatnonzero(by_then)
+    return int(found[-1]) if len(found) else 0
 
 
 def _last_sample(samples: Samples, shown_at: Ints, edit: Edit, first: int) -> int:

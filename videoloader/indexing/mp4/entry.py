@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.bitstream import av1, h264, hevc
 from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 from videoloader.indexing.mp4.boxes import Box
+from videoloader.indexing.mp4.older import OLDER_KINDS, describe
 
-__all__ = ["VisualEntry", "read_entries"]
+__all__ = ["VIDEO_KINDS", "VisualEntry", "read_entries"]
 
 _VISUAL_HEADER = 78  # bytes before the boxes inside a visual sample entry
 _CODECS = {
@@ -27,6 +29,8 @@ _CODECS = {
     b"vp09": "vp9",
 }
 _ENCRYPTED = b"encv"
+VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
+"""Types of descriptions that are certain to be of video."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +50,19 @@ def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
 
     Args:
         table: the `stbl` box.
-        sample: the first sample, where AV1 may have the sequence header that `av1C` leaves out.
+        sample: the first sample, which may have headers that the description leaves out.
 
     Raises:
         UnsupportedError: the track is encrypted.
         FormatError: a description is damaged.
     """
     entries = []
-    for box in table.need(b"stsd").children(skip=8):
+    descriptions = table.need(b"stsd")
+    (count,) = descriptions.unpack("I", 4)
+    for box in islice(descriptions.children(skip=8), count):
         if box.kind == _ENCRYPTED:
             raise UnsupportedError("the video track is encrypted; decrypt the file first")
-        if box.kind not in _CODECS:
+        if box.kind not in VIDEO_KINDS:
             return None
         entry = _entry(box, sample)
         if entry is None:
@@ -68,10 +74,14 @@ def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
 
 
 def _entry(box: Box, sample: bytes) -> VisualEntry | None:
-    codec, tag = _CODECS[box.kind], box.kind.decode("latin-1")
+    tag = box.kind.decode("latin-1")
     width, height = box.unpack("HH", 24)
     inside = {child.kind: child for child in box.children(skip=_VISUAL_HEADER)}
     color = _color(inside.get(b"colr"))
+    if box.kind in OLDER_KINDS:
+        told = describe(box.kind, inside.get(b"esds"), sample)
+        return None if told is None else VisualEntry(told[0], tag, told[1], told[2], color=color)
+    codec = _CODECS[box.kind]
     match codec:
         case "h264" | "hevc":
             kind = b"avcC" if codec == "h264" else b"hvcC"

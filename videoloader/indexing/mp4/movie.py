@@ -4,21 +4,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
+from videoloader.indexing.bitstream.h263 import is_intra
 from videoloader.indexing.bitstream.nal import has_b_slices
-from videoloader.indexing.index import PACKET_DTYPE, Orientation, PacketFlags, VideoIndex
-from videoloader.indexing.mp4.boxes import Box, read_movie
-from videoloader.indexing.mp4.edits import Timeline, edit_timeline, plain_timeline, read_edits
-from videoloader.indexing.mp4.entry import VisualEntry, read_entries
-from videoloader.indexing.mp4.samples import Samples, read_samples, read_sizes
+from videoloader.indexing.index import (
+    PACKET_DTYPE,
+    Orientation,
+    PacketFlags,
+    VideoIndex,
+    believe_pictures,
+)
+from videoloader.indexing.mp4.boxes import Box
+from videoloader.indexing.mp4.edits import (
+    Edit,
+    Timeline,
+    add_fragments,
+    edit_timeline,
+    initial_delay,
+    plain_timeline,
+    read_edits,
+)
+from videoloader.indexing.mp4.entry import VIDEO_KINDS, VisualEntry, read_entries
+from videoloader.indexing.mp4.fragments import (
+    Defaults,
+    read_defaults,
+    read_fragments,
+    read_segment_times,
+)
+from videoloader.indexing.mp4.layout import Layout, read_layout
+from videoloader.indexing.mp4.older import tells_order
+from videoloader.indexing.mp4.runs import Added
+from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
 from videoloader.indexing.source import Source
 
 __all__ = ["index_mp4"]
 
+# No video has so many samples that are so small; tables that lie may, to cost time.
+_MANY, _TINY = 100_000, 8
 _IDENTITY = (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 
 
@@ -30,34 +57,42 @@ class _Track:
     matrix: tuple[int, ...]
     timescale: int
     duration: int
-    num_samples: int
-    num_bytes: int
+    samples: Samples
+    added: Added
+    simple_edits: bool
+
+    @property
+    def num_samples(self) -> int:
+        return len(self.samples) + len(self.added.samples)
 
     @property
     def bit_rate(self) -> int:
-        return self.num_bytes * 8 * self.timescale // max(self.duration, 1)
+        """As FFmpeg reckons it for its choice of the best stream."""
+        size = int(self.samples.sizes.sum()) + int(self.added.samples.sizes.sum())
+        duration = self.duration
+        if len(self.added.samples):
+            duration = int(self.samples.durations.sum()) + int(self.added.samples.durations.sum())
+        return size * 8 * self.timescale // max(duration, 1)
 
 
 def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
-    """Index a progressive MP4 or MOV file.
+    """Index an MP4 or MOV file, progressive or in fragments.
 
     Returns:
         The index, and whether its timestamps tell the order of the frames; None if the file is
-        of another format or has what is not read here (fragments, rare codecs), which needs a
-        demuxer.
+        of another format or has what is not read here (rare codecs), which needs a demuxer.
 
     Raises:
         FormatError: the file is damaged or truncated, or has no video.
     """
-    found = read_movie(source)
-    if found is None or found[1]:
+    layout = read_layout(source)
+    if layout is None:
         return None
-    movie = found[0]
-    header = movie.need(b"mvhd")
+    header = layout.movie.need(b"mvhd")
     version = header.unpack("B")[0]
     (movie_timescale,) = header.unpack("I", 20 if version == 1 else 12)
     matrix = header.unpack("9i", 48 if version == 1 else 36)
-    tracks = _video_tracks(movie, source.size)
+    tracks = _video_tracks(layout, source.size)
     if stream is not None:
         tracks = [track for track in tracks if track.number == stream]
     if not tracks:
@@ -65,7 +100,9 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     track = max(tracks, key=_preference)
     if not track.num_samples:
         return None
-    samples = read_samples(_table(track.box), file_size=source.size)
+    samples = concatenate(track.samples, track.added.samples)
+    if len(samples) > _MANY and int(samples.sizes.sum()) < _TINY * len(samples):
+        raise FormatError(f"{len(samples)} samples of less than {_TINY} bytes on average")
     first = source.read_up_to(int(samples.offsets[0]), int(samples.sizes[0]))
     entries = read_entries(_table(track.box), first)
     if entries is None:
@@ -73,20 +110,40 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     edits = read_edits(
         track.box, timescale=track.timescale, movie_timescale=max(movie_timescale, 1)
     )
-    if any(edit.duration == 0 or edit.start < -1 for edit in edits):
-        return None  # what players make of these differs; FFmpeg's demuxer decides
-    timeline = edit_timeline(samples, edits) if edits else plain_timeline(samples)
+    timeline = _timeline(track, edits)
+    if not samples.keys[timeline.samples][:1].all():
+        return None
     _check_places(samples, timeline, source)
     index = _build(source, track, samples, matrix, entries, timeline)
+    if index.codec == "h263":
+        starts = [source.read_up_to(offset, 6) for offset in index.packets["offset"].tolist()]
+        believe_pictures(index.packets, [is_intra(start) for start in starts])
     return index, _order_is_told(samples, entries, source)
 
 
-def _video_tracks(movie: Box, file_size: int) -> list[_Track]:
+def _timeline(track: _Track, edits: list[Edit]) -> Timeline:
+    delay = initial_delay(edits)
+    if not edits or track.simple_edits:
+        timeline = plain_timeline(track.samples, delay=delay)
+    else:
+        timeline = edit_timeline(track.samples, edits)
+    if len(track.added.samples):
+        timeline = add_fragments(timeline, track.samples, track.added, delay=delay)
+    return timeline
+
+
+def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
     tracks = []
-    boxes = [box for box in movie.children() if box.kind == b"trak"]
+    claimed = 0
+    simple_edits = False
+    defaults = read_defaults(layout.movie) if layout.fragments else {}
+    boxes = [box for box in layout.movie.children() if box.kind == b"trak"]
     for number, box in enumerate(boxes):
-        handler = box.find(b"mdia", b"hdlr")
-        if handler is None or handler.data[handler.start + 8 : handler.start + 12] != b"vide":
+        # FFmpeg takes a track without samples for a sign of fragments, and gives up on full edit
+        # lists from there on.
+        times = box.find(b"mdia", b"minf", b"stbl", b"stts")
+        simple_edits |= times is None or times.unpack("I", 4) == (0,)
+        if not _is_video(box):
             continue
         head = box.need(b"tkhd")
         wide = head.unpack("B")[0] == 1
@@ -95,7 +152,22 @@ def _video_tracks(movie: Box, file_size: int) -> list[_Track]:
         timescale, duration = media.unpack("IQ" if long else "II", 20 if long else 12)
         if timescale == 0:
             raise FormatError(f"track {number} has a timescale of 0")
-        sizes = read_sizes(_table(box), file_size=file_size)
+        samples = read_samples(_table(box), file_size=file_size)
+        (identifier,) = head.unpack("I", 20 if wide else 12)
+        added = read_fragments(
+            layout.fragments,
+            track=identifier,
+            defaults=defaults.get(identifier, Defaults()),
+            num_entries=_table(box).need(b"stsd").unpack("I", 4)[0],
+            segment_times=read_segment_times(
+                layout.segments, track=identifier, timescale=timescale
+            ),
+            clock=int(samples.dts[-1] + samples.durations[-1]) if len(samples) else 0,
+            file_size=file_size,
+        )
+        claimed += len(samples) + len(added.samples)
+        if claimed > file_size:
+            raise FormatError(f"tracks of {claimed} samples in a file of {file_size} bytes")
         tracks.append(
             _Track(
                 box=box,
@@ -104,11 +176,22 @@ def _video_tracks(movie: Box, file_size: int) -> list[_Track]:
                 matrix=head.unpack("9i", 52 if wide else 40),
                 timescale=timescale,
                 duration=duration,
-                num_samples=len(sizes),
-                num_bytes=int(sizes.sum()),
+                samples=samples,
+                added=added,
+                simple_edits=simple_edits,
             )
         )
     return tracks
+
+
+def _is_video(track: Box) -> bool:
+    """By its handler; any handler but that of sound will do if the codec is one of video."""
+    handler = track.find(b"mdia", b"hdlr")
+    kind = b"" if handler is None else handler.data[handler.start + 8 : handler.start + 12]
+    descriptions = track.find(b"mdia", b"minf", b"stbl", b"stsd")
+    if kind in (b"vide", b"soun") or descriptions is None:
+        return kind == b"vide"
+    return any(entry.kind in VIDEO_KINDS for entry in islice(descriptions.children(skip=8), 1))
 
 
 def _table(track: Box) -> Box:
@@ -125,11 +208,11 @@ def _check_places(samples: Samples, timeline: Timeline, source: Source) -> None:
     outside = (samples.offsets > source.size - samples.sizes)[timeline.samples]
     if outside.any():
         packet = int(np.argmax(outside))
-        offset = samples.offsets[timeline.samples][packet]
-        size = samples.sizes[timeline.samples][packet]
+        end = int(samples.offsets[timeline.samples][packet])
+        end += int(samples.sizes[timeline.samples][packet])
         raise FormatError(
-            f"truncated: packet {packet} of {len(outside)}, {size} bytes at {offset}, ends behind "
-            f"the end of the file at {source.size}"
+            f"truncated: packet {packet} of {len(outside)} ends at byte {end}, but the file ends "
+            f"at {source.size}"
         )
 
 
@@ -139,9 +222,18 @@ def _order_is_told(samples: Samples, entries: list[VisualEntry], source: Source)
     Without `ctts`, every sample claims to be shown when it is decoded. Some writers leave the
     box out although the stream has B-frames, so the stream itself is asked.
     """
-    if samples.composition is not None or all(e.picture.reorders is False for e in entries):
-        return True
+    if samples.composition is not None and not samples.durations.all():
+        # Samples that take no time may be shown at the same time as others.
+        pts = np.sort(samples.shown_at)
+        if (pts[1:] == pts[:-1]).any():
+            return False
     entry = entries[0]
+    reorders = None if any(e.picture.reorders is not False for e in entries) else False
+    if entry.codec in ("mpeg4", "mpeg1video", "mpeg2video"):
+        data = source.window(0, source.size)
+        return tells_order(entry.codec, samples, entry.extradata, data, reorders=reorders)
+    if samples.composition is not None or reorders is False:
+        return True
     if entry.codec != "h264":
         return False
     data = source.window(0, source.size)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box
 
-__all__ = ["Samples", "read_samples", "read_sizes"]
+__all__ = ["NO_SAMPLES", "Ints", "Samples", "concatenate", "read_samples", "sums_before"]
 
 Ints = NDArray[np.int64]
 
@@ -26,9 +26,9 @@ _MAX_SAMPLE = 0x3FFFFFFF
 class Samples:
     """The samples of a track in decode order, one entry a sample in every array.
 
-    `dts` begins at 0; `composition` is what `ctts` adds, or None without that box. `entries` are
-    numbers of sample descriptions, from 0. Arrays of one repeated value take no memory, and none
-    may be written to.
+    `dts` is on the clock of the media; `composition` is what `ctts` adds, or None without that
+    box. `entries` are numbers of sample descriptions, from 0. Arrays of one repeated value take no
+    memory, and none may be written to.
     """
 
     offsets: Ints
@@ -42,6 +42,43 @@ class Samples:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def reach(self) -> int:
+        """How far negative composition offsets reach back."""
+        if self.composition is None or not len(self):
+            return 0
+        return max(0, -int(self.composition.min()))
+
+    @property
+    def shown_at(self) -> Ints:
+        """When each sample is shown, on the clock of the media; an array of its own."""
+        return self.dts + (0 if self.composition is None else self.composition)
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+NO_SAMPLES = Samples(_NONE, _NONE, _NONE, _NONE, None, np.zeros(0, dtype=np.bool_), _NONE)
+
+
+def concatenate(first: Samples, second: Samples) -> Samples:
+    """The samples of one, then those of the other."""
+    if not len(first) or not len(second):
+        return first if len(first) else second
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in ("offsets", "sizes", "dts", "durations", "keys", "entries")
+    }
+    composition = None
+    if first.composition is not None or second.composition is not None:
+        composition = np.concatenate(
+            [
+                np.zeros(len(part), dtype=np.int64)
+                if part.composition is None
+                else part.composition
+                for part in (first, second)
+            ]
+        )
+    return Samples(composition=composition, **columns)
+
 
 def read_samples(table: Box, *, file_size: int) -> Samples:
     """Read an `stbl` box.
@@ -49,11 +86,10 @@ def read_samples(table: Box, *, file_size: int) -> Samples:
     Raises:
         FormatError: a box is missing, or the tables contradict each other.
     """
-    sizes = read_sizes(table, file_size=file_size)
+    sizes = _sizes(table, file_size)
     count = len(sizes)
     if count == 0:
-        empty = np.zeros(0, dtype=np.int64)
-        return Samples(empty, empty, empty, empty, None, empty.astype(np.bool_), empty)
+        return NO_SAMPLES
     offsets, entries = _places(table, sizes)
     durations = _expand(table.need(b"stts").table(">u4", width=2), count)
     composition = None
@@ -63,7 +99,7 @@ def read_samples(table: Box, *, file_size: int) -> Samples:
     return Samples(
         offsets=offsets,
         sizes=sizes,
-        dts=_sums_before(durations),
+        dts=sums_before(durations),
         durations=durations,
         composition=composition,
         keys=_keys(table, count),
@@ -71,8 +107,7 @@ def read_samples(table: Box, *, file_size: int) -> Samples:
     )
 
 
-def read_sizes(table: Box, *, file_size: int) -> Ints:
-    """Bytes of every sample of an `stbl` box."""
+def _sizes(table: Box, file_size: int) -> Ints:
     if (compact := table.find(b"stz2")) is not None:
         return _compact_sizes(compact)
     box = table.need(b"stsz")
@@ -105,6 +140,7 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     box = wide if wide is not None else table.need(b"stco")
     chunks = box.table(">u8" if wide is not None else ">u4")[:, 0].astype(np.int64)
     runs = table.need(b"stsc").table(">u4", width=3).astype(np.int64)
+    np.maximum(runs[:, 2], 1, out=runs[:, 2])  # some writers count descriptions from 0
     if not len(runs) or not len(chunks):
         raise FormatError(f"{len(sizes)} samples, but no chunk to hold them")
     if (chunks < 0).any():
@@ -120,7 +156,7 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     if ends[-1] < len(sizes):
         raise FormatError(f"{len(sizes)} samples, but the chunks hold {ends[-1]}")
     counts = np.diff(ends, prepend=0)
-    offsets = _sums_before(sizes)
+    offsets = sums_before(sizes)
     # Within a chunk samples lie one behind the other; a chunk moves them all by one distance.
     starts = np.minimum(ends - counts, len(sizes) - 1)
     offsets += np.repeat(chunks - offsets[starts], counts)
@@ -129,7 +165,7 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     return offsets, np.repeat(np.repeat(runs[:, 2] - 1, spans), counts)
 
 
-def _sums_before(values: Ints) -> Ints:
+def sums_before(values: Ints) -> Ints:
     """What all earlier values sum up to, for each value; an array of its own."""
     sums = np.empty(len(values), dtype=np.int64)
     sums[0] = 0
@@ -138,17 +174,17 @@ def _sums_before(values: Ints) -> Ints:
 
 
 def _expand(runs: NDArray[Any], count: int) -> Ints:
-    """Values repeated by their counts; the last value goes on if the counts fall short."""
+    """Values repeated by their counts, and 0 where the counts fall short, as in FFmpeg."""
     if not len(runs):
         return _repeated(0, count)
-    if len(runs) == 1:
+    if len(runs) == 1 and runs[0, 0] >= count:
         return _repeated(int(runs[0, 1]), count)
     if len(runs) >= count and (runs[:count, 0] == 1).all():
         return runs[:count, 1].astype(np.int64)
-    counts = runs[:, 0].astype(np.int64).clip(0, count)
+    counts = np.append(runs[:, 0].astype(np.int64).clip(0, count), count)
+    values = np.append(runs[:, 1].astype(np.int64), 0)
     ends = np.minimum(np.cumsum(counts), count)
-    ends[-1] = count
-    return np.repeat(runs[:, 1].astype(np.int64), np.diff(ends, prepend=0))
+    return np.repeat(values, np.diff(ends, prepend=0))
 
 
 def _repeated(value: int, count: int) -> Ints:
@@ -171,8 +207,7 @@ def _keys(table: Box, count: int) -> NDArray[np.bool_]:
         if box.kind == b"sbgp" and box.data[box.start + 4 : box.start + 8] == b"rap ":
             header = 8 + 4 * (box.unpack("B")[0] == 1)
             groups = box.table(">u4", width=2, header=header)
-            # Samples behind the last group are in none.
-            keys |= _expand(np.append(groups, [[count, 0]], axis=0), count) > 0
+            keys |= _expand(groups, count) > 0  # samples behind the last group are in none
     if not keys.any():
         keys[0] = True
     return keys

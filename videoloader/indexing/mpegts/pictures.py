@@ -83,9 +83,7 @@ def _slice_types() -> Bytes:
     return types
 
 
-def _h264_pictures(
-    picture: PictureFormat, grid: Grid, pes: PesPackets, units: Units
-) -> Pictures:
+def _h264_pictures(picture: PictureFormat, grid: Grid, pes: PesPackets, units: Units) -> Pictures:
     octets = units.headers[:, 0]
     types = _SLICE_TYPES[units.headers[:, 1]] % 5
     keys = (octets & 31) == 5

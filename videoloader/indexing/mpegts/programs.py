@@ -79,14 +79,13 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
             streams.append(ElementaryStream(len(streams), pid, kind, video, together))
     named = _NO_STREAMS | set(maps) | {stream.pid for stream in streams}
     for pid in np.unique(owners).tolist():
-        if pid not in named and _is_video(grid, begun[owners == pid][:1]):
-            streams.append(ElementaryStream(len(streams), pid, -1, True, (pid,)))
+        is_video = pid not in named and _is_video(grid, begun[owners == pid][:1])
+        if is_video:
+            streams.append(ElementaryStream(len(streams), pid, -1, is_video, (pid,)))
     return streams
 
 
-def _constant_section(
-    grid: Grid, rows: Ints, *, pid: int
-) -> tuple[int, bytes] | None:
+def _constant_section(grid: Grid, rows: Ints, *, pid: int) -> tuple[int, bytes] | None:
     """Where the first section of a table begins, and its bytes; None if later ones differ."""
     if not len(rows):
         return None

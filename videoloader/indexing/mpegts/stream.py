@@ -132,7 +132,8 @@ def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup
     data = pes_bytes(grid, pes, int(given[0]), int(given[0]) + 1).tobytes()
     try:
         if codec == "mpeg2video":
-            return _Setup(*mpeg2.parse_sequence(data[max(data.find(b"\0\0\1\xb3"), 0) :]))
+            found = mpeg2.parse_sequence(data)
+            return _Setup(*found) if found is not None and found.setup else None
         sets, sequence = _parameter_sets(codec, data)
         parse = h264.parse_sps if codec == "h264" else hevc.parse_sps
         return None if sequence is None else _Setup(codec, parse(sequence), sets)

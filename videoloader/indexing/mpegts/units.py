@@ -208,9 +208,7 @@ def _walk(
     return done
 
 
-def _lead_is_empty(
-    matrix: Bytes, rows: Ints, columns: Ints, heads: NDArray[np.bool_]
-) -> bool:
+def _lead_is_empty(matrix: Bytes, rows: Ints, columns: Ints, heads: NDArray[np.bool_]) -> bool:
     """Whether only zeros come before the first start codes."""
     for column in range(1, 4):
         behind = rows[heads & (columns == column)]

@@ -1,0 +1,100 @@
+"""The boxes at the top of a file: its `moov`, and the fragments behind it.
+
+Fragments are found by walking, with one read each: what is read ahead of a `moof` box holds the
+header of the `mdat` behind it, which tells where the next one is. Finding them through `sidx` or
+`mfra` would need as many reads, and would have to believe that those boxes name them all.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from videoloader.errors import FormatError
+from videoloader.indexing.mp4.boxes import Box, box_name
+from videoloader.indexing.source import Source
+
+__all__ = ["Fragment", "Layout", "read_layout"]
+
+# What may begin a file of this family; anything else is another format.
+_FIRST = {b"ftyp", b"styp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot", b"uuid", b"moof"}
+_FRAGMENT_TABLES = (b"moof", b"sidx")
+_MAX_TOP_LEVEL = 1 << 20
+_BOX = struct.Struct(">I4s").unpack_from
+_HEADER = 16  # bytes of a box header with a 64-bit size
+_AHEAD = 64  # bytes read behind a `moof`, for the headers that follow it
+
+
+class Fragment(NamedTuple):
+    """One `moof` box: where it begins in the file, and its content."""
+
+    position: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What tables a file has.
+
+    `segments` are the `sidx` boxes in front of fragments, each with the byte behind it.
+    """
+
+    movie: Box
+    fragments: list[Fragment]
+    segments: list[tuple[int, Box]]
+
+
+def read_layout(source: Source) -> Layout | None:
+    """Walk through a file; None if it is none of this family.
+
+    Raises:
+        FormatError: it is one, but has no `moov`, or a box is broken before it.
+    """
+    if source.read_up_to(4, 4) not in _FIRST:
+        return None
+    movie: Box | None = None
+    fragments: list[Fragment] = []
+    segments: list[tuple[int, Box]] = []
+    block, start, ahead = b"", 0, _HEADER
+    position = 0
+    for _ in range(_MAX_TOP_LEVEL):
+        inside = position - start
+        if inside + _HEADER > len(block):
+            block, start, inside = source.read_up_to(position, ahead), position, 0
+            if len(block) < 8:
+                break
+        size, kind = _BOX(block, inside)
+        body = position + 8
+        if size == 1 and inside + _HEADER <= len(block):
+            (size,) = struct.unpack_from(">Q", block, inside + 8)
+            body += 8
+        end = source.size if size == 0 else position + size
+        if end < body:
+            if movie is not None:
+                break
+            raise FormatError(f"box {box_name(kind)} at byte {position} has the size {size}")
+        # Tables of fragments mean nothing before the movie that they belong to.
+        if (kind == b"moov") if movie is None else (kind in _FRAGMENT_TABLES):
+            if end > source.size:
+                raise FormatError(
+                    f"truncated: box {box_name(kind)} at byte {position} runs to byte {end}, but "
+                    f"the file ends at {source.size}"
+                )
+            content = block[body - start : end - start]
+            if len(content) < end - body:
+                content += source.read(body + len(content), end - body - len(content))
+            if kind == b"moof":
+                fragments.append(Fragment(position, content))
+                # The next one is likely no larger.
+                ahead = max(ahead, size + size // 4 + _AHEAD)
+            elif kind == b"sidx":
+                segments.append((end, Box(kind, content, 0, len(content))))
+            else:
+                movie = Box(kind, content, 0, len(content))
+        position = min(end, source.size)
+    if movie is None:
+        raise FormatError(
+            f"no 'moov' box in {source.size} bytes; the file is truncated or was never finished"
+        )
+    return Layout(movie, fragments, segments)

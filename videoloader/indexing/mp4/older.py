@@ -1,0 +1,146 @@
+"""Sample descriptions of older codecs: MPEG-1, MPEG-2, MPEG-4 part 2, H.263, JPEG, ProRes.
+
+What these say of the pictures is in the stream itself, so the first sample is read too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.bitstream import h263, mpeg2, mpeg4
+from videoloader.indexing.bitstream.intra import parse_jpeg, parse_prores
+from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.indexing.mp4.boxes import Box
+from videoloader.indexing.mp4.samples import Samples
+
+__all__ = ["OLDER_KINDS", "describe", "tells_order"]
+
+_PRORES = {b"apch": 10, b"apcn": 10, b"apcs": 10, b"apco": 10, b"ap4h": 12, b"ap4x": 12}
+_MPEG2 = {b"m2v1", b"mp2v", b"hdv1", b"hdv2", b"hdv3", b"xdv1", b"xdv2", b"xdv3", b"xdvb", b"mx3p"}
+_CODECS = {
+    b"mp4v": "mpeg4",
+    b"s263": "h263",
+    b"h263": "h263",
+    b"jpeg": "mjpeg",
+    b"mpeg": "mpeg1video",
+    b"m1v ": "mpeg1video",
+    **dict.fromkeys(_PRORES, "prores"),
+    **dict.fromkeys(_MPEG2, "mpeg2video"),
+}
+OLDER_KINDS = frozenset(_CODECS)
+# objectTypeIndication (ISO/IEC 14496-1, table 5), profiles of MPEG-2 together.
+_OBJECTS = {
+    0x20: "mpeg4",
+    **dict.fromkeys(range(0x60, 0x66), "mpeg2video"),
+    0x6A: "mpeg1video",
+    0x6C: "mjpeg",
+}
+_ES, _DECODER, _SETUP = 3, 4, 5  # tags of descriptors (section 7.2.2.1)
+_NOT_CODED = 32  # bytes that a packet of a picture that is not coded may have
+
+
+def describe(
+    kind: bytes, config: Box | None, sample: bytes
+) -> tuple[str, PictureFormat, bytes] | None:
+    """Codec, pictures and set-up of a description; None if it takes a demuxer to tell.
+
+    Args:
+        kind: one of `OLDER_KINDS`.
+        config: the `esds` box.
+        sample: the first sample.
+    """
+    codec, setup = _CODECS[kind], b""
+    if kind == b"mp4v":
+        if config is None:
+            return None
+        told = _descriptors(config)
+        if told is None or told[0] not in _OBJECTS:
+            return None
+        codec, setup = _OBJECTS[told[0]], told[1]
+    picture: PictureFormat | None = None
+    match codec:
+        case "mpeg4":
+            setup = setup or mpeg4.setup_of(sample)
+            layer = mpeg4.parse_setup(setup)
+            picture = None if layer is None else layer.picture
+        case "mpeg1video" | "mpeg2video":
+            found = mpeg2.parse_sequence(sample) or mpeg2.parse_sequence(setup)
+            if found is None or mpeg2.splits_fields(sample):
+                return None
+            codec, picture = found.codec, found.picture
+            setup = setup or found.setup
+        case "h263":
+            picture = h263.parse_picture(sample)
+        case "mjpeg":
+            picture = parse_jpeg(sample)
+        case _:
+            picture = parse_prores(sample, depth=_PRORES[kind])
+    return None if picture is None else (codec, picture, setup)
+
+
+def _descriptors(config: Box) -> tuple[int, bytes] | None:
+    """The object type and the set-up data of an `esds` box."""
+    data = config.data[config.start + 4 : config.stop]
+    position, kind = 0, None
+    while position + 2 <= len(data):
+        tag = data[position]
+        size, position = 0, position + 1
+        for _ in range(4):
+            if position >= len(data):
+                return None
+            octet = data[position]
+            size, position = size << 7 | octet & 0x7F, position + 1
+            if octet < 0x80:
+                break
+        if tag == _ES and position + 3 <= len(data):
+            flags = data[position + 2]
+            position += 3 + 2 * (flags >> 7) + 2 * (flags >> 5 & 1)
+            if flags >> 6 & 1 and position < len(data):
+                position += 1 + data[position]
+        elif tag == _DECODER and position < len(data):
+            kind = data[position]
+            position += 13
+        elif tag == _SETUP and kind is not None:
+            return kind, data[position : position + size]
+        else:
+            position += size
+    return None if kind is None else (kind, b"")
+
+
+def tells_order(
+    codec: str, samples: Samples, setup: bytes, data: NDArray[np.uint8], *, reorders: bool | None
+) -> bool:
+    """Whether each sample is one frame, shown when the timestamps say.
+
+    Without composition times no sample may be a B-picture. MPEG-4 has packets of two pictures, and
+    pictures that are not coded and repeat the last; what a decoder makes of them, only it tells.
+
+    Args:
+        codec: MPEG-1, -2 or -4.
+        samples: of the track.
+        setup: set-up data.
+        data: the whole file.
+        reorders: what the headers say.
+    """
+    forwards = samples.composition is None and reorders is not False
+    if codec != "mpeg4":
+        return not forwards or not any(map(mpeg2.is_b_picture, _packets(samples, data)))
+    layer = mpeg4.parse_setup(setup)
+    if layer is None:
+        return False
+    if reorders is False or not forwards:
+        few: Any = samples.sizes <= _NOT_CODED
+        packets = _packets(samples, data, np.flatnonzero(few))
+    else:
+        packets = _packets(samples, data)
+    return all(
+        mpeg4.is_one_picture(packet, layer.time_bits, forwards=forwards) for packet in packets
+    )
+
+
+def _packets(samples: Samples, data: NDArray[np.uint8], chosen: Any = slice(None)) -> Any:
+    places = zip(samples.offsets[chosen].tolist(), samples.sizes[chosen].tolist(), strict=True)
+    return (data[start : start + size].tobytes() for start, size in places)
