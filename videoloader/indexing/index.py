@@ -96,8 +96,9 @@ class VideoIndex:
         extradata: what decoders are set up with: (first packet it applies to, bytes).
         length_size: bytes of the length before each NAL unit, 0 for start codes.
         sub_layers: temporal sub-layers of an HEVC stream.
-        packing: how packets lie in the file: `plain`, in one piece at their offset, or `demuxed`,
-            in pieces that a demuxer puts together.
+        packing: how packets lie in the file: `plain`, in one piece at their offset;
+            `prefix:` and hexadecimal digits, the same without the bytes that each begins with; or
+            `demuxed`, in pieces that a demuxer puts together.
         has_headers: whether `DISPOSABLE` flags are known.
         order: packets of the frames in presentation order, where timestamps do not tell it.
         name: of the file, for messages.

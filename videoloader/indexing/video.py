@@ -6,6 +6,7 @@ from videoloader.errors import VideoError
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import index_by_demuxing, scan_order
+from videoloader.indexing.matroska import index_matroska
 from videoloader.indexing.mp4 import index_mp4
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.source import Source, VideoSource, open_source
@@ -18,7 +19,7 @@ def index_video(
 ) -> VideoIndex:
     """Find every frame of a video from the tables of its container.
 
-    Progressive MP4 and MOV files are read without a demuxer; other containers by a pass over
+    Progressive MP4 and MOV, Matroska and WebM files are read without a demuxer; other containers by a pass over
     their packets, and by decoding them once where even packets do not tell which frames there
     are. `VideoIndex.exactness` says which way it was.
 
@@ -52,7 +53,7 @@ def index_video(
 
 
 def _index(source: Source, stream: int | None) -> VideoIndex:
-    found = index_mp4(source, stream=stream)
+    found = index_mp4(source, stream=stream) or index_matroska(source, stream=stream)
     if found is None:
         return index_by_demuxing(source, stream=stream)
     index, is_told = found
