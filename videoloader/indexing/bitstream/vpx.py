@@ -32,27 +32,32 @@ def is_hidden(codec: str, packet: bytes) -> bool:
 def are_hidden(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """`is_hidden` of many packets from their first two bytes, shape (n, 2); no superframes."""
     if codec == "vp8":
-        return heads[:, 0] >> 4 & 1 == 0
+        return _is(heads[:, 0] >> 4 & 1, 0)
     return _vp9_flag(heads, 2, is_set=False) & _vp9_flag(heads, 0, is_set=False)
 
 
 def are_keys(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Which packets begin with a key frame, from their first two bytes, shape (n, 2)."""
     if codec == "vp8":
-        return heads[:, 0] & 1 == 0
+        return _is(heads[:, 0] & 1, 0)
     return _vp9_flag(heads, 1, is_set=False) & _vp9_flag(heads, 0, is_set=False)
 
 
 def are_superframes(lasts: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Which VP9 packets may hold several frames, from their last bytes."""
-    return lasts & 0xE0 == 0xC0
+    return _is(lasts & 0xE0, 0xC0)
+
+
+def _is(values: NDArray[np.uint8 | np.int64], value: int) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = values == value
+    return found
 
 
 def _vp9_flag(heads: NDArray[np.uint8], number: int, *, is_set: bool) -> NDArray[np.bool_]:
     """A bit behind the profile: 0 show_existing_frame, 1 frame_type, 2 show_frame."""
     bits = heads[:, 0].astype(np.int64) << 8 | heads[:, 1]
-    position = np.where(bits >> 12 & 3 == 3, 10, 11) - number
-    return (bits >> 14 == 2) & ((bits >> position & 1 == 1) == is_set)
+    position = np.where(bits >> 12 & 3 == 3, 10, 11) - number  # profile 3 has a bit more
+    return _is(bits >> 14, 2) & _is(bits >> position & 1, int(is_set))
 
 
 def _last_frame(packet: bytes) -> bytes:

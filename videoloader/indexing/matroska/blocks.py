@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,46 +93,30 @@ def unlace(table: BlockTable, source: Source, *, usual_duration: int, scale: int
         FormatError: a lace holds an empty frame.
         DemuxerNeeded: laces are damaged, or frames in them have no time.
     """
-    durations = np.where(table.durations > 0, table.durations, usual_duration // scale)
-    plain = Frames(table.offsets, table.sizes, table.pts, durations, table.keys)
-    laced = np.flatnonzero(table.lacing)
-    if not len(laced):
-        return plain
-    columns: list[list[NDArray[np.generic]]] = [[], [], [], [], []]
-    before = 0
-    values = (plain.offsets, plain.sizes, plain.pts, plain.durations, plain.keys)
-    for block in [*laced.tolist(), len(table.sizes)]:
-        for column, value in zip(columns, values, strict=True):
-            column.append(value[before:block])
-        before = block + 1
-        if block < len(table.sizes):
-            for column, value in zip(
-                columns, _frames(table, block, source, usual_duration, scale), strict=True
-            ):
-                column.append(value)
-    return Frames(*(np.concatenate(column) for column in columns))  # type: ignore[arg-type]
-
-
-def _frames(
-    table: BlockTable, block: int, source: Source, usual_duration: int, scale: int
-) -> tuple[Ints, Ints, Ints, Ints, NDArray[np.bool_]]:
-    offset, size = int(table.offsets[block]), int(table.sizes[block])
-    head, sizes = _laces(source, offset, size, int(table.lacing[block]))
-    if min(sizes) < 1:
-        raise FormatError(f"the laced block at byte {offset} holds an empty frame")
-    count = len(sizes)
-    duration = int(table.durations[block]) or usual_duration * count // scale
-    steps = duration * np.arange(count + 1) // count
-    if count > 1 and (np.diff(steps) == 0).any():
-        raise DemuxerNeeded(f"frames of the laced block at byte {offset} have no times")
-    ends = np.cumsum(sizes)
-    return (
-        offset + head + ends - sizes,
-        np.array(sizes, dtype=np.int64),
-        table.pts[block] + steps[:-1],
-        np.diff(steps),
-        (np.arange(count) == 0) & table.keys[block],
-    )
+    usual = usual_duration // scale
+    if not table.lacing.any():
+        durations = np.where(table.durations > 0, table.durations, usual)
+        return Frames(table.offsets, table.sizes, table.pts, durations, table.keys)
+    columns = [array("q") for _ in range(5)]
+    names = ("offsets", "sizes", "pts", "durations", "keys", "lacing")
+    for offset, size, pts, duration, key, lacing in zip(
+        *(getattr(table, name).tolist() for name in names), strict=True
+    ):
+        head, sizes = _laces(source, offset, size, lacing) if lacing else (0, [size])
+        count = len(sizes)
+        total = duration or (usual_duration * count // scale)
+        if min(sizes) < 1:
+            raise FormatError(f"the laced block at byte {offset} holds an empty frame")
+        if count > 1 and total < count:
+            raise DemuxerNeeded(f"frames of the laced block at byte {offset} have no times")
+        steps = [total * number // count for number in range(count + 1)]
+        columns[0].extend(accumulate(sizes[:-1], initial=offset + head))
+        columns[1].extend(sizes)
+        columns[2].extend(pts + step for step in steps[:-1])
+        columns[3].extend(after - step for step, after in pairwise(steps))
+        columns[4].extend([int(key)] + [0] * (count - 1))
+    starts, lengths, times, durations, keys = [np.array(c, dtype=np.int64) for c in columns]
+    return Frames(starts, lengths, times, durations, keys > 0)
 
 
 def _laces(source: Source, offset: int, size: int, lacing: int) -> tuple[int, list[int]]:

@@ -23,7 +23,7 @@ __all__ = ["Blocks", "scan_clusters"]
 Ints = NDArray[np.int64]
 
 _CHUNK = 1 << 18
-_MAX_TIME = 1 << 60
+_MAX_TIME = 1 << 52
 _SKIPPED = frozenset(
     {Id.VOID, Id.CRC, Id.POSITION, Id.PREVIOUS_SIZE, Id.SILENT_TRACKS, Id.ENCRYPTED_BLOCK}
 )
@@ -63,7 +63,7 @@ class _Scan:
         self._whole = source.is_mapped
         self._base = 0
         self._window = source.window(0, source.size if self._whole else 0)
-        self._view = memoryview(self._window)
+        self._view = self._window.data
         self._found = array("q")  # places of blocks in the window
         self._parts: list[tuple[Ints, Heads]] = []
         self._clocks: list[tuple[int, int]] = []  # place in the file, time from there on
@@ -232,7 +232,7 @@ class _Scan:
         self._flush()
         self._base = position
         self._window = self._source.window(position, min(_CHUNK, self._source.size - position))
-        self._view = memoryview(self._window)
+        self._view = self._window.data
 
     def _flush(self) -> None:
         """Read the heads of the blocks found in this window."""

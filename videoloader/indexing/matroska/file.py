@@ -57,11 +57,10 @@ def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoI
     if track.codec not in CODECS:
         return None
     check_is_readable(track)
-    frames = unlace(
-        table.of(track.number), source, usual_duration=track.frame_ns, scale=segment.scale
-    )
-    if not len(frames.sizes):
-        return None
+    mine = table.of(track.number)
+    if not len(mine.pts) or mine.pts.min() < 0:
+        return None  # to FFmpeg, a time before 0 is none
+    frames = unlace(mine, source, usual_duration=track.frame_ns, scale=segment.scale)
     assert track.prefix is not None
     first = source.read(int(frames.offsets[0]), min(int(frames.sizes[0]), _SAMPLE))
     description = describe(track, track.prefix + first)

@@ -10,13 +10,14 @@ from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.index import Orientation
 from videoloader.indexing.matroska.ebml import DemuxerNeeded, Element, Id
 
-__all__ = ["Track", "read_tracks"]
+__all__ = ["VIDEO", "Track", "check_is_readable", "read_tracks"]
 
 VIDEO = 1
 # Type of track and first letter of its codec: what FFmpeg makes a stream of.
 _STREAMS = {1: "V", 2: "A", 0x11: "DS", 0x21: "DS"}
 _HEADER_STRIPPING = 3
 _RECTANGULAR = 0
+_MAX_FRAME_NS = 1 << 52
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def _track(fields: dict[int, Element], stream: int, kind: int, codec: str) -> Tr
         codec=codec,
         private=fields[Id.CODEC_PRIVATE].data if Id.CODEC_PRIVATE in fields else b"",
         preference=int(_uint(fields, Id.DEFAULT_FLAG, 1) != 0) + int(not impaired),
-        frame_ns=frame_ns,
+        frame_ns=frame_ns if frame_ns < _MAX_FRAME_NS else 0,
         scale=fields[Id.TRACK_SCALE].float() if Id.TRACK_SCALE in fields else 1.0,
         delay=_uint(fields, Id.CODEC_DELAY, 0),
         prefix=prefix,
