@@ -14,11 +14,11 @@ SHOWN = corpus_files(
 SMALL = corpus_files(
     lambda file: has_reference(file) and not file.is_damaged and file.facts["size"] < 1_000_000
 )
-# Progressive MP4 of these codecs is read from its tables alone.
+# Of these codecs, progressive MP4, Matroska and WebM are read from their tables alone.
 NATIVE = corpus_files(
     lambda file: has_reference(file)
     and not file.is_damaged
-    and "mp4" in file.facts["container"]
+    and ("mp4" in file.facts["container"] or "matroska" in file.facts["container"])
     and not file.facts["fragmented"]
     and file.facts["codec"] in {"h264", "hevc", "av1", "vp8", "vp9"}
 )
@@ -50,7 +50,7 @@ def test_the_description_is_ffprobes(file):
 
 
 @pytest.mark.parametrize("file", NATIVE)
-def test_progressive_mp4_is_read_from_its_tables(file):
+def test_mp4_and_matroska_are_read_from_their_tables(file):
     index = vl.index_video(file.path, stream=file.stream)
     # One phone clip leaves the composition times of its B-frames out; only decoding tells.
     assert index.exactness == ("decode" if file.path.name == "opencv__box.mp4" else "tables")

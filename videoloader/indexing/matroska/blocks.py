@@ -129,6 +129,8 @@ def _laces(source: Source, offset: int, size: int, lacing: int) -> tuple[int, li
         if (size - 1) % count:
             raise DemuxerNeeded(f"the laced block at byte {offset} has no whole frames")
         return 1, [(size - 1) // count] * count
+    if count == 1 and lacing != _XIPH:
+        raise DemuxerNeeded(f"the laced block at byte {offset} has one frame")
     sizes: list[int] = []
     try:
         for number in range(count - 1):

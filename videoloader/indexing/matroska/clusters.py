@@ -27,6 +27,8 @@ _MAX_TIME = 1 << 52
 _SKIPPED = frozenset(
     {Id.VOID, Id.CRC, Id.POSITION, Id.PREVIOUS_SIZE, Id.SILENT_TRACKS, Id.ENCRYPTED_BLOCK}
 )
+_BLOCKS = frozenset({Id.SIMPLE_BLOCK, Id.GROUP})
+_IN_CLUSTER = _SKIPPED | _BLOCKS | {Id.TIMESTAMP}
 _unpack = Struct(">BI").unpack_from
 
 
@@ -145,6 +147,8 @@ class _Scan:
             kind, body, size = self._head(position)
             if kind in LEVEL_1 and end is None and kind not in _SKIPPED:
                 return position
+            if kind not in _IN_CLUSTER or (kind in _BLOCKS and not has_clock):
+                raise DemuxerNeeded(f"element {kind:x} at byte {position} of a cluster")
             if size is None or (end is not None and body + size > end):
                 raise DemuxerNeeded(f"element {kind:x} at byte {position} runs past its cluster")
             if body + size > limit:
@@ -152,12 +156,10 @@ class _Scan:
             if kind == Id.TIMESTAMP:
                 self._clocks.append((position, self._uint(body, size)))
                 has_clock = True
-            elif kind == Id.SIMPLE_BLOCK and has_clock:
+            elif kind == Id.SIMPLE_BLOCK:
                 self._found.append(position - self._base)
-            elif kind == Id.GROUP and has_clock:
+            elif kind == Id.GROUP:
                 self._group(body, body + size)
-            elif kind not in _SKIPPED:
-                raise DemuxerNeeded(f"element {kind:x} at byte {position} of a cluster")
             position = body + size
         return position
 
