@@ -38,7 +38,7 @@ class BlockTable:
 
     def of(self, track: int) -> BlockTable:
         """The blocks of one track."""
-        chosen = (self.tracks == track) & (self.sizes > 0)  # empty ones give no packet
+        chosen = np.flatnonzero((self.tracks == track) & (self.sizes > 0))  # no packet if empty
         names = ("tracks", "offsets", "sizes", "pts", "durations", "keys", "lacing")
         return BlockTable(**{name: getattr(self, name)[chosen] for name in names})
 

@@ -145,7 +145,7 @@ def _is_told(index: VideoIndex, description: Description, source: Source) -> boo
     """
     table = index.packets
     shown = table["pts"][table["flags"] & np.uint16(PacketFlags.HIDDEN) == 0]
-    if not table["flags"][0] & PacketFlags.KEY or len(np.unique(shown)) < len(shown):
+    if not table["flags"][0] & PacketFlags.KEY or (np.diff(np.sort(shown)) == 0).any():
         return False
     if (np.diff(shown) < 0).any() or description.picture.reorders is False:
         return True
