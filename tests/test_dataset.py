@@ -9,8 +9,8 @@ from noise import add_noise
 from torch.utils.data import DataLoader
 
 import videoloader as vl
-from videoloader.dataset import find_videos
 from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.indexing.dataset import find_videos
 
 SAMPLER = vl.RandomClip(count=4, stride=2)
 

@@ -22,6 +22,7 @@ from videoloader.errors import (
     VideoError,
 )
 from videoloader.indexing import VideoIndex, index_video
+from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
 from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "ArgumentError",
     "Clip",
     "ClipDataset",
+    "DatasetIndex",
     "DecodeError",
     "DenseClips",
     "FormatError",
@@ -55,8 +57,10 @@ __all__ = [
     "VideoIndex",
     "errors",
     "fn",
+    "index_dataset",
     "index_video",
     "indexing",
+    "open_dataset",
     "pipeline",
     "pipeline_def",
     "sampling",

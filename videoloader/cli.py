@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
-from videoloader.errors import VideoError
+from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import VideoIndex, index_video
 
 __all__ = ["app", "main"]
@@ -25,35 +38,67 @@ problems = Console(stderr=True)
 
 @app.command()
 def index(
-    sources: Annotated[list[Path], typer.Argument(help="Video files, or folders of them.")],
+    sources: Annotated[
+        list[str], typer.Argument(help="Folders, globs, lists of paths (.txt), .tar, or videos.")
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to save the indexes in.")
+        Path | None, typer.Option("--out", "-o", help="Parquet file to write; a table otherwise.")
     ] = None,
     headers: Annotated[
         bool, typer.Option(help="Read packet headers too, to know what is disposable.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, not a table.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=0, help="Processes; all processors by default.")
+    ] = None,
+    shard: Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")] = "0/1",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
-    """Find every frame of videos from their tables. Exit code 1 if any cannot be read."""
-    from videoloader.report import video_table
+    """Find every frame of videos from their tables.
 
-    indexes, failed = [], False
-    for file in _files(sources):
-        try:
-            made = index_video(file, headers=headers)
-        except VideoError as error:
-            problems.print(str(error), style="red", markup=False, highlight=False)
-            failed = True
-            continue
-        indexes.append(made)
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
-            made.save(out / f"{file.name}.index")
-        if as_json:
-            print(json.dumps(_facts(file, made)))  # noqa: T201  (what the option asks for)
-    if not as_json and indexes:
-        console.print(video_table(indexes))
-    raise typer.Exit(int(failed))
+    With --out, a job that may be stopped and goes on where it was when called again. Exit code 1
+    if any video cannot be read, 2 if the job cannot be done.
+    """
+    if out is None:
+        raise typer.Exit(_index_now(sources, headers=headers, as_json=as_json))
+    from videoloader.indexing.dataset import index_dataset
+
+    begin = time.perf_counter()
+    with _job_progress() as progress, _reported():
+        task = progress.add_task("indexing", total=None, failed=0)
+
+        def tell(done: int, total: int, failed: int) -> None:
+            progress.update(task, completed=done, total=total, failed=failed)
+
+        dataset = index_dataset(
+            sources, out, workers, headers=headers, shard=_shard(shard), progress=tell
+        )
+    errors = dataset.errors.to_pylist()
+    seconds = time.perf_counter() - begin
+    if as_json:
+        facts = {"out": str(out), "videos": len(dataset), "errors": errors, "seconds": seconds}
+        print(json.dumps(facts))  # noqa: T201  (what the option asks for)
+    else:
+        for row in errors:
+            problems.print(row["error"], style="red", markup=False, highlight=False)
+        rate = (len(dataset) + len(errors)) / max(seconds, 1e-9)
+        console.print(
+            f"{out}: {len(dataset)} videos, {len(errors)} cannot be read, "
+            f"{seconds:.1f} s, {rate:.0f} files/s"
+        )
+    raise typer.Exit(int(bool(errors)))
+
+
+@app.command()
+def merge(
+    parts: Annotated[list[Path], typer.Argument(help="Data set indexes, such as shards of a job.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
+) -> None:
+    """Make one data set index of several, in the order given."""
+    from videoloader.indexing.dataset import merge_datasets
+
+    with _reported():
+        dataset = merge_datasets(parts, out)
+    console.print(f"{out}: {len(dataset)} videos of {len(parts)} parts")
 
 
 @app.command()
@@ -105,23 +150,71 @@ def main() -> None:
     app()
 
 
-def _files(sources: list[Path]) -> list[Path]:
-    from videoloader.dataset import find_videos
+def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
+    """Index and print, file after file; the exit code."""
+    from videoloader.indexing.dataset import find_items
+    from videoloader.report import video_table
 
-    files: list[Path] = []
-    for source in sources:
+    indexes = []
+    with _reported():
+        items = find_items(sources)
+    for item in items:
         try:
-            files += find_videos(source) if source.is_dir() else [source]
+            with item.open() as source:
+                made = index_video(source, headers=headers)
         except VideoError as error:
             problems.print(str(error), style="red", markup=False, highlight=False)
-            raise typer.Exit(1) from None
-    return files
+            continue
+        indexes.append(made)
+        if as_json:
+            print(json.dumps(_facts(item.name, made)))  # noqa: T201
+    if not as_json and indexes:
+        console.print(video_table(indexes))
+    return int(len(indexes) < len(items))
 
 
-def _facts(file: Path, index: VideoIndex) -> dict[str, Any]:
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Errors of ours as a line and exit code 2."""
+    try:
+        yield
+    except VideoError as error:
+        problems.print(str(error), style="red", markup=False, highlight=False)
+        raise typer.Exit(2) from None
+
+
+def _shard(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal()):
+        raise ArgumentError(f"--shard is i/n, such as 0/4, got {text!r}")
+    return int(part), int(parts)
+
+
+def _job_progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        FilesPerSecond(),
+        TimeRemainingColumn(),
+        console=problems,
+        transient=True,
+    )
+
+
+class FilesPerSecond(ProgressColumn):
+    """How fast a job is."""
+
+    def render(self, task: Task) -> Text:
+        """The rate of the last seconds."""
+        return Text(f"{task.speed or 0:.0f} files/s")
+
+
+def _facts(name: str, index: VideoIndex) -> dict[str, Any]:
     names = "codec width height num_frames average_fps duration rotation pixel_format bit_depth "
     names += "container stream exactness"
-    facts = {"file": str(file)} | {name: getattr(index, name) for name in names.split()}
+    facts = {"file": name} | {name: getattr(index, name) for name in names.split()}
     facts["keyframes"] = len(index.keyframes)
     facts["time_base"] = str(index.time_base)
     return facts

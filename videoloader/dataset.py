@@ -5,45 +5,22 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from videoloader.errors import ArgumentError, DecodeError, SourceError, VideoError
+from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.indexing.dataset import DatasetIndex, find_videos
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator
 from videoloader.video import Layout, Video
 
-__all__ = ["VIDEO_SUFFIXES", "ClipDataset", "find_videos"]
-
-VIDEO_SUFFIXES = frozenset(
-    ".264 .265 .3g2 .3gp .avi .f4v .flv .h264 .h265 .hevc .ismv .ivf .jsv .m2ts .m4v .mjpeg .mkv "  # noqa: SIM905
-    ".mov .mp4 .mpeg .mpg .mts .obu .ogv .ps .ts .webm .wmv".split()
-)
-"""File name endings, in lower case, by which `find_videos` knows videos."""
+__all__ = ["ClipDataset"]
 
 _SAMPLING_STAGE, _TRANSFORM_STAGE = 0, 1
 _CACHED_INDEXES = 4096
-
-
-def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
-    """All video files under a folder, by their ending, in the order of their paths.
-
-    Raises:
-        SourceError: the folder does not exist, or has no video in it.
-    """
-    root = Path(folder)
-    if not root.is_dir():
-        raise SourceError(f"{root}: no such folder")
-    found = sorted(
-        path for path in root.rglob("*") if path.suffix.lower() in VIDEO_SUFFIXES and path.is_file()
-    )
-    if not found:
-        raise SourceError(f"{root}: no video files in it (known by endings such as .mp4, .mkv)")
-    return found
 
 
 class ClipDataset(Dataset[dict[str, Any]]):
@@ -65,7 +42,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
     - `error`: with `on_error="replace"`, why this sample stands for another, or an empty string.
 
     Args:
-        videos: a folder, or the paths of videos.
+        videos: a folder, the paths of videos, or a data set index (`open_dataset`).
         sampler: which frames of a video make up its clip.
         transform: called with the frames. torch's random numbers are seeded for each sample, so
             random transforms of torchvision are as reproducible as the sampling.
@@ -74,6 +51,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         pad_mode: what stands for frames past the end of short videos.
         size: (height, width) to decode to; needed for stacking if the videos differ.
         layout: of the frames, see `Video.get_frames`.
+        resolution_change: what to do with frames of another size than the first, see `Video`.
         on_error: `raise` what goes wrong with a video, or `replace` its sample by the next one
             that loads.
         indexes: made beforehand, by path; others are made as they are needed.
@@ -84,7 +62,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def __init__(
         self,
-        videos: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        videos: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | DatasetIndex,
         sampler: ClipSampler,
         transform: Callable[[torch.Tensor], Any] | None = None,
         seed: int = 0,
@@ -93,6 +71,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         pad_mode: PadMode | str = "edge",
         size: int | tuple[int, int] | None = None,
         layout: Layout = "FCHW",
+        resolution_change: Literal["error", "scale"] = "error",
         on_error: Literal["raise", "replace"] = "raise",
         indexes: Mapping[str, VideoIndex] | None = None,
     ) -> None:
@@ -103,12 +82,16 @@ class ClipDataset(Dataset[dict[str, Any]]):
         check_pad_mode(pad_mode)
         if on_error not in ("raise", "replace"):
             raise ArgumentError(f'on_error must be "raise" or "replace", got {on_error!r}')
-        self.paths = [os.fspath(path) for path in videos]
+        # A data set index is opened by path in each worker; its memory is shared.
+        self._videos: DatasetIndex | list[str] = (
+            videos if isinstance(videos, DatasetIndex) else [os.fspath(path) for path in videos]
+        )
         self.sampler = sampler
         self.transform = transform
         self.seed = seed
         self.labels = None if labels is None else [int(label) for label in labels]
         self._options: dict[str, Any] = {"pad_mode": pad_mode, "size": size, "layout": layout}
+        self._resolution_change: Literal["error", "scale"] = resolution_change
         self._replaces = on_error == "replace"
         self._given = dict(indexes or {})
         self._made: OrderedDict[str, VideoIndex] = OrderedDict()
@@ -126,7 +109,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._epoch.fill_(epoch)
 
     def __len__(self) -> int:
-        return len(self.paths)
+        return len(self._videos)
 
     def __getitem__(self, sample: int) -> dict[str, Any]:
         if not -len(self) <= sample < len(self):
@@ -139,14 +122,23 @@ class ClipDataset(Dataset[dict[str, Any]]):
         return [self[sample] for sample in samples]
 
     def _sample(self, number: int) -> dict[str, Any]:
-        path = self.paths[number]
-        with Video(path, index=self._index_of(path)) as video:
-            self._remember(path, video.index)
+        with self._open(number) as video:
             result = self._load(video, number)
         result["sample"] = number
         if self.labels is not None:
             result["label"] = self.labels[number]
         return result
+
+    def _open(self, number: int) -> Video:
+        change = self._resolution_change
+        if isinstance(self._videos, DatasetIndex):
+            source, index = self._videos.source(number), self._videos[number]
+            return Video(source, index=index, resolution_change=change)
+        path = self._videos[number]
+        known = self._given.get(path) or self._made.get(path)
+        video = Video(path, index=known, resolution_change=change)
+        self._remember(path, video.index)
+        return video
 
     def _replaced(self, number: int) -> dict[str, Any]:
         """The sample, or the next one that loads, with the first thing that went wrong."""
@@ -186,9 +178,6 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def _generator(self, number: int, stage: int) -> np.random.Generator:
         return generator(self.seed, stage=stage, sample=number, epoch=self.epoch)
-
-    def _index_of(self, path: str) -> VideoIndex | None:
-        return self._given.get(path) or self._made.get(path)
 
     def _remember(self, path: str, index: VideoIndex) -> None:
         if path not in self._given:

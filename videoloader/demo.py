@@ -31,8 +31,8 @@ from videoloader import (
     index_video,
     pipeline_def,
 )
-from videoloader.dataset import find_videos
 from videoloader.demo_videos import make_videos
+from videoloader.indexing.dataset import find_videos
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.report import contact_sheet, video_table, write_png
 
@@ -70,6 +70,7 @@ def training_pipeline(files: list[str]) -> Any:
         pad_mode="edge",
         random_shuffle=True,
         pad_last_batch=True,
+        resolution_change="scale",
         on_error="replace",
         name="Reader",
     )
@@ -138,7 +139,15 @@ def run_pipeline(files: list[Path], *, threads: int) -> Result:
 def run_dataset(files: list[Path], *, workers: int) -> Result:
     """Two epochs through a data set and a DataLoader."""
     result = Result()
-    dataset = ClipDataset(files, SAMPLER, augment, seed=7, layout="FHWC", on_error="replace")
+    dataset = ClipDataset(
+        files,
+        SAMPLER,
+        augment,
+        seed=7,
+        layout="FHWC",
+        resolution_change="scale",
+        on_error="replace",
+    )
     loader = torch.utils.data.DataLoader(
         dataset, batch_size=BATCH, shuffle=True, num_workers=workers, persistent_workers=True
     )
@@ -150,14 +159,14 @@ def run_dataset(files: list[Path], *, workers: int) -> Result:
                 _take(result, batch["frames"])
                 result.failures += [("", error) for error in batch["error"] if error]
                 progress.advance(task)
-    result.times = _profile(dataset)
+    result.times = _profile(files)
     return result
 
 
-def _profile(dataset: ClipDataset) -> dict[str, float]:
+def _profile(files: list[Path]) -> dict[str, float]:
     """Seconds that a few samples take in this process, by what is done."""
     spent = {"index": 0.0, "decode": 0.0, "augment": 0.0}
-    for path in dataset.paths[:PROFILED]:
+    for path in files[:PROFILED]:
         try:
             marks = [time.perf_counter()]
             with Video(path) as video:

@@ -16,7 +16,7 @@ from videoloader.decoding.libav import CpuDecoder
 from videoloader.decoding.surface import Surface
 from videoloader.errors import ArgumentError, DecodeError, FrameRangeError, UnsupportedError
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.indexing.source import VideoSource, open_source
+from videoloader.indexing.source import Source, VideoSource, open_source
 from videoloader.indexing.video import index_video
 from videoloader.sampling import PadMode, check_pad_mode, pad_frames, plan_decode, select_frames
 
@@ -57,7 +57,7 @@ class Video:
     `close`. Threads may share a video; they decode one after the other.
 
     Args:
-        source: path, bytes, or a seekable binary file.
+        source: path, bytes, a seekable binary file, or a `Source`, which is then closed with it.
         device: where frames are given: `cpu`, `cuda` or `cuda:N`. Decoding is done on the CPU.
         index: of this very file, to save making one.
         stream: number of the video stream; FFmpeg's best by default.
@@ -77,7 +77,7 @@ class Video:
 
     def __init__(
         self,
-        source: VideoSource,
+        source: VideoSource | Source,
         device: str | torch.device = "cpu",
         index: VideoIndex | None = None,
         *,

@@ -115,11 +115,18 @@ def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, 
 
     with source.file() as file:
         try:
-            container = av.open(file, mode="r", metadata_errors="ignore")
+            container = av.open(file, mode="r", **_lenient())
         except (av.error.FFmpegError, ValueError) as error:
             raise FormatError(f"no video file that FFmpeg opens ({_reason(error)})") from error
         with container:
             yield container, _choose(container, stream)
+
+
+def _lenient() -> dict[str, Any]:
+    """Titles in an unknown encoding are no reason to refuse a video; PyAV 19 takes any."""
+    import av
+
+    return {"metadata_errors": "ignore"} if int(av.__version__.partition(".")[0]) < 19 else {}
 
 
 def _reason(error: Exception) -> str:
@@ -184,7 +191,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
         packets = list(_packets(container, video))
         index = VideoIndex(
             packets=np.zeros(len(packets), dtype=PACKET_DTYPE),
-            time_base=Fraction(video.time_base or 1),
+            time_base=_fraction(video.time_base),
             codec=context.codec.canonical_name,
             width=context.width,
             height=context.height,
@@ -227,6 +234,11 @@ def _column(packets: list[_Packet], field: str) -> NDArray[np.int64]:
         case _:
             values = [getattr(packet, field) for packet in packets]
     return np.array(values, dtype=np.int64)
+
+
+def _fraction(value: Any) -> Fraction:
+    """A rational of PyAV's, whose type depends on its version."""
+    return Fraction(value.numerator, value.denominator) if value else Fraction(1)
 
 
 def _tag(context: av.VideoCodecContext) -> str:

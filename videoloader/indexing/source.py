@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError, SourceError, UnsupportedError
 
-__all__ = ["Fingerprint", "Source", "VideoSource", "open_source"]
+__all__ = ["Fingerprint", "Source", "VideoSource", "open_member", "open_source"]
 
 VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO"
 """What a video may be given as."""
@@ -40,6 +40,7 @@ class Source:
         size: int,
         path: str | None = None,
         memory: memoryview | None = None,
+        base: int = 0,
         owned: bool = True,
     ) -> None:
         if size == 0:
@@ -47,6 +48,7 @@ class Source:
         self.name = name
         self.path = path
         self.size = size
+        self.base = base
         self._file = file
         self._owned = owned
         self._lock = threading.Lock()
@@ -63,8 +65,7 @@ class Source:
         """Size, and the time of the last change where there is one."""
         if self.path is None:
             return Fingerprint(self.size)
-        status = os.stat(self._file.fileno())
-        return Fingerprint(status.st_size, status.st_mtime_ns)
+        return Fingerprint(self.size, os.stat(self._file.fileno()).st_mtime_ns)
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes from `offset` on.
@@ -87,9 +88,9 @@ class Source:
         size = min(size, max(self.size - offset, 0))
         try:
             if self.path is not None:
-                return os.pread(self._file.fileno(), size, offset)
+                return os.pread(self._file.fileno(), size, self.base + offset)
             with self._lock:
-                self._file.seek(offset)
+                self._file.seek(self.base + offset)
                 return self._file.read(size)
         except (OSError, ValueError) as error:
             raise SourceError(f"{self.name}: cannot be read: {error}") from error
@@ -100,10 +101,17 @@ class Source:
             return np.frombuffer(self._memory, dtype=np.uint8)[offset : offset + size]
         if self.path is None:
             return np.frombuffer(self.read(offset, size), dtype=np.uint8)
-        with self._lock:
-            if self._map is None:
-                self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-        return np.frombuffer(self._map, dtype=np.uint8)[offset : offset + size]
+        try:
+            with self._lock:
+                if self._map is None:
+                    self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: cannot be mapped: {error}") from error
+        begin = self.base + offset
+        mapped = np.frombuffer(self._map, dtype=np.uint8)[begin : begin + size]
+        if len(mapped) != size:
+            raise SourceError(f"{self.name}: the file was cut short while being read")
+        return mapped
 
     def gather(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
         """One byte at each of many places within the source."""
@@ -113,9 +121,14 @@ class Source:
 
     def file(self) -> BinaryIO:
         """A file object of its own over the same bytes, at their beginning."""
-        if self.path is not None:
+        if self.path is not None and self.base == 0:
             return open(self.path, "rb")
         return cast(BinaryIO, io.BufferedReader(_View(self)))
+
+    def detach(self) -> BinaryIO:
+        """Give the open file away; this source is done with."""
+        self._owned = False
+        return self._file
 
     def close(self) -> None:
         """Close what this object opened; a file object that was passed in stays open."""
@@ -156,6 +169,19 @@ class _View(io.RawIOBase):
 
     def tell(self) -> int:
         return self._position
+
+
+def open_member(path: str | os.PathLike[str], *, name: str, offset: int, size: int) -> Source:
+    """Open a stretch of a file, such as a member of a tar archive, as a source of its own.
+
+    Raises:
+        SourceError: the file cannot be opened, or ends before.
+    """
+    whole = _open_path(os.fspath(path))
+    if not 0 <= offset <= offset + size <= whole.size:
+        whole.close()
+        raise SourceError(f"{path}: {name} is said to lie at {offset}, but the file ends before")
+    return Source(whole.detach(), name=name, size=size, path=whole.path, base=offset)
 
 
 def open_source(source: VideoSource | Source) -> Source:

@@ -1,14 +1,15 @@
-"""An index in a file: a JSON head, then the packet table as compressed columns.
+"""An index as bytes: a JSON head and the packet table as columns, deflated together.
 
-The table is regular: packets lie behind one another, a tick of time apart. So each column is
-stored as what its own rule does not foretell, mostly zeros, which deflate takes to little.
+The table is regular: packets lie behind one another, a tick of time apart. So each column holds
+what its own rule does not foretell, less its first value and divided by what all values have in
+common. What remains are small numbers, mostly zeros; a column of zeros takes no room at all.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
+import struct
 import zlib
 from dataclasses import asdict
 from fractions import Fraction
@@ -23,10 +24,15 @@ from videoloader.indexing.bitstream.color import Color
 from videoloader.indexing.index import PACKET_DTYPE, Orientation, VideoIndex
 from videoloader.indexing.source import Fingerprint
 
-__all__ = ["load_index", "save_index"]
+__all__ = ["FACTS", "decode_index", "encode_index", "load_index", "save_index"]
 
-_MAGIC = b"VLINDEX1"
-_PLAIN = (
+Ints = NDArray[np.int64]
+
+_MAGIC = b"VLINDEX2"
+_LENGTHS = struct.Struct("<III")  # bytes of the head, of the set-up data, of the columns
+_MAX_BYTES = 1 << 31
+
+FACTS = (
     "codec",
     "width",
     "height",
@@ -42,28 +48,14 @@ _PLAIN = (
     "has_headers",
     "name",
 )
-_COLUMNS = ("offset", "size", "pts", "dts", "duration", "flags")
+"""Fields of an index that are stored as they are."""
 
 
 def save_index(index: VideoIndex, path: str | os.PathLike[str]) -> None:
     """Write `index` to `path`, whole or not at all."""
-    head: dict[str, Any] = {name: getattr(index, name) for name in _PLAIN}
-    head["time_base"] = str(index.time_base)
-    head["color"] = asdict(index.color)
-    head["orientation"] = asdict(index.orientation)
-    head["fingerprint"] = asdict(index.fingerprint)
-    head["extradata"] = [(at, base64.b64encode(data).decode()) for at, data in index.extradata]
-    columns = _residuals(index.packets)
-    if index.order is not None:
-        columns.append(_steps(index.order))
-    blobs = [_pack(column) for column in columns]
-    head["columns"] = [
-        (len(column), len(blob)) for column, blob in zip(columns, blobs, strict=True)
-    ]
-    text = json.dumps(head, separators=(",", ":")).encode()
     target = Path(path)
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    partial.write_bytes(b"".join([_MAGIC, len(text).to_bytes(4, "little"), text, *blobs]))
+    partial.write_bytes(_MAGIC + zlib.compress(encode_index(index), 9))
     partial.replace(target)
 
 
@@ -71,76 +63,148 @@ def load_index(path: str | os.PathLike[str]) -> VideoIndex:
     """Read an index file."""
     data = Path(path).read_bytes()
     try:
-        return _parse(data)
-    except (FormatError, KeyError, TypeError, ValueError, zlib.error) as error:
+        if data[: len(_MAGIC)] != _MAGIC:
+            raise FormatError("it does not begin as one")
+        return decode_index(_inflate(data[len(_MAGIC) :]))
+    except FormatError as error:
         raise FormatError(f"{path}: no index file of videoloader, or damaged ({error})") from error
 
 
-def _parse(data: bytes) -> VideoIndex:
-    if data[: len(_MAGIC)] != _MAGIC:
-        raise FormatError("it does not begin as one")
-    position = len(_MAGIC) + 4
-    end = position + int.from_bytes(data[len(_MAGIC) : position], "little")
-    head = json.loads(data[position:end])
-    columns = []
-    for length, size in head["columns"]:
-        columns.append(_unpack(data[end : end + size], length))
-        end += size
-    if end != len(data) or len(columns) not in (len(_COLUMNS), len(_COLUMNS) + 1):
+def encode_index(index: VideoIndex) -> bytes:
+    """Everything that `decode_index` needs to make the same index; compresses well."""
+    head: dict[str, Any] = {name: getattr(index, name) for name in FACTS}
+    head["time_base"] = str(index.time_base)
+    head["color"] = asdict(index.color)
+    head["orientation"] = asdict(index.orientation)
+    head["fingerprint"] = asdict(index.fingerprint)
+    head["extradata"] = [(at, len(data)) for at, data in index.extradata]
+    specs, columns = _tables(index)
+    head["columns"] = specs
+    text = json.dumps(head, separators=(",", ":")).encode()
+    setup = b"".join(data for _, data in index.extradata)
+    lengths = _LENGTHS.pack(len(text), len(setup), len(columns))
+    return lengths + text + setup + columns
+
+
+def decode_index(data: bytes) -> VideoIndex:
+    """The index that `encode_index` made bytes of.
+
+    Raises:
+        FormatError: it did not make them, or they are damaged.
+    """
+    try:
+        return _unpack(data)
+    except (KeyError, TypeError, ValueError, IndexError, struct.error) as error:
+        raise FormatError(f"bytes of an index are damaged ({error})") from error
+
+
+def _inflate(data: bytes) -> bytes:
+    inflater = zlib.decompressobj()
+    try:
+        raw = inflater.decompress(data, _MAX_BYTES)
+    except zlib.error as error:
+        raise FormatError(str(error)) from error
+    if inflater.unconsumed_tail or inflater.unused_data or not inflater.eof:
         raise FormatError("its size is not what it says")
+    return raw
+
+
+def _unpack(raw: bytes) -> VideoIndex:
+    head_size, setup_size, columns_size = _LENGTHS.unpack_from(raw)
+    begin = _LENGTHS.size + head_size
+    if begin + setup_size + columns_size != len(raw):
+        raise FormatError("its size is not what it says")
+    head = json.loads(raw[_LENGTHS.size : begin])
+    extradata = []
+    position = begin
+    for at, size in head["extradata"]:
+        extradata.append((at, raw[position : position + size]))
+        position += size
+    packets, order = _unpack_tables(head["columns"], raw, begin + setup_size)
     return VideoIndex(
-        packets=_table(columns[: len(_COLUMNS)]),
-        order=np.cumsum(columns[-1]) if len(columns) > len(_COLUMNS) else None,
+        packets=packets,
+        order=order,
         time_base=Fraction(head["time_base"]),
         color=Color(**head["color"]),
         orientation=Orientation(**head["orientation"]),
         fingerprint=Fingerprint(**head["fingerprint"]),
-        extradata=tuple((at, base64.b64decode(text)) for at, text in head["extradata"]),
-        **{name: head[name] for name in _PLAIN},
+        extradata=tuple(extradata),
+        **{name: head[name] for name in FACTS},
     )
 
 
-def _residuals(packets: NDArray[Any]) -> list[NDArray[np.int64]]:
-    offset, size, pts, dts, duration, flags = (packets[name].astype(np.int64) for name in _COLUMNS)
+def _tables(index: VideoIndex) -> tuple[list[Any], bytes]:
+    """Descriptions of the columns (number of packets, then what each is made from), and them."""
+    table, count = index.packets, len(index.packets)
+    offset, size, pts, dts, duration, flags = (
+        table[name].astype(np.int64) for name in PACKET_DTYPE.names or ()
+    )
     behind = np.zeros_like(offset)
     behind[1:] = (offset + size)[:-1]
-    return [
-        offset - behind,
-        size,
-        pts - dts,
-        _steps(_steps(dts)),
-        _steps(duration),
-        flags,
-    ]
+    steps = np.diff(dts, append=dts[-1:])  # to the next packet
+    columns = [offset - behind, size, pts - dts, steps, duration - steps, flags]
+    if index.order is not None:
+        columns.append(np.diff(index.order, prepend=0))
+    specs: list[Any] = [count, int(dts[0]) if count else 0]
+    packed = []
+    for column in columns:
+        spec, octets = _pack(column)
+        specs.append(spec)
+        packed.append(octets)
+    return specs, b"".join(packed)
 
 
-def _table(columns: list[NDArray[np.int64]]) -> NDArray[Any]:
-    gaps, size, lead, bends, changes, flags = columns
-    packets = np.empty(len(size), dtype=PACKET_DTYPE)
-    dts = np.cumsum(np.cumsum(bends))
-    packets["offset"] = np.cumsum(gaps + np.append(0, size[:-1])[: len(size)])
+def _unpack_tables(
+    specs: list[Any], raw: bytes, position: int
+) -> tuple[NDArray[Any], Ints | None]:
+    count, start, *described = specs
+    if not 0 <= count <= _MAX_BYTES or not 6 <= len(described) <= 7:
+        raise FormatError("its columns are not those of an index")
+    columns = []
+    for spec in described:
+        column, position = _unpack_column(spec, raw, position, count)
+        columns.append(column)
+    if position != len(raw):
+        raise FormatError("its columns are not as long as they say")
+    gaps, size, lead, steps, excess, flags = columns[:6]
+    packets = np.empty(count, dtype=PACKET_DTYPE)
+    dts = np.empty(count, dtype=np.int64)
+    if count:
+        dts[0] = start
+        np.cumsum(steps[:-1], out=dts[1:])
+        dts[1:] += start
+        gaps[1:] += size[:-1]
+    packets["offset"] = np.cumsum(gaps)
     packets["size"] = size
     packets["pts"] = lead + dts
     packets["dts"] = dts
-    packets["duration"] = np.cumsum(changes)
+    packets["duration"] = excess + steps
     packets["flags"] = flags
-    return packets
+    return packets, np.cumsum(columns[6]) if len(columns) > 6 else None
 
 
-def _steps(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.diff(values, prepend=0)
+def _pack(column: Ints) -> tuple[list[int], bytes]:
+    """(first value, common factor, bytes a value, values) and the bytes, sorted by weight."""
+    if not len(column):
+        return [0, 1, 0, 0], b""
+    first = int(column[0])
+    rest = column - first
+    factor = max(int(np.gcd.reduce(rest)), 1)
+    small = rest // factor
+    low, high = int(small.min()), int(small.max())
+    if low == high == 0:
+        return [first, factor, 0, len(column)], b""
+    width = next(w for w in (1, 2, 4, 8) if max(-low - 1, high) >> (8 * w - 1) == 0)
+    octets = small.astype(f"<i{width}").view(np.uint8).reshape(-1, width).T
+    return [first, factor, width, len(column)], np.ascontiguousarray(octets).tobytes()
 
 
-def _pack(column: NDArray[np.int64]) -> bytes:
-    """Deflate a column, its bytes sorted by weight so that the empty ones lie together."""
-    octets = column.astype("<i8").view(np.uint8).reshape(-1, 8).T
-    return zlib.compress(np.ascontiguousarray(octets).tobytes(), 6)
-
-
-def _unpack(blob: bytes, length: int) -> NDArray[np.int64]:
-    # The size is foretold, so a file that unpacks to more is never let grow.
-    raw = zlib.decompressobj().decompress(blob, 8 * length + 1)
-    if len(raw) != 8 * length:
-        raise FormatError("a column has not the length it should have")
-    octets = np.frombuffer(raw, dtype=np.uint8).reshape(8, length).T
-    return np.ascontiguousarray(octets).view("<i8").reshape(-1)
+def _unpack_column(spec: list[int], raw: bytes, position: int, count: int) -> tuple[Ints, int]:
+    first, factor, width, length = spec
+    if width not in (0, 1, 2, 4, 8) or not 0 <= length <= count:
+        raise FormatError("a column is not what a column can be")
+    if width == 0:
+        return np.full(length, first, dtype=np.int64), position
+    octets = np.frombuffer(raw, dtype=np.uint8, count=width * length, offset=position)
+    small = np.ascontiguousarray(octets.reshape(width, length).T).view(f"<i{width}").reshape(-1)
+    return small.astype(np.int64) * factor + first, position + width * length

@@ -19,9 +19,9 @@ def index_video(
 ) -> VideoIndex:
     """Find every frame of a video from the tables of its container.
 
-    Progressive MP4 and MOV, Matroska and WebM files are read without a demuxer; other containers by a pass over
-    their packets, and by decoding them once where even packets do not tell which frames there
-    are. `VideoIndex.exactness` says which way it was.
+    Progressive MP4 and MOV, Matroska and WebM files are read without a demuxer; other containers
+    by a pass over their packets, and by decoding them once where even packets do not tell which
+    frames there are. `VideoIndex.exactness` says which way it was.
 
     Args:
         source: path, bytes, or a seekable binary file.

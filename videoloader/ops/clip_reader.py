@@ -47,6 +47,7 @@ class ClipReader:
         fill_value: colour of filled frames.
         frame_num: "none", "scalar" or "sequence": the output of frame numbers.
         timestamps: whether there is an output of times.
+        resolution_change: "error" or "scale", see `Video`.
         replaces: take the next clip of the shard for one that fails, instead of failing.
         failures: (path, what went wrong) of what was replaced or left out.
     """
@@ -61,6 +62,7 @@ class ClipReader:
     fill_value: tuple[int, ...]
     frame_num: str
     timestamps: bool
+    resolution_change: str = "error"
     replaces: bool = False
     failures: list[tuple[str, str]] = field(default_factory=list)
     _order: tuple[int, NDArray[np.int64]] | None = None
@@ -99,7 +101,10 @@ class ClipReader:
             stop=scope.stop,
             name=request.path,
         )
-        with closing(media.open_video(request.path, self.device, scope.index)) as video:
+        opened = media.open_video(
+            request.path, self.device, scope.index, resolution_change=self.resolution_change
+        )
+        with closing(opened) as video:
             outputs = [Sample(decoded(video, frames, self.fill_value), "FHWC")]
         if scope.entry.label is not None:
             outputs.append(Sample(torch.tensor([scope.entry.label], dtype=torch.int32)))

@@ -18,7 +18,7 @@ from videoloader.ops.operator import declare
 from videoloader.sampling import FILLED, PAD_MODES, pad_frames, select_frames
 from videoloader.types import ImageType
 
-__all__ = ["COLOR", "FRAME_NUM", "PAD", "TIMESTAMPS", "decode_video", "wanted_frames"]
+__all__ = ["COLOR", "FRAME_NUM", "PAD", "RESOLUTION", "TIMESTAMPS", "decode_video", "wanted_frames"]
 
 
 def _frame_num(value: Any) -> str:
@@ -39,6 +39,13 @@ TIMESTAMPS = Argument(
     BOOL,
     default=False,
     doc="an output with the time of every frame, in seconds from the first frame of the video",
+)
+RESOLUTION = Argument(
+    "resolution_change",
+    TEXT,
+    "error",
+    "what to do with frames of another size than the first: `error`, or `scale` them to it",
+    choices=("error", "scale"),
 )
 FILL = Argument("fill_value", INTS, (0,), "colour of filled frames", least=0, most=255)
 COLOR = Argument(
@@ -103,6 +110,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         PAD("constant"),
         FILL,
         Argument("size", INTS, None, "(height, width) to decode to", per_sample=True, least=1),
+        RESOLUTION,
         COLOR,
         FRAME_NUM,
         TIMESTAMPS,
@@ -123,6 +131,7 @@ def decode_video(
     output_type: ImageType,  # noqa: ARG001  (RGB is the only one so far)
     enable_frame_num: str,
     enable_timestamps: bool,
+    resolution_change: str,
     device: str,
     **selection: Any,
 ) -> tuple[torch.Tensor, ...]:
@@ -134,7 +143,8 @@ def decode_video(
     (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the times (float64)
     if they were asked for.
     """
-    with closing(media.open_video(_source(encoded), device)) as video:
+    opened = media.open_video(_source(encoded), device, resolution_change=resolution_change)
+    with closing(opened) as video:
         index = video.index
         wanted = wanted_frames(index.num_frames, **selection)
         frames, _ = pad_frames(wanted, index.num_frames, selection["pad_mode"], name=video.name)

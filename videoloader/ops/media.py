@@ -71,11 +71,15 @@ def index_video(source: Any) -> Index:
     return index
 
 
-def open_video(source: Any, device: str, index: Any = None) -> OpenVideo:
+def open_video(
+    source: Any, device: str, index: Any = None, *, resolution_change: Any = "error"
+) -> OpenVideo:
     """Open a video for decoding on a device; with an index nothing is read to do so."""
     from videoloader.video import Video
 
-    video: OpenVideo = Video(source, device=device, index=index)
+    video: OpenVideo = Video(
+        source, device=device, index=index, resolution_change=resolution_change
+    )
     return video
 
 

@@ -11,7 +11,7 @@ from videoloader.ops import media
 from videoloader.ops.arguments import ANY, BOOL, IMAGE, INT, TEXT, Argument, Kind
 from videoloader.ops.clip_reader import ClipReader
 from videoloader.ops.clips import Clips, Scope, clip_rule
-from videoloader.ops.decode import FILL, FRAME_NUM, PAD, TIMESTAMPS
+from videoloader.ops.decode import FILL, FRAME_NUM, PAD, RESOLUTION, TIMESTAMPS
 from videoloader.ops.epochs import Epochs
 from videoloader.ops.file_list import (
     ROUNDINGS,
@@ -108,6 +108,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         Argument("sampler", ANY, None, "any clip sampler, in place of the four above"),
         PAD("none"),
         FILL,
+        RESOLUTION,
         Argument(
             "image_type",
             IMAGE,
@@ -205,6 +206,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["fill_value"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],
+        arguments["resolution_change"],
         tolerant is not None,
         failures,
     )

@@ -1,0 +1,319 @@
+"""Data set indexes: the same file however the job went, and every index out of it at once."""
+
+import json
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+import videoloader as vl
+from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.indexing.dataset import find_items, merge_datasets
+from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.rows import make_row
+
+COUNT = 12
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("set") / "videos"
+    folder.mkdir()
+    for number in range(COUNT):
+        suffix = (".mp4", ".mkv")[number % 3 == 2]
+        encode_video(folder / f"{number:02}{suffix}", frames=10 + number, size=(64, 64))
+    (folder / "05-bad.mp4").write_bytes(b"no video")
+    (folder / "notes.md").write_text("no video either, and not called one")
+    return folder
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "set.parquet"
+
+
+@pytest.fixture(scope="module")
+def expected(folder, tmp_path_factory):
+    """The file that an undisturbed job in one process writes."""
+    path = tmp_path_factory.mktemp("expected") / "set.parquet"
+    vl.index_dataset(folder, path, workers=0).close()
+    return path.read_bytes()
+
+
+def children():
+    """Processes that this one has started and not yet buried."""
+    return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+
+
+def test_every_index_is_the_one_of_its_video(folder, out):
+    dataset = vl.index_dataset(folder, out)
+    assert len(dataset) == COUNT
+    for number in range(COUNT):
+        item = dataset.item(number)
+        alone = vl.index_video(item.path)
+        assert (dataset[number].packets == alone.packets).all()
+        assert dataset[number].pts.tolist() == alone.pts.tolist()
+        assert dataset[number].fingerprint == alone.fingerprint
+        with vl.Video(dataset.source(number), index=dataset[number]) as video:
+            assert read_frame_number(video[7].numpy()) == 7
+    assert dataset[-1].num_frames == dataset[COUNT - 1].num_frames
+    with pytest.raises(IndexError):
+        dataset[COUNT]
+
+
+def test_errors_are_rows_of_a_table(folder, out):
+    dataset = vl.index_dataset(folder, out)
+    (row,) = dataset.errors.to_pylist()
+    assert row["path"].endswith("05-bad.mp4")
+    assert "05-bad.mp4" in row["error"]
+    with pytest.raises(vl.VideoError, match=r"05-bad\.mp4"):
+        vl.index_dataset(folder, out.with_name("other.parquet"), on_error="raise")
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_workers_change_nothing_in_the_file(folder, out, expected, workers):
+    vl.index_dataset(folder, out, workers=workers)
+    assert out.read_bytes() == expected
+    assert sorted(path.name for path in out.parent.iterdir()) == [out.name, f"{out.name}.cache"]
+
+
+def test_the_file_is_ordinary_parquet(folder, out):
+    import pyarrow.parquet as pq
+
+    vl.index_dataset(folder, out)
+    table = pq.read_table(out)
+    assert table.num_rows == COUNT + 1
+    good = table.filter(table["error"].is_null()).to_pylist()
+    assert [row["num_frames"] for row in good] == [10 + n for n in range(COUNT)]
+    assert {row["codec"] for row in good} == {"h264"}
+    assert good[0]["duration"] == pytest.approx(10 / 30)
+
+
+def test_a_job_that_is_killed_again_and_again_ends_with_the_same_file(folder, out, expected):
+    program = (
+        "import sys, videoloader as vl\n"  # no guard: workers do not run the script again
+        "vl.index_dataset(sys.argv[1], sys.argv[2], workers=1)"
+    )
+    script = out.with_name("job.py")
+    script.write_text(program)
+    rng = random.Random(5)
+    for _ in range(5):
+        job = subprocess.Popen([sys.executable, script, folder, out], start_new_session=True)
+        try:
+            job.wait(timeout=rng.uniform(0.3, 1.2))
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
+    vl.index_dataset(folder, out, workers=1)
+    assert out.read_bytes() == expected
+
+
+def test_a_journal_drops_what_was_cut_short(folder, tmp_path):
+    items = find_items(folder)
+    path = tmp_path / "journal"
+    journal = Journal(path)
+    ends = []
+    for item in items[:4]:
+        journal.add(make_row(item, headers=False))
+        ends.append(path.stat().st_size)
+    journal.close()
+    data = path.read_bytes()
+    for cut in (ends[2] + 3, ends[3] - 1, ends[1], 5):
+        path.write_bytes(data[:cut])
+        journal = Journal(path)
+        whole = sum(end <= cut for end in ends)
+        assert [journal.get(item) is not None for item in items[:4]] == [
+            number < whole for number in range(4)
+        ]
+        journal.close()
+        assert path.stat().st_size == ([0, *ends][whole])
+
+
+def test_only_what_changed_is_indexed_again(folder, tmp_path, out, monkeypatch):
+    from videoloader.indexing.dataset import workers
+
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for file in folder.glob("*.mp4"):
+        (copies / file.name).write_bytes(file.read_bytes())
+    seen = []
+    make = workers.make_row
+    monkeypatch.setattr(workers, "make_row", lambda item, headers: seen.append(item.path) or make(item, headers=headers))
+    vl.index_dataset(copies, out, workers=0)
+    assert len(seen) == len(list(copies.iterdir()))
+    seen.clear()
+    vl.index_dataset(copies, out, workers=0)
+    assert seen == []
+    os.utime(copies / "01.mp4", ns=(1, 1))
+    (copies / "03.mp4").unlink()
+    dataset = vl.index_dataset(copies, out, workers=0)
+    assert [Path(path).name for path in seen] == ["01.mp4"]
+    assert not any(dataset.item(i).path.endswith("03.mp4") for i in range(len(dataset)))
+    seen.clear()
+    dataset = vl.index_dataset(copies, out, workers=0, headers=True)
+    assert all(dataset[i].has_headers for i in range(len(dataset)))
+    assert len(seen) == len(dataset)
+
+
+def test_a_worker_that_hangs_costs_its_video_only(folder, tmp_path, out):
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for file in sorted(folder.glob("*.mp4"))[:3]:
+        (copies / file.name).write_bytes(file.read_bytes())
+    os.mkfifo(copies / "02-pipe.mp4")  # opening it waits for a writer that never comes
+    dataset = vl.index_dataset(
+        [*sorted(copies.iterdir())], out, workers=1, time_limit=2.0
+    )
+    (error,) = dataset.errors.to_pylist()
+    assert "02-pipe.mp4: indexing took longer than 2 s" in error["error"]
+    assert len(dataset) == 3
+    assert not children()
+
+
+def test_a_worker_that_dies_costs_its_video_only(folder, tmp_path, out):
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for file in sorted(folder.glob("*.mp4"))[:3]:
+        (copies / file.name).write_bytes(file.read_bytes())
+    os.mkfifo(copies / "00-pipe.mp4")
+
+    def kill_the_stuck():
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for child in children():
+                time.sleep(3)
+                os.kill(child, signal.SIGSEGV)
+                return
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill_the_stuck)
+    killer.start()
+    dataset = vl.index_dataset(sorted(copies.iterdir()), out, workers=1, time_limit=50)
+    killer.join()
+    (error,) = dataset.errors.to_pylist()
+    assert "00-pipe.mp4: the indexing process died (exit code -11)" in error["error"]
+    assert len(dataset) == 3
+
+
+def test_members_of_a_tar_archive_are_indexed_in_place(folder, tmp_path, out):
+    archive = tmp_path / "shard-0.tar"
+    with tarfile.open(archive, "w") as tar:
+        for file in sorted(folder.glob("*.m*")):
+            tar.add(file, file.name)
+    dataset = vl.index_dataset(archive, out)
+    assert len(dataset) == COUNT
+    for number in (0, 2, COUNT - 1):
+        item = dataset.item(number)
+        assert item.path == str(archive)
+        with vl.Video(dataset.source(number), index=dataset[number]) as video:
+            assert video.name == item.member
+            assert read_frame_number(video[5].numpy()) == 5
+            assert len(video) == 10 + number
+
+
+def test_lists_globs_and_files_name_the_same_videos(folder, tmp_path):
+    wanted = [item.path for item in find_items(folder)]
+    assert [item.path for item in find_items([f"{folder}/*.m[pk][4v]"])] == wanted
+    listed = tmp_path / "list.txt"
+    listed.write_text("# a comment\n\n" + "\n".join(os.path.relpath(w, tmp_path) for w in wanted))
+    assert [item.path for item in find_items(listed)] == wanted
+    assert [item.path for item in find_items([*wanted, str(folder)])] == wanted
+    for wrong, words in ((tmp_path / "none", "no such"), (f"{tmp_path}/*.mp4", "nothing matches")):
+        if "*" in str(wrong):
+            with pytest.raises(vl.SourceError, match=words):
+                find_items([wrong])
+    with pytest.raises(vl.UnsupportedError, match="URL"):
+        find_items(["s3://bucket/videos"])
+
+
+def test_shards_merge_to_the_whole(folder, tmp_path, expected):
+    parts = []
+    for number in range(3):
+        parts.append(tmp_path / f"part{number}.parquet")
+        vl.index_dataset(folder, parts[-1], workers=0, shard=(number, 3))
+    merged = merge_datasets(parts, tmp_path / "all.parquet")
+    assert len(merged) == COUNT
+    assert (tmp_path / "all.parquet").read_bytes() == expected
+
+
+def test_a_data_set_pickles_and_feeds_a_loader(folder, out):
+    dataset = vl.index_dataset(folder, out)
+    assert len(pickle.dumps(dataset)) < 500
+    clips = vl.ClipDataset(dataset, vl.RandomClip(4))
+    loader = torch.utils.data.DataLoader(
+        clips, batch_size=4, num_workers=1, multiprocessing_context="spawn"
+    )
+    plain = vl.ClipDataset([dataset.item(i).path for i in range(COUNT)], vl.RandomClip(4))
+    frames = torch.cat([batch["frames"] for batch in loader])
+    assert torch.equal(frames, torch.stack([plain[i]["frames"] for i in range(COUNT)]))
+
+
+def test_a_changed_file_is_told_by_its_index(folder, tmp_path, out):
+    file = tmp_path / "clip.mp4"
+    file.write_bytes((folder / "00.mp4").read_bytes())
+    dataset = vl.index_dataset(file, out)
+    os.utime(file, ns=(1, 1))
+    with pytest.raises(vl.StaleIndexError, match=r"clip\.mp4"):
+        vl.Video(dataset.source(0), index=dataset[0])
+
+
+def test_what_is_no_data_set_index_is_refused(tmp_path, folder):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "other.parquet"
+    with pytest.raises(vl.SourceError, match=r"other\.parquet"):
+        vl.open_dataset(path)
+    path.write_bytes(b"no parquet at all")
+    with pytest.raises(vl.FormatError, match=r"other\.parquet"):
+        vl.open_dataset(path)
+    pq.write_table(pa.table({"x": [1]}), path)
+    for act in (vl.open_dataset, lambda p: merge_datasets([p], tmp_path / "m.parquet")):
+        with pytest.raises(vl.FormatError, match="no data set index"):
+            act(path)
+
+
+def test_a_new_file_makes_a_new_cache(folder, out):
+    vl.index_dataset(folder / "00.mp4", out).close()
+    dataset = vl.index_dataset([folder / "00.mp4", folder / "01.mp4"], out)
+    assert len(dataset) == 2
+    assert [dataset[i].num_frames for i in range(2)] == [10, 11]
+
+
+def test_an_empty_set_of_good_videos_opens(tmp_path, out):
+    (tmp_path / "bad.mp4").write_text("no")
+    dataset = vl.index_dataset(tmp_path / "bad.mp4", out)
+    assert len(dataset) == 0
+    assert dataset.errors.num_rows == 1
+
+
+def test_the_command_does_the_job(folder, tmp_path, out):
+    from typer.testing import CliRunner
+
+    from videoloader.cli import app
+
+    run = CliRunner().invoke
+    result = run(app, ["index", str(folder), "-o", str(out), "--workers", "0", "--json"])
+    assert result.exit_code == 1
+    facts = json.loads(result.stdout)
+    assert (facts["videos"], len(facts["errors"])) == (COUNT, 1)
+    for number in range(2):
+        part = str(tmp_path / f"{number}.parquet")
+        words = ["index", str(folder), "-o", part, "--shard", f"{number}/2", "--workers", "0"]
+        assert run(app, words).exit_code in (0, 1)
+    merged = str(tmp_path / "m.parquet")
+    result = run(app, ["merge", part.replace("1.p", "0.p"), part, "-o", merged])
+    assert result.exit_code == 0
+    assert Path(merged).read_bytes() == out.read_bytes()
+    assert run(app, ["index", "/none", "-o", str(out)]).exit_code in (0, 1)
+    assert run(app, ["index", "/none*", "-o", str(out)]).exit_code == 2
+    assert run(app, ["index", str(folder), "-o", str(out), "--shard", "x"]).exit_code == 2

@@ -1,0 +1,55 @@
+"""The samples and the README run as they stand."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def folder(demo_folder, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("samples") / "my_videos"
+    for number, name in enumerate(("h264.mp4", "vp9.webm", "rotated.mp4")):
+        place = folder / f"class{number}"
+        place.mkdir(parents=True)
+        (place / name).symlink_to(demo_folder / name)
+    return folder
+
+
+def run(*words, cwd=ROOT):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_pipeline_sample_trains(folder):
+    assert run("samples/train_pipeline.py", folder).count("loss") == 2
+
+
+def test_the_dataloader_sample_loads_every_video_twice(folder):
+    lines = run("samples/dataloader.py", folder, "--workers", "1").splitlines()
+    assert sorted(re.findall(r"epoch \d", "".join(lines))) == ["epoch 0", "epoch 1"]
+    assert all("(3, 8, 3, 112, 112)" in line for line in lines)
+
+
+def test_the_code_of_the_readme_runs(folder):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 4
+    program = "\n".join(blocks)
+    # A program in a README is not a module: workers are started by fork, and fewer of them.
+    program = program.replace("num_workers=4", "num_workers=1").replace("range(10)", "range(2)")
+    clip = folder.parent / "a.mp4"
+    if not clip.exists():
+        clip.symlink_to(folder / "class0" / "h264.mp4")
+    run("-c", program, cwd=folder.parent)

@@ -1,0 +1,199 @@
+"""`index_dataset`: videos in, one Parquet file out, stopped and resumed at will."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from videoloader.errors import ArgumentError, FormatError, VideoError
+from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
+from videoloader.indexing.dataset.rows import Row, schema
+from videoloader.indexing.dataset.sources import Item, find_items
+from videoloader.indexing.dataset.workers import index_items
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Progress", "index_dataset", "merge_datasets"]
+
+Progress = Callable[[int, int, int], None]
+"""Called with videos done, videos in all, and how many of those done have failed."""
+
+_GROUP = 4096  # rows in a row group
+
+
+def index_dataset(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    workers: int | None = None,
+    on_error: Literal["record", "raise"] = "record",
+    *,
+    headers: bool = False,
+    shard: tuple[int, int] = (0, 1),
+    time_limit: float = 120.0,
+    progress: Progress | None = None,
+) -> DatasetIndex:
+    """Index a data set into a Parquet file, one row a video.
+
+    The job may be interrupted at any moment, also by SIGKILL: what is done is kept beside `out`
+    in a journal, and the same call goes on from there. Called again later, it indexes only files
+    that are new or have changed (size or time of change). The file depends on the videos alone,
+    not on interruptions, workers or order of completion.
+
+    Args:
+        sources: folders, globs, text lists of paths, tar archives (their members are indexed in
+            place), or video files.
+        out: the Parquet file to write.
+        workers: processes; as many as this process may use processors by default, 0 for none.
+        on_error: `record` a file that cannot be indexed as a row with its error, or `raise` it.
+        headers: read packet headers too, see `index_video`.
+        shard: (i, n) takes the i-th of n parts of the videos, for n machines; see
+            `merge_datasets`.
+        time_limit: seconds that one video may take in a worker.
+        progress: is told how far the job is.
+
+    Raises:
+        SourceError: a source does not exist or has no video.
+        VideoError: with `on_error="raise"`, what is wrong with the first bad video.
+    """
+    if on_error not in ("record", "raise"):
+        raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
+    part, parts = shard
+    if not 0 <= part < parts:
+        raise ArgumentError(f"shard must be (i, n) with 0 <= i < n, got {shard}")
+    items = find_items(sources)
+    items = items[part * len(items) // parts : (part + 1) * len(items) // parts]
+    if workers is None:
+        workers = len(os.sched_getaffinity(0))
+    target = Path(out)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    journal = Journal(target.with_name(f"{target.name}.journal"))
+    try:
+        _keep_unchanged(journal, target, items)
+        missing = [item for item in items if not _is_current(journal.get(item), headers)]
+        done, failed = len(items) - len(missing), 0
+        rows = index_items(missing, workers=workers, headers=headers, time_limit=time_limit)
+        for row in rows:
+            if row.error and on_error == "raise":
+                raise VideoError(row.error)
+            journal.add(row)
+            done, failed = done + 1, failed + bool(row.error)
+            if progress is not None:
+                progress(done, len(items), failed)
+        _write(target, (_row(journal, item) for item in items))
+    finally:
+        journal.close()
+    journal.remove()
+    return open_dataset(target)
+
+
+def merge_datasets(
+    parts: Iterable[str | os.PathLike[str]], out: str | os.PathLike[str]
+) -> DatasetIndex:
+    """One data set index of several, such as the shards of one job, in the order given.
+
+    Raises:
+        FormatError: a part is no data set index.
+    """
+    datasets = [Path(part) for part in parts]
+    if not datasets:
+        raise ArgumentError("nothing to merge")
+    _write(Path(out), (row for part in datasets for row in read_rows(part)))
+    return open_dataset(out)
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """All rows of a data set index, those with errors too."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            if file.schema_arrow.names != schema().names:
+                raise FormatError(f"{path}: no data set index of videoloader")
+            for batch in file.iter_batches(batch_size=_GROUP):
+                for values in batch.to_pylist():
+                    item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
+                    size, mtime_ns = values.pop("size"), values.pop("mtime_ns")
+                    item = replace(item, size=size if item.member else -1)
+                    index, error = values.pop("index") or b"", values.pop("error") or ""
+                    yield Row(item, size, mtime_ns, {} if error else values, index, error)
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{path}: no data set index of videoloader ({error})") from error
+
+
+def _keep_unchanged(journal: Journal, target: Path, items: list[Item]) -> None:
+    """Take over what an earlier file knows of these videos."""
+    if not target.exists():
+        return
+    wanted = set(items)
+    for row in read_rows(target):
+        if row.item in wanted and journal.get(row.item) is None:
+            journal.add(row)
+
+
+def _is_current(row: Row | None, headers: bool) -> bool:
+    """Whether a row holds for the video as it is now, and knows enough."""
+    if row is None or row.size < 0:
+        return False
+    try:
+        state = row.item.state()
+    except VideoError:
+        return False
+    return state == (row.size, row.mtime_ns) and (
+        bool(row.error) or row.facts["has_headers"] >= headers
+    )
+
+
+def _row(journal: Journal, item: Item) -> Row:
+    row = journal.get(item)
+    assert row is not None, f"{item.name} has no row"
+    return row
+
+
+def _write(target: Path, rows: Iterator[Row]) -> None:
+    """Write the Parquet file, whole or not at all."""
+    import pyarrow.parquet as pq
+
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    try:
+        with pq.ParquetWriter(
+            partial, schema(), compression="zstd", compression_level=9, use_dictionary=_DICTIONARY
+        ) as writer:
+            group: list[Row] = []
+            for row in rows:
+                group.append(row)
+                if len(group) == _GROUP:
+                    writer.write_table(_table(group))
+                    group = []
+            if group:
+                writer.write_table(_table(group))
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+_DICTIONARY = ["member", "error", "codec", "container", "pixel_format", "exactness"]
+_DICTIONARY += ["color_matrix", "color_primaries", "color_transfer", "color_range"]
+
+
+def _table(rows: list[Row]) -> pa.Table:
+    import pyarrow as pa
+
+    def values(row: Row) -> dict[str, Any]:
+        place = asdict(row.item)
+        return row.facts | {
+            "path": place["path"],
+            "member": place["member"],
+            "offset": place["offset"],
+            "size": row.size,
+            "mtime_ns": row.mtime_ns,
+            "error": row.error or None,
+            "index": row.index or None,
+        }
+
+    return pa.Table.from_pylist([values(row) for row in rows], schema=schema())

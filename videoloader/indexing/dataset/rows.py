@@ -1,0 +1,136 @@
+"""One video of a data set as a row: facts for people, and its index for machines."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from videoloader.errors import FormatError, VideoError
+from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.storage import encode_index
+from videoloader.indexing.video import index_video
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Row", "make_row", "schema"]
+
+_LENGTH = struct.Struct("<I")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the data set index keeps of a video; either `index` or `error` is there.
+
+    Args:
+        item: where the video is.
+        size: of the video in bytes when it was indexed.
+        mtime_ns: when its file was last changed.
+        facts: columns for people.
+        index: what `decode_index` reads.
+        error: why there is none.
+    """
+
+    item: Item
+    size: int
+    mtime_ns: int
+    facts: dict[str, Any]
+    index: bytes = b""
+    error: str = ""
+
+    def encode(self) -> bytes:
+        """The row as bytes."""
+        head = json.dumps(
+            [asdict(self.item), self.size, self.mtime_ns, self.facts, self.error],
+            separators=(",", ":"),
+        ).encode()
+        return _LENGTH.pack(len(head)) + head + self.index
+
+    @classmethod
+    def decode(cls, data: bytes) -> Row:
+        """What `encode` made."""
+        (length,) = _LENGTH.unpack_from(data)
+        end = _LENGTH.size + length
+        item, size, mtime_ns, facts, error = json.loads(data[_LENGTH.size : end])
+        return cls(Item(**item), size, mtime_ns, facts, data[end:], error)
+
+
+def make_row(item: Item, *, headers: bool) -> Row:
+    """Index a video, or say why that fails."""
+    size, mtime_ns = -1, -1
+    try:
+        size, mtime_ns = item.state()
+        with item.open() as source:
+            index = index_video(source, headers)
+            if not index.num_frames:
+                raise FormatError(f"{source.name}: there is no frame in it")
+    except VideoError as error:
+        return Row(item, size, mtime_ns, {}, error=str(error))
+    except Exception as error:  # noqa: BLE001  (a bug of ours must not stop a job of millions)
+        return Row(item, size, mtime_ns, {}, error=f"{type(error).__name__}: {error}")
+    return Row(item, size, mtime_ns, _facts(index), encode_index(index))
+
+
+def _facts(index: VideoIndex) -> dict[str, Any]:
+    return {
+        "codec": index.codec,
+        "container": index.container,
+        "width": index.width,
+        "height": index.height,
+        "rotation": index.rotation,
+        "num_frames": index.num_frames,
+        "num_keyframes": len(index.keyframes),
+        "duration": index.duration,
+        "fps": index.average_fps,
+        "start": float(index.pts[0] * index.time_base),
+        "pixel_format": index.pixel_format,
+        "bit_depth": index.bit_depth,
+        "color_matrix": index.color.matrix,
+        "color_primaries": index.color.primaries,
+        "color_transfer": index.color.transfer,
+        "color_range": index.color.range,
+        "stream": index.stream,
+        "exactness": index.exactness,
+        "has_headers": index.has_headers,
+    }
+
+
+def schema() -> pa.Schema:
+    """Columns of the Parquet file, in order."""
+    import pyarrow as pa
+
+    text, number, real = pa.string(), pa.int64(), pa.float64()
+    small = pa.int32()
+    return pa.schema(
+        [
+            ("path", text),
+            ("member", text),
+            ("offset", number),
+            ("size", number),
+            ("mtime_ns", number),
+            ("error", text),
+            ("codec", text),
+            ("container", text),
+            ("width", small),
+            ("height", small),
+            ("rotation", small),
+            ("num_frames", number),
+            ("num_keyframes", number),
+            ("duration", real),
+            ("fps", real),
+            ("start", real),
+            ("pixel_format", text),
+            ("bit_depth", small),
+            ("color_matrix", text),
+            ("color_primaries", text),
+            ("color_transfer", text),
+            ("color_range", text),
+            ("stream", small),
+            ("exactness", text),
+            ("has_headers", pa.bool_()),
+            ("index", pa.large_binary()),
+        ]
+    )
