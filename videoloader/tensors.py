@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -54,8 +54,19 @@ class TensorList:
     def __iter__(self) -> Iterator[torch.Tensor]:
         return iter(self._samples)
 
-    def __getitem__(self, position: int) -> torch.Tensor:
-        return self._samples[position]
+    @overload
+    def __getitem__(self, position: int) -> torch.Tensor: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> TensorList: ...
+
+    def __getitem__(self, position: int | slice) -> torch.Tensor | TensorList:
+        """One sample, or a batch of some; it shares the memory of this one."""
+        if not isinstance(position, slice):
+            return self._samples[position]
+        if self._dense is None or (position.step or 1) < 0:  # torch has no steps backwards
+            return TensorList(self._samples[position], self._layout)
+        return TensorList(self._dense[position], self._layout)
 
     def at(self, position: int) -> np.ndarray[Any, Any] | torch.Tensor:
         """One sample: a numpy array that shares memory on the CPU, a tensor on a GPU."""
@@ -115,7 +126,9 @@ class TensorList:
         """The batch on a GPU, by default the current one; itself if it is there."""
         if not torch.cuda.is_available():
             raise UnsupportedError("this machine has no GPU that torch can use (gpu() was asked)")
-        return self._to(torch.device("cuda", device_id or torch.cuda.current_device()))
+        if device_id is None:
+            device_id = torch.cuda.current_device()
+        return self._to(torch.device("cuda", device_id))
 
     def _to(self, device: torch.device) -> TensorList:
         if self.device == device:

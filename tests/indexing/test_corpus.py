@@ -14,8 +14,9 @@ SHOWN = corpus_files(
 SMALL = corpus_files(
     lambda file: has_reference(file) and not file.is_damaged and file.facts["size"] < 1_000_000
 )
-# MP4 and MOV are read from their tables, progressive or in fragments, and transport streams of
-# these codecs from the headers of their packets.
+# MP4 and MOV are read from their tables, progressive or in fragments; Matroska and transport
+# streams of these codecs from the headers of their blocks and packets.
+MATROSKA_CODECS = {"h264", "hevc", "av1", "vp8", "vp9"}
 TRANSPORT_CODECS = {"h264", "hevc", "mpeg2video", "mpeg1video"}
 # Not read from tables, by name: one phone clip leaves the composition times of its B-frames out,
 # so that only decoding tells; one transport stream ends before its first picture.
@@ -27,6 +28,8 @@ def is_native(file):
         return False
     if "mp4" in file.facts["container"]:
         return True
+    if "matroska" in file.facts["container"]:
+        return file.facts["codec"] in MATROSKA_CODECS
     return file.facts["container"] == "mpegts" and file.facts["codec"] in TRANSPORT_CODECS
 
 

@@ -9,10 +9,10 @@ from videoloader.ops.epochs import Epochs
 
 
 @st.composite
-def epochs(draw):
-    num_shards = draw(st.integers(1, 5))
+def epochs(draw, most_shards=5):
+    num_shards = draw(st.integers(1, most_shards))
     return Epochs(
-        size=draw(st.integers(num_shards, 40)),
+        size=draw(st.integers(num_shards, 8 * most_shards)),
         batch_size=draw(st.integers(1, 9)),
         num_shards=num_shards,
         shard_id=draw(st.integers(0, num_shards - 1)),
@@ -56,6 +56,29 @@ def test_far_away_places_are_found_and_consistent(epochs, place):
     start = epochs.end(epoch - 1) if epoch else 0
     assert start <= place < epochs.end(epoch)
     assert position == min(place - start, len(epochs.shard(epoch)) - 1)
+
+
+def walk_to(epochs, place):
+    """The sample at a place, by going from epoch to epoch."""
+    epoch = start = end = 0
+    while place >= end:
+        count = len(epochs.shard(epoch))
+        length = epochs.padded_batches * epochs.batch_size if epochs.pad_last_batch else count
+        epoch, start, end = epoch + 1, end, end + length
+    return epoch - 1, min(place - start, count - 1)
+
+
+@given(epochs(most_shards=60), st.integers(0, 5000))
+def test_a_place_is_found_as_by_going_from_epoch_to_epoch(epochs, place):
+    assert epochs.locate(place) == walk_to(epochs, place)
+
+
+@pytest.mark.timeout(20)
+def test_places_are_found_at_once_however_many_shards_there_are():
+    epochs = Epochs(size=10**7 + 1, batch_size=256, num_shards=10**6, shard_id=3)
+    batch = epochs.batch(39_000)
+    assert batch[0] == (998_400, 0)  # all shards but the last have 10 samples
+    assert len(set(batch)) == 256
 
 
 @given(epochs(), st.integers(0, 7))

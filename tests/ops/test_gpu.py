@@ -95,3 +95,20 @@ def test_batches_on_the_gpu_hold_what_the_cpu_gives(demo_folder):
 
     for here, there in zip(batches(to_gpu=False), batches(to_gpu=True), strict=True):
         assert torch.equal(here, there)
+
+
+def test_frames_that_come_back_from_the_gpu_have_arrived():
+    frames = torch.randint(0, 256, (2, 2160, 3840, 3), dtype=torch.uint8)
+    flipped = fn.flip(frames)
+
+    def source(iteration):  # no two samples are alike: memory that is used again shows
+        return [frames + (4 * iteration + position) for position in range(4)]
+
+    @vl.pipeline_def(batch_size=4, num_threads=4, device_id=0)
+    def definition():
+        return fn.flip(fn.external_source(source, layout="FHWC").gpu()).cpu()
+
+    with definition() as pipe:
+        for iteration in range(20):
+            for position, clip in enumerate(pipe.run()[0]):
+                assert torch.equal(clip, flipped + (4 * iteration + position))

@@ -305,3 +305,13 @@ def test_when_every_clip_fails_the_error_says_so(videos):
         pytest.raises(OperatorError, match="none of the 30 clips"),
     ):
         pipe.run()
+
+
+def test_what_fails_in_every_epoch_is_told_once(videos):
+    videos.broken.add("b.mp4")
+    with reader(batch_size=6, sequence_length=20, on_error="replace") as pipe:
+        for _ in range(6):
+            pipe.run()
+        failures = pipe.stats()["Reader"].failures
+    assert [path for path, _ in failures] == ["b.mp4"]
+    assert videos.opened.count("b.mp4") > 6

@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -78,6 +80,26 @@ def test_a_callable_counts_anew_after_a_reset():
         assert taken(pipe) == [[0], [1]]
         pipe.reset()
         assert taken(pipe) == [[0], [1]]
+
+
+def test_a_reset_waits_to_see_whether_the_source_has_ended():
+    def source():
+        yield [0]
+        time.sleep(0.1)  # the end comes later than the reset
+
+    with pipe_of(1, source=source, cycle="raise") as pipe:
+        for _ in range(3):
+            assert pipe.run()[0][0].item() == 0
+            pipe.reset()
+
+
+def test_a_reset_does_not_wait_for_data_that_nobody_has_fed():
+    with pipe_of(name="in") as pipe:
+        pipe.feed_input("in", [1, 2])
+        pipe.run()
+        pipe.reset()
+        pipe.feed_input("in", [3, 4])
+        assert taken(pipe, 1) == [[3, 4]]
 
 
 def test_several_outputs_with_their_layouts():

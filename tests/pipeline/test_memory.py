@@ -63,6 +63,13 @@ def test_it_keeps_no_more_than_it_is_told():
     assert {block.data_ptr() for block in recycler._free} <= addresses
 
 
+@pytest.mark.parametrize(("size", "kept"), [((1 << 20) - 1, 0), (1 << 20, 1)])
+def test_memory_is_kept_from_one_mebibyte_on(size, kept):
+    recycler = Recycler(keep=2)
+    empty(recycler, (size,), torch.uint8)  # and dropped at once
+    assert len(recycler._free) == kept
+
+
 def test_a_block_of_another_size_is_let_go():
     recycler = Recycler(keep=2)
     empty(recycler)  # and dropped at once

@@ -9,6 +9,7 @@ import torch
 from videoloader import fn, types
 from videoloader.errors import ArgumentError, DecodeError, OperatorError, UnsupportedError
 from videoloader.pipeline import Pipeline, pipeline_def
+from videoloader.pipeline.graph import COPY
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 
@@ -91,6 +92,17 @@ def test_a_draw_is_the_stream_of_its_stage_and_sample():
                 rng = generator(5, stage=1, sample=sample)
                 expected = (2 + 2 * rng.random(5)).astype(np.float32)
                 np.testing.assert_array_equal(uniform[position].numpy(), expected)
+
+
+def test_draws_do_not_depend_on_the_cut_into_batches():
+    def draws(batch_size, count):
+        pipe = pipeline_def(lambda: fn.random.uniform(range=(0, 1)))(batch_size=batch_size, seed=8)
+        with pipe:
+            return [value.item() for _ in range(count) for value in pipe.run()[0]]
+
+    expected = draws(1, 12)
+    assert len(set(expected)) == 12
+    assert draws(3, 4) == draws(4, 3) == expected
 
 
 def test_an_operator_gives_the_same_in_a_graph_and_eagerly(videos):
@@ -408,3 +420,12 @@ def test_ragged_outputs_stay_ragged():
         assert isinstance(batch, TensorList)
         assert batch.shape() == [(2, 3), (4, 3), (2, 3)]
         assert torch.equal(batch[1], samples[1])
+
+
+@pytest.mark.parametrize(("device", "may_be_under_way"), [("cpu", False), ("cuda:1", True)])
+def test_a_copy_to_the_cpu_has_arrived_when_it_returns(device, may_be_under_way):
+    class Data:
+        def to(self, device, non_blocking=False):
+            return device, non_blocking
+
+    assert COPY.run(Data(), device=device) == (device, may_be_under_way)

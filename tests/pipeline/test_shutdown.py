@@ -1,5 +1,6 @@
 """What only a process of its own can show: Ctrl-C, and the end of the interpreter."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -49,3 +50,39 @@ def test_ctrl_c_ends_a_loop_over_batches(delay):
     assert process.returncode == -signal.SIGINT
     assert err.rstrip().endswith("KeyboardInterrupt")
     assert time.monotonic() - begin < 10
+
+
+AT_ONCE = """
+import os, sys
+import torch
+from videoloader import fn, pipeline_def
+
+pipe = pipeline_def(lambda: fn.external_source(lambda: torch.zeros(4, 2)))(
+    batch_size=4, num_threads=64
+)
+for _ in range(6):
+    child = os.fork()  # torch is imported once
+    if not child:
+        pipe.schedule_run()
+        {end}
+        break
+    status = os.waitpid(child, 0)[1]
+    print(os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
+@pytest.mark.parametrize(("end", "code"), [("pass", 0), ("raise SystemExit(3)", 3)])
+def test_an_interpreter_that_ends_while_the_threads_start_ends_quietly(end, code):
+    with subprocess.Popen(
+        [sys.executable, "-c", AT_ONCE.format(end=end)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    assert (out, err) == (6 * f"{code}\n", "")

@@ -217,6 +217,122 @@ def test_a_size_stands_in_for_a_reader():
         assert [batch[0]["x"].tolist() for batch in iterator] == [[6, 7], [8, 9]]
 
 
+def ending(*batches):
+    """A pipeline whose source ends after these batches, and begins again after a reset."""
+    pipe = pipeline_def(lambda: fn.external_source(list(batches), cycle="raise"))
+    return pipe(batch_size=len(batches[0]))
+
+
+def values_of(iterator):
+    return [[part["x"].tolist() for part in batch] for batch in iterator]
+
+
+TEN = [[number, number + 1] for number in range(0, 10, 2)]
+EPOCH_OF_TEN = [[batch] for batch in TEN]
+
+
+def call(iteration):
+    if iteration == len(TEN):
+        raise StopIteration
+    return TEN[iteration]
+
+
+def generate():
+    yield from TEN
+
+
+@pytest.mark.parametrize("source", [TEN, call, generate])
+@pytest.mark.parametrize("by_itself", [True, False])
+@pytest.mark.parametrize("size", [10, -1])
+def test_sources_that_end_with_the_epoch_begin_again_with_the_next(source, by_itself, size):
+    cycle = "no" if source is call else "raise"
+    pipe = pipeline_def(lambda: fn.external_source(source, cycle=cycle))(batch_size=2)
+    with GenericIterator(pipe, ["x"], size=size, auto_reset=by_itself) as iterator:
+        for _ in range(3):
+            assert values_of(iterator) == EPOCH_OF_TEN
+            if not by_itself:
+                assert list(iterator) == []
+                iterator.reset()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_an_epoch_that_ends_inside_a_batch_does_not_shorten_the_next(policy):
+    expected = {
+        LastBatchPolicy.FILL: [[[0, 1]], [[2, 3]], [[4, 5]]],
+        LastBatchPolicy.PARTIAL: [[[0, 1]], [[2, 3]], [[4]]],
+        LastBatchPolicy.DROP: [[[0, 1]], [[2, 3]]],
+    }[policy]
+    with GenericIterator(
+        ending(*TEN[:3]), ["x"], size=5, auto_reset=True, last_batch_policy=policy
+    ) as iterator:
+        for _ in range(3):
+            assert len(iterator) == len(expected)
+            assert values_of(iterator) == expected
+
+
+@pytest.mark.parametrize("by_itself", [True, False])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_source_shorter_than_the_size_ends_the_epoch(by_itself, policy):
+    with GenericIterator(
+        ending(*TEN[:3]), ["x"], size=10, auto_reset=by_itself, last_batch_policy=policy
+    ) as iterator:
+        for _ in range(3):
+            assert values_of(iterator) == EPOCH_OF_TEN[:3]
+            if not by_itself:
+                iterator.reset()
+
+
+def test_a_source_longer_than_the_size_goes_on_and_begins_again_at_its_end():
+    with GenericIterator(ending(*TEN), ["x"], size=6, auto_reset=True) as iterator:
+        for _ in range(3):
+            assert values_of(iterator) == EPOCH_OF_TEN[:3]
+            assert values_of(iterator) == EPOCH_OF_TEN[3:]
+
+
+def test_a_size_counts_the_samples_of_all_pipelines():
+    pipes = [ending(*TEN[:3]), ending(*TEN[:3])]
+    partial = LastBatchPolicy.PARTIAL
+    with GenericIterator(
+        pipes, ["x"], size=9, auto_reset=True, last_batch_policy=partial
+    ) as iterator:
+        assert iterator.size == 9
+        for _ in range(2):
+            epoch = values_of(iterator)
+            assert epoch == [[[0, 1]] * 2, [[2, 3]] * 2, [[], [4]]]  # 4 samples, and 5
+
+
+def test_a_source_beside_a_reader_begins_again_with_its_epoch(videos):
+    @pipeline_def(batch_size=2)
+    def graph():
+        _, labels = fn.readers.video(
+            filenames=FILES[:6], labels=[], sequence_length=40, name="Reader"
+        )
+        return labels, fn.external_source([[0, 1], [2, 3], [4, 5]], cycle="raise")
+
+    with GenericIterator(
+        graph(), ["label", "x"], reader_name="Reader", auto_reset=True
+    ) as iterator:
+        for _ in range(3):
+            batches = [batch[0] for batch in iterator]
+            assert [batch["x"].tolist() for batch in batches] == [[0, 1], [2, 3], [4, 5]]
+            assert [batch["label"][:, 0].tolist() for batch in batches] == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_source_that_ends_before_its_reader_does_not_lose_the_readers_place(videos):
+    @pipeline_def(batch_size=2)
+    def graph():
+        _, labels = fn.readers.video(
+            filenames=FILES[:6], labels=[], sequence_length=40, name="Reader"
+        )
+        return labels, fn.external_source([[0, 1], [2, 3]], cycle="raise")
+
+    with GenericIterator(
+        graph(), ["label", "x"], reader_name="Reader", auto_reset=True
+    ) as iterator:
+        epochs = [[batch[0]["label"][:, 0].tolist() for batch in iterator] for _ in range(3)]
+    assert epochs == [[[0, 1], [2, 3]], [[4, 5]], [[0, 1]]]
+
+
 def test_without_a_size_an_epoch_lasts_as_long_as_its_source():
     pipe = pipeline_def(lambda: fn.external_source([[0, 1], [2]], cycle="raise"))(batch_size=2)
     with GenericIterator(pipe, ["x"], auto_reset=True) as iterator:

@@ -17,7 +17,8 @@ _HEAD = """# Operators
 Made from the declarations, and compared with them by a test. To write it again:
 
     python -c "from videoloader import fn; print(fn.operators_page(), end='')" > docs/operators.md
- An argument marked *per sample* takes one value, one for each sample, or a data node.
+
+An argument marked *per sample* takes one value, one for each sample, or a data node.
 Every operator also takes `device` and `name`.
 """
 

@@ -110,7 +110,8 @@ class VideoIndex:
         extradata: what decoders are set up with: (first packet it applies to, bytes).
         length_size: bytes of the length before each NAL unit, 0 for start codes.
         sub_layers: temporal sub-layers of an HEVC stream.
-        packing: how packets lie in the file: `plain`, in one piece at their offset; in transport
+        packing: how packets lie in the file: `plain`, in one piece at their offset; `prefix:` and
+            hexadecimal digits, the same without the bytes that each begins with; in transport
             packets from the one at their offset on, `mpegts:` with size and PID of those; or
             `demuxed`, in pieces that a demuxer puts together.
         has_headers: whether `DISPOSABLE` flags are known.

@@ -13,7 +13,7 @@ from videoloader.indexing.libav import demux_packets
 from videoloader.indexing.mpegts.pieces import Packing
 from videoloader.indexing.source import Source
 
-__all__ = ["PacketReader", "read_packets"]
+__all__ = ["PacketReader", "packing_prefix", "read_packets"]
 
 _CHUNK = 64
 _MAX_GAP = 1 << 16
@@ -33,6 +33,7 @@ class PacketReader:
         self._index = index
         self._offsets = index.packets["offset"]
         self._sizes = index.packets["size"].astype(np.int64)
+        self._prefix = packing_prefix(index.packing)
         self._packing = Packing.parse(index.packing)
         self._demuxed: Generator[bytes, None, None] | None = None
         self._next = 0
@@ -56,7 +57,7 @@ class PacketReader:
             for start, stop in zip(
                 starts[first : last + 1].tolist(), stops[first : last + 1].tolist(), strict=True
             ):
-                payloads.append(bytes(block[start - base : stop - base]))
+                payloads.append(self._prefix + block[start - base : stop - base])
         return payloads
 
     def close(self) -> None:
@@ -111,6 +112,15 @@ class PacketReader:
         raise SourceError(
             f"{self._source.name}: packet {number} is not the one that was indexed; index it again"
         )
+
+
+def packing_prefix(packing: str) -> bytes:
+    """What each packet begins with that was left out of the file.
+
+    >>> packing_prefix("plain").hex(), packing_prefix("prefix:000001").hex()
+    ('', '000001')
+    """
+    return bytes.fromhex(packing.removeprefix("prefix:")) if packing.startswith("prefix:") else b""
 
 
 def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:

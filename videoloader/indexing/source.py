@@ -38,6 +38,7 @@ class Source:
         name: str,
         size: int,
         path: str | None = None,
+        memory: memoryview | None = None,
         base: int = 0,
         owned: bool = True,
     ) -> None:
@@ -50,7 +51,13 @@ class Source:
         self._file = file
         self._owned = owned
         self._lock = threading.Lock()
+        self._memory = memory
         self._map: mmap.mmap | None = None
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether `window` costs nothing, however large: a local file, or bytes in memory."""
+        return self.path is not None or self._memory is not None
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -88,14 +95,28 @@ class Source:
             raise SourceError(f"{self.name}: cannot be read: {error}") from error
 
     def window(self, offset: int, size: int) -> NDArray[np.uint8]:
-        """The same bytes as an array, mapped and not read where the source is a local file."""
+        """The same bytes as an array, not read but mapped if the source `is_mapped`."""
+        if self._memory is not None:
+            return np.frombuffer(self._memory, dtype=np.uint8)[offset : offset + size]
         if self.path is None:
             return np.frombuffer(self.read(offset, size), dtype=np.uint8)
-        with self._lock:
-            if self._map is None:
-                self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            with self._lock:
+                if self._map is None:
+                    self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: cannot be mapped: {error}") from error
         begin = self.base + offset
-        return np.frombuffer(self._map, dtype=np.uint8)[begin : begin + size]
+        mapped = np.frombuffer(self._map, dtype=np.uint8)[begin : begin + size]
+        if len(mapped) != size:
+            raise SourceError(f"{self.name}: the file was cut short while being read")
+        return mapped
+
+    def gather(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """One byte at each of many places within the source."""
+        if self.is_mapped:
+            return self.window(0, self.size)[places]
+        return np.frombuffer(b"".join(self.read(place, 1) for place in places.tolist()), np.uint8)
 
     def file(self) -> BinaryIO:
         """A file object of its own over the same bytes, at their beginning."""
@@ -173,9 +194,9 @@ def open_source(source: VideoSource | Source) -> Source:
     if isinstance(source, Source):
         return source
     if isinstance(source, bytes | bytearray | memoryview):
-        data = io.BytesIO(source)
-        size = data.getbuffer().nbytes
-        return Source(data, name=f"<{size} bytes>", size=size)
+        memory = memoryview(source).cast("B")
+        name = f"<{memory.nbytes} bytes>"
+        return Source(io.BytesIO(source), name=name, size=memory.nbytes, memory=memory)
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fspath(source))
     return _open_file(source)

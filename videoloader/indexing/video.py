@@ -8,6 +8,7 @@ from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import index_by_demuxing, scan_order
+from videoloader.indexing.matroska import index_matroska
 from videoloader.indexing.mp4 import index_mp4
 from videoloader.indexing.mpegts import index_mpegts
 from videoloader.indexing.payloads import read_packets
@@ -21,9 +22,10 @@ def index_video(
 ) -> VideoIndex:
     """Find every frame of a video from the tables of its container.
 
-    MP4 and MOV files, in fragments or not, and MPEG transport streams are read without a demuxer;
-    other containers by a pass over their packets, and by decoding them once where even packets do
-    not tell which frames there are. `VideoIndex.exactness` says which way it was.
+    MP4 and MOV files, in fragments or not, Matroska, WebM and MPEG transport streams are read
+    without a demuxer; other containers by a pass over their packets, and by decoding them once
+    where even packets do not tell which frames there are. `VideoIndex.exactness` says which way it
+    was.
 
     Args:
         source: path, bytes, or a seekable binary file.
@@ -58,7 +60,10 @@ def index_video(
 
 
 def _index(source: Source, stream: int | None) -> VideoIndex:
-    found = index_mp4(source, stream=stream) or index_mpegts(source, stream=stream)
+    for native in (index_mp4, index_matroska, index_mpegts):
+        found = native(source, stream=stream)
+        if found is not None:
+            break
     if found is None:
         return index_by_demuxing(source, stream=stream)
     index, is_told = found

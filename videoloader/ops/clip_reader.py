@@ -15,6 +15,7 @@ from videoloader.ops import media
 from videoloader.ops.clips import Clips
 from videoloader.ops.decode import decoded, frame_outputs
 from videoloader.ops.epochs import Epochs
+from videoloader.ops.failures import Failures
 from videoloader.ops.operator import Sample
 from videoloader.sampling import generator, pad_frames
 
@@ -49,7 +50,7 @@ class ClipReader:
         timestamps: whether there is an output of times.
         resolution_change: "error" or "scale", see `Video`.
         replaces: take the next clip of the shard for one that fails, instead of failing.
-        failures: (path, what went wrong) of what was replaced or left out.
+        failures: what was replaced or left out.
     """
 
     clips: Clips
@@ -64,7 +65,7 @@ class ClipReader:
     timestamps: bool
     resolution_change: str = "error"
     replaces: bool = False
-    failures: list[tuple[str, str]] = field(default_factory=list)
+    failures: Failures = field(default_factory=Failures)
     _order: tuple[int, NDArray[np.int64]] | None = None
 
     def plan(self, iteration: int) -> list[Request]:
@@ -86,7 +87,7 @@ class ClipReader:
             try:
                 return self._decode(Request(request.epoch, clip, path))
             except VideoError as error:
-                self.failures.append((path, str(error)))
+                self.failures.add(path, str(error))
         raise DecodeError(f"none of the {len(shard)} clips of the shard decodes")
 
     def _decode(self, request: Request) -> tuple[Sample, ...]:

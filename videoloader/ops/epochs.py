@@ -57,9 +57,7 @@ class Epochs:
         """Samples of the data set that an epoch reads."""
         shard = self.shard_id if self.stick_to_shard else self.shard_id + epoch
         shard %= self.num_shards
-        return range(
-            shard * self.size // self.num_shards, (shard + 1) * self.size // self.num_shards
-        )
+        return range(self._bound(shard), self._bound(shard + 1))
 
     @property
     def padded_batches(self) -> int:
@@ -72,8 +70,7 @@ class Epochs:
             return (epoch + 1) * self.padded_batches * self.batch_size
         if self.stick_to_shard:
             return (epoch + 1) * len(self.shard(epoch))
-        turns, rest = divmod(epoch + 1, self.num_shards)
-        return turns * self.size + sum(len(self.shard(past)) for past in range(rest))
+        return self._bound(self.shard_id + epoch + 1) - self._bound(self.shard_id)
 
     def locate(self, place: int) -> Place:
         """The sample at a place in the stream."""
@@ -82,11 +79,15 @@ class Epochs:
         elif self.stick_to_shard:
             epoch = place // len(self.shard(0))
         else:
-            epoch = place // self.size * self.num_shards  # a full turn reads every shard once
-            while self.end(epoch) <= place:
-                epoch += 1
+            # The first shard whose bound lies behind the place, all counted from the first round.
+            behind = place + self._bound(self.shard_id) + 1
+            epoch = -(-behind * self.num_shards // self.size) - self.shard_id - 1
         position = place - (self.end(epoch - 1) if epoch else 0)
         return Place(epoch, min(position, len(self.shard(epoch)) - 1))
+
+    def _bound(self, shard: int) -> int:
+        """Samples in front of a shard; shards count on in the next round through the data set."""
+        return shard * self.size // self.num_shards
 
     def batch(self, iteration: int) -> list[Place]:
         """The samples of a batch."""

@@ -13,6 +13,7 @@ from videoloader.ops.clip_reader import ClipReader
 from videoloader.ops.clips import Clips, Scope, clip_rule
 from videoloader.ops.decode import FILL, FRAME_NUM, PAD, RESOLUTION, TIMESTAMPS
 from videoloader.ops.epochs import Epochs
+from videoloader.ops.failures import Failures
 from videoloader.ops.file_list import (
     ROUNDINGS,
     Entry,
@@ -178,7 +179,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["file_list_include_end"],
     )
     sampler = clip_rule(**{name: arguments[name] for name in _RULE})
-    failures: list[tuple[str, str]] = []
+    failures = Failures()
     tolerant = failures if arguments["on_error"] == "replace" else None
     scopes = _scopes(entries, limits, context.num_threads, tolerant)
     clips = Clips.of(scopes, sampler, backwards=arguments["stride"] < 0)
@@ -229,7 +230,7 @@ def _scopes(
     entries: Sequence[Entry],
     limits: FrameRange,
     num_threads: int,
-    failures: list[tuple[str, str]] | None,
+    failures: Failures | None,
 ) -> list[Scope]:
     """Index each file once, several at a time; files that fail go to `failures` if there is one."""
 
@@ -242,7 +243,7 @@ def _scopes(
         except VideoError as error:
             if failures is None:
                 raise
-            failures.append((path, str(error)))
+            failures.add(path, str(error))
             return None
 
     paths = list(dict.fromkeys(entry.path for entry in entries))

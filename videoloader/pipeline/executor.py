@@ -23,6 +23,8 @@ __all__ = ["Prefetcher"]
 Batch = TypeVar("Batch")
 
 _numbers = itertools.count()
+_starting = threading.Lock()
+"""Held while workers start: the number of torch's threads is then not that of the process."""
 
 
 class _State(Generic[Batch]):
@@ -35,8 +37,16 @@ class _State(Generic[Batch]):
         self.made = 0
         self.has_ended = False
         self.is_closed = False
+        self.failure: BaseException | None = None
         self.pool: Executor | None = None
         self.changed = threading.Condition()
+
+    def is_over(self) -> bool:
+        return self.has_ended or self.is_closed or self.failure is not None
+
+    def is_settled(self, is_ready: Callable[[], bool]) -> bool:
+        """Whether it is known if there is a next batch; if not, the thread is finding out."""
+        return bool(self.results) or self.is_over() or not self.should_make(is_ready)
 
     def should_make(self, is_ready: Callable[[], bool]) -> bool:
         if self.has_ended or len(self.results) >= self.depth:
@@ -48,7 +58,8 @@ class Prefetcher(Generic[Batch]):
     """Makes batches 0, 1, ... in a thread of its own, at most `depth` ahead.
 
     An error takes the place of its batch: `next` raises it once, and goes on with the next batch.
-    StopIteration pauses it until `resume`.
+    StopIteration pauses it until `resume`. An error of the thread itself, which could not start
+    its pool for example, is the end: `next` raises a RuntimeError from it from then on.
 
     Args:
         make: makes a batch, given its number and the pool.
@@ -66,6 +77,7 @@ class Prefetcher(Generic[Batch]):
         num_threads: int,
     ) -> None:
         self._state: _State[Batch] = _State(depth)
+        self._is_ready = is_ready
         name = f"videoloader-{next(_numbers)}"
         thread = threading.Thread(
             target=_schedule,
@@ -82,10 +94,16 @@ class Prefetcher(Generic[Batch]):
         with state.changed:
             state.asked = max(state.asked, state.made - len(state.results) + 1)
             state.changed.notify_all()
-            state.changed.wait_for(lambda: state.results or state.has_ended or state.is_closed)
+            state.changed.wait_for(lambda: state.results or state.is_over())
             if not state.results:
                 if state.is_closed:
                     raise ArgumentError("the pipeline is closed")
+                if state.failure is not None:
+                    # Raised itself, and kept here, it would keep the frames of the consumer.
+                    raise RuntimeError(
+                        "the thread of the pipeline has ended: "
+                        f"{type(state.failure).__name__}: {state.failure}"
+                    ) from state.failure
                 raise StopIteration("no more data; reset() begins the next epoch")
             result = state.results.popleft()
             state.changed.notify_all()
@@ -98,13 +116,20 @@ class Prefetcher(Generic[Batch]):
         with self._state.changed:
             self._state.changed.notify_all()
 
-    def resume(self, before: Callable[[], None]) -> None:
-        """Go on after StopIteration, when `before` has run; nothing otherwise."""
-        with self._state.changed:
-            if self._state.has_ended and not self._state.results:
-                before()
-                self._state.has_ended = False
-                self._state.changed.notify_all()
+    def resume(self, before: Callable[[], None]) -> bool:
+        """Go on after StopIteration, when `before` has run; nothing and False otherwise.
+
+        Waits for a batch in the making, for it may turn out to be the end.
+        """
+        state = self._state
+        with state.changed:
+            state.changed.wait_for(lambda: state.is_settled(self._is_ready))
+            if not state.has_ended or state.results:
+                return False
+            before()
+            state.has_ended = False
+            state.changed.notify_all()
+            return True
 
     def close(self) -> None:
         """End the threads; a batch in the making is given up after its running samples."""
@@ -118,43 +143,74 @@ def _schedule(
     num_threads: int,
     name: str,
 ) -> None:
-    with ThreadPoolExecutor(num_threads, f"{name}-worker") as pool:
-        _start(pool, num_threads)
-        state.pool = pool
-        while True:
-            with state.changed:
-                state.changed.wait_for(lambda: state.is_closed or state.should_make(is_ready))
-                if state.is_closed:
-                    return
-                number = state.made
-            result: Batch | BaseException | None = None
-            try:
-                result = make(number, pool)
-            except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
-                result = error
-            with state.changed:
-                if isinstance(result, StopIteration):
-                    state.has_ended = True
-                else:
-                    state.results.append(result)
-                    state.made += 1
-                state.changed.notify_all()
-            result = None  # the consumer's alone from here on
+    """What the scheduling thread runs; nothing that goes wrong here is lost."""
+    try:
+        with ThreadPoolExecutor(num_threads, f"{name}-worker") as pool:
+            _start(pool, num_threads)
+            state.pool = pool
+            _make_batches(state, make, is_ready, pool)
+    except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
+        with state.changed:
+            state.failure = error
+            state.changed.notify_all()
+
+
+def _make_batches(
+    state: _State[Batch],
+    make: Callable[[int, Executor], Batch],
+    is_ready: Callable[[], bool],
+    pool: Executor,
+) -> None:
+    while True:
+        with state.changed:
+            state.changed.wait_for(lambda: state.is_closed or state.should_make(is_ready))
+            if state.is_closed:
+                return
+            number = state.made
+        result: Batch | BaseException | None = None
+        try:
+            result = make(number, pool)
+        except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
+            result = error
+        with state.changed:
+            if isinstance(result, StopIteration):
+                state.has_ended = True
+            else:
+                state.results.append(result)
+                state.made += 1
+            state.changed.notify_all()
+        result = None  # the consumer's alone from here on
 
 
 def _start(pool: Executor, num_threads: int) -> None:
-    """Start all workers, and keep torch from starting threads of its own inside each."""
-    intra = torch.get_num_threads()
+    """Start all workers, and keep torch from starting threads of its own inside each.
+
+    If one of them fails, which happens at the end of the interpreter too, none is left waiting.
+    """
     everybody = threading.Barrier(num_threads)
 
     def settle() -> None:
-        torch.get_num_threads()  # the first call in a thread takes over the number of the process
-        torch.set_num_threads(1)
-        everybody.wait()
+        try:
+            torch.get_num_threads()  # the first call in a thread takes over that of the process
+            torch.set_num_threads(1)
+            everybody.wait()
+        except BaseException:
+            everybody.abort()
+            raise
 
-    for worker in [pool.submit(settle) for _ in range(num_threads)]:
-        worker.result()
-    torch.set_num_threads(intra)  # of threads that others start from here on
+    with _starting:
+        intra = torch.get_num_threads()
+        try:
+            workers = [pool.submit(settle) for _ in range(num_threads)]
+            failures = [error for worker in workers if (error := worker.exception())]
+            if failures:  # of those that only waited for the one that failed, none says why
+                raise min(failures, key=lambda e: isinstance(e, threading.BrokenBarrierError))
+        except BaseException:
+            everybody.abort()
+            pool.shutdown(cancel_futures=True)  # none may set the number after this
+            raise
+        finally:
+            torch.set_num_threads(intra)  # of threads that others start from here on
 
 
 def _close(state: _State[Batch], thread: threading.Thread, name: str) -> None:
@@ -164,6 +220,7 @@ def _close(state: _State[Batch], thread: threading.Thread, name: str) -> None:
         state.changed.notify_all()
     if state.pool is not None:
         state.pool.shutdown(wait=False, cancel_futures=True)
-    # The garbage collector may run this in one of the threads that are to end.
-    if not threading.current_thread().name.startswith(name):
+    # The garbage collector may run this in one of the threads that are to end, and a thread that
+    # could not start cannot be joined.
+    if thread.is_alive() and not threading.current_thread().name.startswith(name):
         thread.join()

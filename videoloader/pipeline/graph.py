@@ -195,7 +195,8 @@ def _caller() -> str:
 @declare("copy", inputs=("input",), context=("device",))
 def _copy(value: Any, *, device: str) -> Any:
     """Copy to the device of the operator; the data itself where it is there."""
-    return value.to(device, non_blocking=True)
+    # What reads it on a GPU waits for the copy by itself; what reads it on the CPU does not.
+    return value.to(device, non_blocking=device != "cpu")
 
 
 COPY = OPERATORS["copy"]

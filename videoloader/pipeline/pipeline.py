@@ -205,10 +205,18 @@ class Pipeline:
         """Number of outputs."""
         return len(self._outputs)
 
-    def reset(self) -> None:
-        """Begin the next epoch of external sources that have ended; otherwise do nothing."""
-        if self._prefetcher is not None and self._program is not None:
-            self._prefetcher.resume(self._program.reset)
+    def reset(self) -> bool:
+        """Begin the next epoch of external sources that have ended; otherwise do nothing.
+
+        They have ended when no batch is left to take; where the next one is still in the making,
+        this waits for it.
+
+        Returns:
+            Whether they had ended.
+        """
+        if self._prefetcher is None or self._program is None or not self._program.may_end:
+            return False
+        return self._prefetcher.resume(self._program.reset)
 
     def close(self) -> None:
         """End the threads and drop the batches made ahead. The pipeline cannot run again."""

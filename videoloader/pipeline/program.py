@@ -90,6 +90,11 @@ class Program:
         fed = (source for source in self.sources.values() if isinstance(source, ExternalSource))
         return all(source.num_fed > 0 for source in fed if source.is_fed)
 
+    @property
+    def may_end(self) -> bool:
+        """Whether there is a source with epochs that end; those of readers go on for ever."""
+        return any(isinstance(source, ExternalSource) for source in self.sources.values())
+
     def stats(self) -> dict[str, OperatorStats]:
         """What every operator has done so far, by name."""
         return {

@@ -16,7 +16,8 @@ class OperatorStats:
     """One operator of a pipeline.
 
     `seconds` is the sum over all threads, so two busy threads make two seconds a second.
-    `failures` are (file, what went wrong) of samples that were replaced.
+    `failures` are (file, what went wrong) of samples that were replaced: each of them once,
+    however often it happened, and the first 10,000.
     """
 
     samples: int = 0

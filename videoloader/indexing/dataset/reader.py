@@ -152,7 +152,7 @@ def _make_cache(path: Path, cache: Path, state: os.stat_result) -> None:
         with pq.ParquetFile(path) as file, open(partial, "wb") as out:
             if not set(columns) <= set(file.schema_arrow.names):
                 raise FormatError(f"{path}: no data set index of videoloader")
-            lengths = []
+            lengths: list[int] = []
             body = partial.with_suffix(".body")
             with open(body, "w+b") as records:
                 for batch in file.iter_batches(batch_size=1024, columns=columns):

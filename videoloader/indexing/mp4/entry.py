@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
-from videoloader.errors import FormatError, UnsupportedError
-from videoloader.indexing.bitstream import av1, h264, hevc
+from videoloader.errors import UnsupportedError
+from videoloader.indexing.bitstream import av1
 from videoloader.indexing.bitstream.color import Color, color_from_codes
-from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
+from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.indexing.bitstream.records import (
+    crop_to_container,
+    parse_avc_record,
+    parse_hevc_record,
+    parse_vp_record,
+)
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.older import OLDER_KINDS, describe
 
@@ -89,11 +95,13 @@ def _entry(box: Box, sample: bytes) -> VisualEntry | None:
                 return None  # the parameter sets are in the samples
             config = inside[kind]
             extradata = config.data[config.start : config.stop]
-            parsed = _avc_picture(config) if codec == "h264" else _hevc_picture(config)
+            parse = parse_avc_record if codec == "h264" else parse_hevc_record
+            parsed = parse(extradata)
             if parsed is None:
                 return None
             picture, length_size = parsed
-            picture = _crop(picture, width, height) if codec == "h264" else picture
+            if codec == "h264":
+                picture = crop_to_container(picture, width, height)
             return VisualEntry(codec, tag, picture, extradata, length_size, color)
         case "av1":
             if b"av1C" not in inside:
@@ -107,68 +115,10 @@ def _entry(box: Box, sample: bytes) -> VisualEntry | None:
         case _:
             picture = PictureFormat(width, height, "yuv420p", 8, reorders=False)
             if b"vpcC" in inside:
-                picture = _vp_picture(inside[b"vpcC"], width, height)
+                config = inside[b"vpcC"]
+                record = config.data[config.start : config.stop]
+                picture = parse_vp_record(record, width, height)
             return VisualEntry(codec, tag, picture, color=color)
-
-
-def _avc_picture(config: Box) -> tuple[PictureFormat, int] | None:
-    """The first parameter set of an AVCDecoderConfigurationRecord (14496-15, section 5.3.3.1)."""
-    lengths, count = config.unpack("BB", 4)
-    if count & 31 == 0:
-        return None
-    (size,) = config.unpack("H", 6)
-    unit = _slice(config, 8, size)
-    return h264.parse_sps(unit), (lengths & 3) + 1
-
-
-def _hevc_picture(config: Box) -> tuple[PictureFormat, int] | None:
-    """The first parameter set of an HEVCDecoderConfigurationRecord (14496-15, section 8.3.3.1)."""
-    lengths, arrays = config.unpack("BB", 21)
-    position = 23
-    for _ in range(arrays):
-        kind, count = config.unpack("BH", position)
-        position += 3
-        for _ in range(count):
-            (size,) = config.unpack("H", position)
-            unit = _slice(config, position + 2, size)
-            if kind & 63 == 33:
-                return hevc.parse_sps(unit), (lengths & 3) + 1
-            position += 2 + size
-    return None
-
-
-def _crop(picture: PictureFormat, width: int, height: int) -> PictureFormat:
-    """The size that an H.264 decoder of FFmpeg shows.
-
-    Where the container's size lies within the last row and column of macroblocks, and the stream
-    does not crop on the left or top, the container is believed.
-    """
-
-    def blocks(length: int) -> int:
-        return (length + 15) // 16
-
-    fits = blocks(width) == blocks(picture.width) and blocks(height) == blocks(picture.height)
-    if not fits or picture.starts_cropped or width > picture.width or height > picture.height:
-        return picture
-    return replace(picture, width=width, height=height)
-
-
-def _vp_picture(config: Box, width: int, height: int) -> PictureFormat:
-    """A VPCodecConfigurationRecord (VP Codec ISO Media File Format Binding, version 1)."""
-    packed, *codes = config.unpack("BBBB", 6)
-    depth, chroma = packed >> 4, packed >> 1 & 7
-    color = color_from_codes(*codes, full_range=bool(packed & 1))
-    if depth not in (8, 10, 12):
-        raise FormatError(f"box 'vpcC' says {depth} bits a sample")
-    # 0 and 1 are 4:2:0, 2 is 4:2:2 and 3 is 4:4:4; the decoder has no full-range format names.
-    name = pixel_format(max(chroma, 1) if chroma < 4 else 1, depth, Color(matrix=color.matrix))
-    return PictureFormat(width, height, name, depth, color, reorders=False)
-
-
-def _slice(box: Box, offset: int, size: int) -> bytes:
-    if box.start + offset + size > box.stop or size < 4:
-        raise FormatError(f"box {box.kind.decode('latin-1')!r} has a parameter set cut short")
-    return box.data[box.start + offset : box.start + offset + size]
 
 
 def _color(box: Box | None) -> Color:

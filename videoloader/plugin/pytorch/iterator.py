@@ -27,8 +27,9 @@ class GenericIterator:
     Args:
         pipelines: one pipeline, or several with the same batch size.
         output_map: a name for each output.
-        size: samples in an epoch, over all pipelines; -1 goes on until a source ends. Not
-            together with `reader_name`.
+        size: samples in an epoch, over all pipelines; -1 goes on until a source ends. A source
+            that ends before has shorter epochs; one that has ended begins again with the next
+            epoch. Not together with `reader_name`.
         reader_name: the reader that says how long an epoch is. Use this where there is one.
         auto_reset: begin the next epoch by itself; otherwise call `reset` after each.
         last_batch_policy: what to do with a last batch that the epoch does not fill.
@@ -58,6 +59,7 @@ class GenericIterator:
         self.batch_size = self._check_pipelines()
         for pipeline in self._pipelines:
             pipeline.build()
+        self._has_reader = reader_name is not None
         self._streams = self._find_streams(size, reader_name, last_batch_padded)
         self._taken = 0
         self._has_ended = False
@@ -132,7 +134,8 @@ class GenericIterator:
                 batches.append(pipeline.run())
             except (VideoError, StopIteration) as error:
                 failure = failure or error
-        self._taken += 1
+        if not isinstance(failure, StopIteration):  # the batch is still to come
+            self._taken += 1
         if failure is not None:
             raise failure
         return batches
@@ -159,9 +162,18 @@ class GenericIterator:
                 raise ArgumentError(f"size must be at least 1, or -1, got {size}")
             if size == -1:
                 return []
-            own = -(-size // len(self._pipelines))
-            one = Epochs(own, self.batch_size, stick_to_shard=True, pad_last_batch=padded)
-            return [one] * len(self._pipelines)
+            parts = len(self._pipelines)
+            return [
+                Epochs(
+                    size,
+                    self.batch_size,
+                    parts,
+                    part,
+                    stick_to_shard=True,
+                    pad_last_batch=padded,
+                )
+                for part in range(parts)
+            ]
         if size != -1 or padded:
             raise ArgumentError("reader_name excludes size and last_batch_padded")
         streams = []
@@ -197,13 +209,25 @@ class GenericIterator:
 
     def _next_epoch(self) -> None:
         self._has_ended = False
+        self._skip_rest()
+        begin_again = [pipeline.reset() for pipeline in self._pipelines]
         if self._plan is None:
-            for pipeline in self._pipelines:
-                pipeline.reset()
             return
-        while self._taken < self._plan.end:
-            self._run()
-        self._plan = plan_epoch(self._streams, self._plan.epoch + 1, self._taken, self._policy)
+        if any(begin_again) and not self._has_reader:
+            self._taken = 0
+            self._plan = self._first_plan()
+            return
+        # A reader beside a source that ended too early goes on with the rest of its epoch.
+        epoch = self._plan.epoch + (self._taken >= self._plan.end)
+        self._plan = plan_epoch(self._streams, epoch, self._taken, self._policy)
+
+    def _skip_rest(self) -> None:
+        """Take the batches of the epoch that the policy leaves out, as far as there are any."""
+        try:
+            while self._plan is not None and self._taken < self._plan.end:
+                self._run()
+        except StopIteration:
+            pass
 
     def _named(self, batch: Sequence[TensorList], count: int) -> dict[str, torch.Tensor]:
         return {

@@ -1,0 +1,250 @@
+"""A walk over all clusters (RFC 9559, section 5.1.3) that stops at the head of every block.
+
+An hour of video has hundreds of thousands of blocks, and each is found only by way of the one
+before. So the walk does nothing but find the next, in many clusters at a time where it can; what
+the heads say is read for all of them at once.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, replace
+from struct import Struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.matroska.ebml import LEVEL_1, MAX_HEAD, Id, NeedsDemuxerError, read_head
+from videoloader.indexing.matroska.heads import HEAD, Heads, follow_simple_blocks, read_heads
+from videoloader.indexing.source import Source
+
+__all__ = ["Blocks", "scan_clusters"]
+
+Ints = NDArray[np.int64]
+
+_CHUNK = 1 << 18
+_MAX_TIME = 1 << 52
+_SKIPPED = frozenset(
+    {Id.VOID, Id.CRC, Id.POSITION, Id.PREVIOUS_SIZE, Id.SILENT_TRACKS, Id.ENCRYPTED_BLOCK}
+)
+_BLOCKS = frozenset({Id.SIMPLE_BLOCK, Id.GROUP})
+_IN_CLUSTER = _SKIPPED | _BLOCKS | {Id.TIMESTAMP}
+_unpack = Struct(">BI").unpack_from
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """All blocks of all tracks in the order of the file, one entry a block in every array.
+
+    `clocks` is the time of a block's cluster in ticks; `durations` (0 if not said) and `refers`
+    (to other blocks) are what the group says that a block stands in.
+    """
+
+    heads: Heads
+    clocks: Ints
+    durations: Ints
+    refers: NDArray[np.bool_]
+
+
+def scan_clusters(source: Source, start: int, stop: int | None) -> Blocks:
+    """Find the blocks of a segment from its first cluster on.
+
+    The last block of a truncated file is left out if part of it is missing.
+
+    Raises:
+        NeedsDemuxerError: elements do not add up.
+    """
+    scan = _Scan(source)
+    scan.run(start, stop)
+    return scan.blocks()
+
+
+class _Scan:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._whole = source.is_mapped
+        self._base = 0
+        self._window = source.window(0, source.size if self._whole else 0)
+        self._view = self._window.data
+        self._found = array("q")  # places of blocks in the window
+        self._parts: list[tuple[Ints, Heads]] = []
+        self._clocks: list[tuple[int, int]] = []  # place in the file, time from there on
+        self._groups: list[tuple[int, int, bool]] = []  # block, duration, whether it refers
+
+    def run(self, position: int, stop: int | None) -> None:
+        """Walk the elements of a segment."""
+        limit = self._source.size if stop is None else min(stop, self._source.size)
+        whole: list[tuple[int, int]] = []
+        is_open = False  # in an element that has no size, as live streams write: the next ends it
+        while position + 1 < limit:
+            kind, body, size = self._head(position)
+            end = None if size is None else body + size
+            if kind == Id.CLUSTER:
+                is_open = False
+                if end is not None and stop is not None and end > stop:
+                    raise NeedsDemuxerError(f"the cluster at byte {position} runs past the segment")
+                if end is not None and end <= limit - HEAD and self._whole:
+                    whole.append((self._cluster(body, end, limit, only_clock=True), end))
+                    position = end
+                else:
+                    position = self._cluster(body, end, limit)
+            elif kind in LEVEL_1 or is_open:
+                is_open = is_open or end is None
+                position = body if end is None else end
+            else:
+                raise NeedsDemuxerError(f"element {kind:x} at byte {position} of the segment")
+        if stop is not None and stop < self._source.size:
+            raise NeedsDemuxerError(
+                f"the file goes on behind its segment, which ends at byte {stop}"
+            )
+        self._clusters(np.array(whole, dtype=np.int64).reshape(-1, 2))
+
+    def _clusters(self, ranges: Ints) -> None:
+        found, stopped = follow_simple_blocks(self._window, ranges[:, 0], ranges[:, 1])
+        self._found.frombytes(found.tobytes())
+        for position, end in zip(stopped.tolist(), ranges[:, 1].tolist(), strict=True):
+            if position < end:
+                self._cluster(position, end, end, has_clock=True)
+
+    def blocks(self) -> Blocks:
+        """What was found."""
+        self._flush()
+        places = np.concatenate([places for places, _ in self._parts])
+        heads = Heads(
+            *(
+                np.concatenate([getattr(heads, name) for _, heads in self._parts])
+                for name in Heads.__slots__
+            )
+        )
+        clocks = np.array(self._clocks or [(0, 0)], dtype=np.int64)
+        since = np.searchsorted(clocks[:, 0], places, side="right") - 1
+        durations = np.zeros(len(places), dtype=np.int64)
+        refers = np.zeros(len(places), dtype=np.bool_)
+        if self._groups:
+            groups = np.array(self._groups, dtype=np.int64)
+            members = np.searchsorted(places, groups[:, 0])
+            durations[members] = groups[:, 1]
+            refers[members] = groups[:, 2] > 0
+        return Blocks(heads, clocks[since, 1], durations, refers)
+
+    def _cluster(
+        self,
+        position: int,
+        end: int | None,
+        limit: int,
+        *,
+        has_clock: bool = False,
+        only_clock: bool = False,
+    ) -> int:
+        """Walk a cluster of which `end` is known or not; returns where that stops."""
+        if end is not None:
+            limit = min(end, limit)
+        while position < limit:
+            if has_clock:
+                if only_clock:
+                    return position
+                position = self._simple_blocks(position, limit)
+                if position + 1 >= limit:
+                    break
+            kind, body, size = self._head(position)
+            if kind in LEVEL_1 and end is None and kind not in _SKIPPED:
+                return position
+            if kind not in _IN_CLUSTER or (kind in _BLOCKS and not has_clock):
+                raise NeedsDemuxerError(f"element {kind:x} at byte {position} of a cluster")
+            if size is None or (end is not None and body + size > end):
+                raise NeedsDemuxerError(
+                    f"element {kind:x} at byte {position} runs past its cluster"
+                )
+            if body + size > limit:
+                return limit  # a truncated file
+            if kind == Id.TIMESTAMP:
+                self._clocks.append((position, self._uint(body, size)))
+                has_clock = True
+            elif kind == Id.SIMPLE_BLOCK:
+                self._found.append(position - self._base)
+            elif kind == Id.GROUP:
+                self._group(body, body + size)
+            position = body + size
+        return position
+
+    def _simple_blocks(self, position: int, limit: int) -> int:
+        """Note simple blocks as long as one follows the other; returns where that ends."""
+        self._reach(position)
+        view, append, unpack, simple = self._view, self._found.append, _unpack, Id.SIMPLE_BLOCK
+        place = position - self._base
+        end = limit - self._base
+        last = min(end, len(view)) - HEAD
+        while place < last:
+            kind, word = unpack(view, place)
+            if kind != simple:
+                break
+            # The first byte of a size tells its length: of one, two, three or four bytes here.
+            if word >= 0x40000000:
+                if word >= 0x80000000:
+                    after = place + 2 + (word >> 24 & 0x7F)
+                else:
+                    after = place + 3 + (word >> 16 & 0x3FFF)
+            elif word >= 0x20000000:
+                after = place + 4 + (word >> 8 & 0x1FFFFF)
+            elif word >= 0x10000000:
+                after = place + 5 + (word & 0xFFFFFFF)
+            else:
+                break
+            if after > end:
+                break
+            append(place)
+            place = after
+        return self._base + place
+
+    def _group(self, position: int, end: int) -> None:
+        block, duration, refers = -1, 0, False
+        while position < end:
+            kind, body, size = self._head(position)
+            if size is None or body + size > end:
+                raise NeedsDemuxerError(f"element {kind:x} at byte {position} runs past its group")
+            if kind == Id.BLOCK:
+                if block >= 0:
+                    raise NeedsDemuxerError(f"the group at byte {position} has two blocks")
+                block = position
+                self._found.append(position - self._base)
+            elif kind == Id.BLOCK_DURATION:
+                duration = self._uint(body, size)
+            elif kind == Id.REFERENCE:
+                refers = True
+            position = body + size
+        if block >= 0:
+            self._groups.append((block, duration, refers))
+
+    def _uint(self, body: int, size: int) -> int:
+        value = int.from_bytes(self._bytes(body, size), "big") if size <= 8 else _MAX_TIME
+        if value >= _MAX_TIME:
+            raise NeedsDemuxerError(f"the time at byte {body} is out of all bounds")
+        return value
+
+    def _head(self, position: int) -> tuple[int, int, int | None]:
+        kind, length, size = read_head(self._bytes(position, MAX_HEAD), position)
+        return kind, position + length, size
+
+    def _bytes(self, position: int, size: int) -> bytes:
+        self._reach(position)
+        place = position - self._base
+        return bytes(self._view[place : place + size])
+
+    def _reach(self, position: int) -> None:
+        """Move the window so that it holds a whole head, or all that the source has."""
+        stop = min(position + HEAD, self._source.size)
+        if self._whole or (self._base <= position and stop <= self._base + len(self._view)):
+            return
+        self._flush()
+        self._base = position
+        self._window = self._source.window(position, min(_CHUNK, self._source.size - position))
+        self._view = self._window.data
+
+    def _flush(self) -> None:
+        """Read the heads of the blocks found in this window."""
+        places = np.sort(np.array(self._found, dtype=np.int64))
+        self._found = array("q")
+        heads = read_heads(self._window, places)
+        self._parts.append(
+            (places + self._base, replace(heads, offsets=heads.offsets + self._base))
+        )

@@ -1,0 +1,68 @@
+"""Codecs of video tracks (draft-ietf-cellar-codec): set-up data, and what it says of pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from videoloader.indexing.bitstream import av1, vpx
+from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.indexing.bitstream.records import (
+    crop_to_container,
+    parse_avc_record,
+    parse_hevc_record,
+)
+from videoloader.indexing.matroska.tracks import Track
+
+__all__ = ["Description", "describe"]
+
+CODECS = {
+    "V_MPEG4/ISO/AVC": "h264",
+    "V_MPEGH/ISO/HEVC": "hevc",
+    "V_AV1": "av1",
+    "V_VP8": "vp8",
+    "V_VP9": "vp9",
+}
+_FRAMED = 1  # first byte of a set-up record; other data has start codes
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """How the packets of a track are decoded."""
+
+    codec: str
+    picture: PictureFormat
+    extradata: bytes = b""
+    length_size: int = 0
+
+
+def describe(track: Track, sample: bytes) -> Description | None:
+    """What a track holds; None if it is of a kind that is not read here.
+
+    Args:
+        track: with its set-up data.
+        sample: the first packet, where those codecs say what they hold that have no set-up data.
+
+    Raises:
+        FormatError: the set-up data is damaged.
+    """
+    codec, private = CODECS[track.codec], track.private
+    picture: PictureFormat | None
+    match codec:
+        case "h264" | "hevc":
+            if private[:1] != bytes([_FRAMED]):
+                return None
+            parsed = parse_avc_record(private) if codec == "h264" else parse_hevc_record(private)
+            if parsed is None:
+                return None
+            picture, length_size = parsed
+            if codec == "h264":
+                picture = crop_to_container(picture, track.width, track.height)
+            return Description(codec, picture, private, length_size)
+        case "av1":
+            sequence = av1.parse_sequence(private[4:]) or av1.parse_sequence(sample)
+            picture = None if sequence is None else sequence.picture
+            return None if picture is None else Description(codec, picture, private)
+        case _:
+            # The decoder needs no set-up data and takes the size from its own headers.
+            picture = vpx.parse_picture(codec, sample)
+            return None if picture is None else Description(codec, replace(picture))

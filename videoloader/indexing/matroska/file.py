@@ -1,0 +1,156 @@
+"""From a Matroska file to a `VideoIndex`: the track to take, and its packet table."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.bitstream import vpx
+from videoloader.indexing.bitstream.nal import has_b_slices
+from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
+from videoloader.indexing.matroska.blocks import BlockTable, Frames, read_blocks, unlace
+from videoloader.indexing.matroska.clusters import scan_clusters
+from videoloader.indexing.matroska.codecs import CODECS, Description, describe
+from videoloader.indexing.matroska.ebml import NeedsDemuxerError
+from videoloader.indexing.matroska.segment import Segment, read_segment
+from videoloader.indexing.matroska.timing import decode_times, fill_durations
+from videoloader.indexing.matroska.tracks import VIDEO, Track, check_is_readable
+from videoloader.indexing.source import Source
+
+__all__ = ["index_matroska"]
+
+_SAMPLE = 1 << 16
+
+
+def index_matroska(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+    """Index a Matroska or WebM file.
+
+    Returns:
+        The index, and whether its timestamps tell the order of the frames; None if the file is
+        of another format, is damaged, or has what is not read here (rare codecs, compressed
+        blocks), which needs a demuxer.
+
+    Raises:
+        FormatError: the file is truncated before its first frame, or set-up data is damaged.
+        UnsupportedError: the track is encrypted.
+    """
+    try:
+        segment = read_segment(source)
+        return None if segment is None else _index(source, segment, stream)
+    except NeedsDemuxerError:
+        return None
+
+
+def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoIndex, bool] | None:
+    videos = [track for track in segment.tracks if track.kind == VIDEO]
+    if stream is not None:
+        videos = [track for track in videos if track.stream == stream]
+    if not videos or not any(track.codec in CODECS for track in videos):
+        return None  # a demuxer reads it, or says what is there instead
+    table = read_blocks(scan_clusters(source, segment.clusters, segment.stop))
+    if not np.isin(table.tracks, [track.number for track in segment.tracks]).all():
+        return None
+    track = _best(videos, table)
+    if track.codec not in CODECS:
+        return None
+    check_is_readable(track)
+    mine = table.of(track.number)
+    if not len(mine.pts) or mine.pts.min() < 0:
+        return None  # to FFmpeg, a time before 0 is none
+    frames = unlace(mine, source, usual_duration=track.frame_ns, scale=segment.scale)
+    assert track.prefix is not None
+    first = source.read(int(frames.offsets[0]), min(int(frames.sizes[0]), _SAMPLE))
+    description = describe(track, track.prefix + first)
+    if description is None:
+        return None
+    index = _build(source, segment, track, description, frames)
+    return index, _is_told(index, description, source)
+
+
+def _best(tracks: list[Track], table: BlockTable) -> Track:
+    """The track that FFmpeg calls best: by its flags, then one with more than a picture."""
+
+    def preference(track: Track) -> tuple[int, int]:
+        return track.preference, min(int((table.tracks == track.number).sum()), 5)
+
+    return tracks[0] if len(tracks) == 1 else max(tracks, key=preference)
+
+
+def _build(
+    source: Source, segment: Segment, track: Track, description: Description, frames: Frames
+) -> VideoIndex:
+    codec, picture, prefix = description.codec, description.picture, track.prefix
+    packets = np.empty(len(frames.sizes), dtype=PACKET_DTYPE)
+    packets["offset"] = frames.offsets
+    packets["size"] = frames.sizes
+    packets["pts"] = frames.pts
+    packets["flags"] = frames.keys * np.uint16(PacketFlags.KEY)
+    if codec in ("vp8", "vp9"):
+        packets["flags"] = _vpx_flags(codec, source, packets, prefix or b"")
+    shown = np.flatnonzero(packets["flags"] & np.uint16(PacketFlags.HIDDEN) == 0)
+    packets["duration"] = fill_durations(frames.durations, frames.pts, shown)
+    packets["dts"] = decode_times(frames.pts)
+    return VideoIndex(
+        packets=packets,
+        time_base=Fraction(segment.scale, 1_000_000_000),
+        codec=codec,
+        width=picture.width,
+        height=picture.height,
+        exactness="tables",
+        stream=track.stream,
+        container="matroska",
+        pixel_format=picture.pixel_format,
+        bit_depth=picture.bit_depth,
+        color=picture.color.or_else(track.color),
+        orientation=track.orientation,
+        extradata=((0, description.extradata),),
+        length_size=description.length_size,
+        sub_layers=picture.sub_layers,
+        packing=f"prefix:{prefix.hex()}" if prefix else "plain",
+        name=source.name,
+        fingerprint=source.fingerprint,
+    )
+
+
+def _vpx_flags(
+    codec: str, source: Source, packets: NDArray[Any], prefix: bytes
+) -> NDArray[np.uint16]:
+    """Key frames and hidden ones, which the first bytes of packets tell, or the last of them."""
+    offsets, sizes = packets["offset"], packets["size"].astype(np.int64)
+    heads = np.zeros((len(packets), 2), dtype=np.uint8)
+    for column in range(2):
+        if column < len(prefix):
+            heads[:, column] = prefix[column]
+        else:
+            inside = sizes > column - len(prefix)
+            heads[inside, column] = source.gather(offsets[inside] + column - len(prefix))
+    hidden = vpx.are_hidden(codec, heads)
+    if codec == "vp9":
+        lasts = source.gather(offsets + sizes - 1)
+        for number in np.flatnonzero(vpx.are_superframes(lasts)).tolist():
+            packet = prefix + source.read(int(offsets[number]), int(sizes[number]))
+            hidden[number] = vpx.is_hidden(codec, packet)
+    keys = vpx.are_keys(codec, heads)
+    return keys * np.uint16(PacketFlags.KEY) + hidden * np.uint16(PacketFlags.HIDDEN)
+
+
+def _is_told(index: VideoIndex, description: Description, source: Source) -> bool:
+    """Whether presentation order follows from the timestamps.
+
+    Some writers give frames the times at which they are decoded, so where no frame goes back in
+    time although the stream may have B-frames, the stream itself is asked.
+    """
+    table = index.packets
+    shown = table["pts"][table["flags"] & np.uint16(PacketFlags.HIDDEN) == 0]
+    if not table["flags"][0] & PacketFlags.KEY or (np.diff(np.sort(shown)) == 0).any():
+        return False
+    if (np.diff(shown) < 0).any() or description.picture.reorders is False:
+        return True
+    if description.codec != "h264" or index.packing != "plain":
+        return False
+    sizes = table["size"].astype(np.int64)
+    data = source.window(0, source.size)
+    return not has_b_slices(data, table["offset"], sizes, length_size=index.length_size)

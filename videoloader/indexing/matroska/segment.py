@@ -1,0 +1,106 @@
+"""The way to the first cluster: EBML head, segment, and the tables that stand in front."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from videoloader.errors import FormatError
+from videoloader.indexing.matroska.ebml import (
+    LEVEL_1,
+    MAX_HEAD,
+    Element,
+    Id,
+    NeedsDemuxerError,
+    read_head,
+)
+from videoloader.indexing.matroska.tracks import Track, read_tracks
+from videoloader.indexing.source import Source
+
+__all__ = ["Segment", "read_segment"]
+
+_MAX_BEFORE_CLUSTERS = 1 << 16
+_MAX_SCALE = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What a segment says before its first cluster.
+
+    `clusters` is where that begins, `stop` where the segment ends, which a truncated file does
+    not reach (None if unknown); `scale` are the nanoseconds in a tick.
+    """
+
+    tracks: list[Track]
+    scale: int
+    clusters: int
+    stop: int | None
+
+
+def read_segment(source: Source) -> Segment | None:
+    """Read up to the first cluster; None if this is no Matroska file.
+
+    Raises:
+        FormatError: the file ends before.
+        NeedsDemuxerError: elements do not add up.
+    """
+    if source.read_up_to(0, 4) != Id.EBML.to_bytes(4, "big"):
+        return None
+    head = _content(source, *_head(source, 0))
+    fields = head.fields()
+    if Id.DOC_TYPE not in fields or fields[Id.DOC_TYPE].text() not in ("matroska", "webm"):
+        raise NeedsDemuxerError("an EBML file, but none that says it is Matroska or WebM")
+    position = head.at + len(head.data)
+    kind, body, size = _head(source, position)
+    while kind == Id.VOID and size is not None:
+        kind, body, size = _head(source, body + size)
+    if kind != Id.SEGMENT:
+        raise NeedsDemuxerError(
+            f"element {kind:x} at byte {position} where the segment should begin"
+        )
+    stop = None if size is None else body + size
+    return _tables(source, body, stop)
+
+
+def _tables(source: Source, position: int, stop: int | None) -> Segment:
+    found: dict[int, Element] = {}
+    for _ in range(_MAX_BEFORE_CLUSTERS):
+        kind, body, size = _head(source, position)
+        if kind == Id.CLUSTER:
+            if Id.TRACKS not in found:
+                raise NeedsDemuxerError("the tracks stand behind the clusters")
+            info = found[Id.INFO].fields() if Id.INFO in found else {}
+            scale = info[Id.TIMESTAMP_SCALE].uint() if Id.TIMESTAMP_SCALE in info else 0
+            if scale >= _MAX_SCALE:
+                raise NeedsDemuxerError(f"ticks of {scale} ns")
+            return Segment(read_tracks(found[Id.TRACKS]), scale or 1_000_000, position, stop)
+        if kind not in LEVEL_1 or size is None or (stop is not None and body + size > stop):
+            raise NeedsDemuxerError(
+                f"element {kind:x} at byte {position} of the segment is damaged"
+            )
+        if kind in (Id.INFO, Id.TRACKS):
+            if kind in found:
+                raise NeedsDemuxerError("a segment with two tables of one kind")
+            found[kind] = _content(source, kind, body, size)
+        position = body + size
+    raise NeedsDemuxerError(f"{_MAX_BEFORE_CLUSTERS} elements and no cluster")
+
+
+def _head(source: Source, position: int) -> tuple[int, int, int | None]:
+    data = source.read_up_to(position, MAX_HEAD)
+    if len(data) < 2:
+        raise FormatError(
+            f"truncated: the file ends at byte {source.size}, before the first cluster of frames"
+        )
+    kind, length, size = read_head(data, position)
+    return kind, position + length, size
+
+
+def _content(source: Source, kind: int, body: int, size: int | None) -> Element:
+    if size is None:
+        raise NeedsDemuxerError(f"element {kind:x} at byte {body} has no size")
+    if body + size > source.size:
+        raise FormatError(
+            f"truncated: element {kind:x} runs to byte {body + size}, but the file ends at "
+            f"{source.size}"
+        )
+    return Element(kind, source.read(body, size), body)
