@@ -45,7 +45,7 @@ def test_the_dataloader_sample_loads_every_video_twice(folder):
 
 def test_the_code_of_the_readme_runs(folder):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     program = "\n".join(blocks)
     # A program in a README is not a module: workers are started by fork, and fewer of them.
     program = program.replace("num_workers=4", "num_workers=1").replace("range(10)", "range(2)")
@@ -53,3 +53,8 @@ def test_the_code_of_the_readme_runs(folder):
     if not clip.exists():
         clip.symlink_to(folder / "class0" / "h264.mp4")
     run("-c", program, cwd=folder.parent)
+
+
+def test_the_figures_of_the_readme_are_the_measured_ones():
+    program = "import readme, pathlib; text = pathlib.Path('../README.md').read_text(); "
+    run("-c", program + "assert readme.filled(text) == text", cwd=ROOT / "benchmarks")
