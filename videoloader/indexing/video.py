@@ -7,6 +7,7 @@ import struct
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.ivf import index_ivf
 from videoloader.indexing.libav import index_by_demuxing, scan_order
 from videoloader.indexing.mp4 import index_mp4
 from videoloader.indexing.mpegts import index_mpegts
@@ -14,6 +15,12 @@ from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.source import Source, VideoSource, open_source
 
 __all__ = ["index_video"]
+
+_READERS = (
+    index_mp4,
+    index_mpegts,
+    index_ivf,
+)
 
 
 def index_video(
@@ -58,8 +65,9 @@ def index_video(
 
 
 def _index(source: Source, stream: int | None) -> VideoIndex:
-    found = index_mp4(source, stream=stream) or index_mpegts(source, stream=stream)
-    if found is None:
-        return index_by_demuxing(source, stream=stream)
-    index, is_told = found
-    return index if is_told else scan_order(index, read_packets(index, source))
+    for read in _READERS:
+        found = read(source, stream=stream)
+        if found is not None:
+            index, is_told = found
+            return index if is_told else scan_order(index, read_packets(index, source))
+    return index_by_demuxing(source, stream=stream)
