@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from videoloader.errors import FormatError, VideoError
+from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.ivf import index_ivf
@@ -20,6 +21,7 @@ _READERS = (
     index_mp4,
     index_mpegts,
     index_ivf,
+    index_flv,
 )
 
 
