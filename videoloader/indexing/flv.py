@@ -62,7 +62,7 @@ def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     header = source.read_up_to(0, 9)
     if len(header) < 9 or not header.startswith(b"FLV\x01"):
         return None
-    data = memoryview(source.window(0, source.size))
+    data = source.window(0, source.size).data
     tags = _read_tags(data, int.from_bytes(header[5:9], "big"))
     if tags is None or stream not in (None, tags.stream) or len({t.codec for t in tags.video}) != 1:
         return None

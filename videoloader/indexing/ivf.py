@@ -48,7 +48,7 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         return None
     codec = _CODECS[tag]
     data = source.window(0, source.size)
-    packets = _walk(memoryview(data))
+    packets = _walk(data.data)
     if not packets:
         return None
     offsets, sizes, pts = np.array(packets, dtype=np.int64).T
@@ -118,7 +118,7 @@ def _av1(
     if sequence is None:
         return None
     flags = np.zeros(len(offsets), dtype=np.uint16)
-    view, is_told = memoryview(data), True
+    view, is_told = data.data, True
     for number, (at, size) in enumerate(zip(offsets.tolist(), sizes.tolist(), strict=True)):
         shown, is_key = av1.shown_frames(view[at : at + size], sequence)
         flags[number] = PacketFlags.KEY * is_key | PacketFlags.HIDDEN * (shown == 0)

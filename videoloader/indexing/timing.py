@@ -9,7 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags
 
-__all__ = ["order_is_told", "packet_table", "spacings"]
+__all__ = ["NO_TIME", "order_is_told", "packet_table", "spacings"]
+
+NO_TIME = np.iinfo(np.int64).min
+"""The time of a packet that has none."""
 
 _UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 
