@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import FormatError
 from videoloader.indexing.annexb import Units, find_units, split_pictures
 from videoloader.indexing.bitstream import h264, hevc
-from videoloader.indexing.bitstream.h264_order import H264Order
-from videoloader.indexing.bitstream.hevc_order import HevcOrder
-from videoloader.indexing.bitstream.nal import recovers_at_once
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
+from videoloader.indexing.survey import SLICE_HEADER, Survey
 from videoloader.indexing.timing import NO_TIME, packet_table
 
 __all__ = ["index_raw"]
@@ -24,7 +21,6 @@ __all__ = ["index_raw"]
 _TIME_BASE = Fraction(1, 1_200_000)  # FFmpeg's for raw streams
 _RATE = Fraction(25)  # frames a second where a stream does not say
 _START = b"\0\0\1"
-_SLICE_HEADER = 160
 _MIN_PACKET = 24  # bytes of a picture on average; less is no video worth the time
 _PARAMETERS = {"h264": (7, 8), "hevc": (32, 33, 34)}
 _SEQUENCE = {"h264": 7, "hevc": 33}
@@ -109,58 +105,9 @@ def _offsets(units: Units, data: NDArray[np.uint8], starts: NDArray[np.int64]) -
     return codes
 
 
-class _Survey:
-    """Goes through the units that matter from front to back, and keeps what they tell.
-
-    `keys` and `ranks` have one entry a picture, `ranks` only while `is_told`; `setups` are the
-    parameter sets that apply from a packet on.
-    """
-
-    def __init__(self, codec: str) -> None:
-        self.codec = codec
-        self.keys: list[bool] = []
-        self.ranks: list[tuple[int, int]] = []
-        self.setups: list[tuple[int, bytes]] = []
-        self.is_told = True
-        self._order = H264Order() if codec == "h264" else HevcOrder()
-        self._sets: dict[tuple[int, int], bytes] = {}
-        self._changed = False
-        self._recovers = False
-
-    def learn(self, unit: bytes) -> None:
-        """A parameter set."""
-        try:
-            name = self._order.learn(unit)
-        except (FormatError, IndexError):
-            self.is_told = False
-            return
-        self._changed |= self._sets.get(name) != unit
-        self._sets[name] = unit
-
-    def message(self, unit: bytes) -> None:
-        """An H.264 message."""
-        self._recovers |= recovers_at_once(unit)
-
-    def picture(self, head: bytes) -> None:
-        """The first slice of a picture."""
-        kind = head[0] & 31 if self.codec == "h264" else head[0] >> 1
-        is_key = kind >= 16 if self.codec == "hevc" else kind == 5 or self._recovers
-        if self._changed and (is_key or not self.keys):
-            sets = b"".join(_START + unit for _, unit in sorted(self._sets.items()))
-            self.setups.append((len(self.keys), sets))
-            self._changed = False
-        self.keys.append(is_key)
-        self._recovers = False
-        if self.is_told:
-            try:
-                self.ranks.append(self._order.count(head))
-            except (FormatError, IndexError):
-                self.is_told = False
-
-
-def _survey(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64]) -> _Survey | None:
+def _survey(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64]) -> Survey | None:
     """What the units say; None if their parameter sets change beyond reason."""
-    survey = _Survey(units.codec)
+    survey = Survey(units.codec)
     kinds = units.kinds
     wanted = np.isin(kinds, _PARAMETERS[units.codec])
     if units.codec == "h264":
@@ -173,7 +120,7 @@ def _survey(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64]) ->
     for number in np.flatnonzero(wanted).tolist():
         if number in firsts:
             at = int(units.places[number])
-            survey.picture(data[at : at + _SLICE_HEADER].tobytes())
+            survey.picture(data[at : at + SLICE_HEADER].tobytes())
         elif units.codec == "h264" and kinds[number] == _MESSAGE:
             survey.message(_unit(units, data, number))
         else:
@@ -181,13 +128,10 @@ def _survey(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64]) ->
     return survey if sum(len(sets) for _, sets in survey.setups) <= len(data) else None
 
 
-def _times(survey: _Survey, count: int, step: int) -> tuple[Any, Any]:
+def _times(survey: Survey, count: int, step: int) -> tuple[Any, Any]:
     """Presentation and decoding times of packets, none where the order is not told."""
-    ranks = np.array(survey.ranks, dtype=np.int64).reshape(-1, 2)
-    shown = np.lexsort((ranks[:, 1], ranks[:, 0]))
-    ranks = ranks[shown]
-    if not survey.is_told or (ranks[1:] == ranks[:-1]).all(axis=1).any():
-        survey.is_told = False
+    shown = survey.order()
+    if shown is None:
         return NO_TIME, NO_TIME
     places = np.arange(count)
     pts = places.copy()
@@ -200,7 +144,7 @@ def _build(
     source: Source,
     offsets: NDArray[np.int64],
     picture: PictureFormat,
-    survey: _Survey,
+    survey: Survey,
 ) -> tuple[VideoIndex, bool]:
     step = round(1 / (_TIME_BASE * (picture.frame_rate or _RATE)))
     count = len(offsets)

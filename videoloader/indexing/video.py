@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from videoloader.errors import FormatError, VideoError
+from videoloader.indexing.avi import index_avi
 from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
@@ -24,6 +25,7 @@ _READERS = (
     index_ivf,
     index_flv,
     index_raw,
+    index_avi,
 )
 
 
