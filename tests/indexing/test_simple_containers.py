@@ -19,6 +19,7 @@ from videoloader.indexing.avi import index_avi
 from videoloader.indexing.flv import index_flv
 from videoloader.indexing.ivf import index_ivf
 from videoloader.indexing.libav import index_by_demuxing
+from videoloader.indexing.obu import index_obu
 from videoloader.indexing.raw import index_raw
 
 SUFFIXES = (".avi", ".ivf", ".flv", ".h264", ".264", ".jsv", ".h265")
@@ -44,6 +45,7 @@ CLIPS = {
     "h264.avi": ("libx264", {"x264-params": X264 + ":keyint=12:bframes=3"}),
     "mpeg4.avi": ("mpeg4", {"g": "12"}),
     "mpeg4_b.avi": ("mpeg4", {"g": "12", "bf": "2"}),
+    "av1.obu": ("libsvtav1", {"preset": "12", "g": "12"}),
     "plain.h264": ("libx264", {"x264-params": X264 + ":bframes=0"}),
     "pyramid.h264": ("libx264", {"x264-params": X264 + ":keyint=24:bframes=5:b-pyramid=normal"}),
     "slices.h264": ("libx264", {"x264-params": X264 + ":keyint=16:slices=3:aud=1"}),
@@ -129,7 +131,7 @@ def test_a_truncated_file_gives_a_result_or_our_error(clip, name):
             pass
 
 
-READERS = (index_avi, index_ivf, index_flv, index_raw)
+READERS = (index_avi, index_flv, index_ivf, index_obu, index_raw)
 
 
 @settings(max_examples=300)

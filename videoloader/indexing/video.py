@@ -13,6 +13,7 @@ from videoloader.indexing.ivf import index_ivf
 from videoloader.indexing.libav import index_by_demuxing, scan_order
 from videoloader.indexing.mp4 import index_mp4
 from videoloader.indexing.mpegts import index_mpegts
+from videoloader.indexing.obu import index_obu
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.raw import index_raw
 from videoloader.indexing.source import Source, VideoSource, open_source
@@ -26,6 +27,7 @@ _READERS = (
     index_flv,
     index_raw,
     index_avi,
+    index_obu,
 )
 
 

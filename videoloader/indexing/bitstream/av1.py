@@ -10,9 +10,16 @@ from videoloader.indexing.bitstream.bits import BitReader
 from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 
-__all__ = ["Sequence", "is_disposable", "parse_sequence", "sequence_unit", "shown_frames"]
+__all__ = [
+    "Sequence",
+    "is_disposable",
+    "parse_sequence",
+    "sequence_unit",
+    "shown_frames",
+    "temporal_units",
+]
 
-_SEQUENCE_HEADER, _FRAME_HEADER, _FRAME, _REDUNDANT_HEADER = 1, 3, 6, 7
+_SEQUENCE_HEADER, _DELIMITER, _FRAME_HEADER, _FRAME, _REDUNDANT_HEADER = 1, 2, 3, 6, 7
 _KEY_FRAME, _INTRA_ONLY, _SWITCH_FRAME = 0, 2, 3
 _ALL_SLOTS = 0xFF
 _HEADER = 64  # more than the fields of a frame header up to refresh_frame_flags take
@@ -59,6 +66,24 @@ def sequence_unit(data: bytes) -> bytes:
     except FormatError:
         pass
     return b""
+
+
+def temporal_units(data: memoryview) -> list[int] | None:
+    """Where the temporal units of a stream begin; None if it does not add up."""
+    begins = []
+    position = 0
+    try:
+        while position < len(data):
+            header = data[position]
+            if header & 0x83 != 2:  # forbidden and reserved bits, and no size
+                return None
+            if header >> 3 & 15 == _DELIMITER:
+                begins.append(position)
+            size, position = _leb128(data, position + 1 + (header >> 2 & 1))
+            position += size
+    except FormatError:
+        return None
+    return begins if position == len(data) and begins[:1] == [0] else None
 
 
 def shown_frames(packet: bytes | memoryview, sequence: Sequence) -> tuple[int, bool]:
