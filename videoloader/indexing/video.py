@@ -5,16 +5,33 @@ from __future__ import annotations
 import struct
 
 from videoloader.errors import FormatError, VideoError
+from videoloader.indexing.avi import index_avi
+from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.ivf import index_ivf
 from videoloader.indexing.libav import index_by_demuxing, scan_order
 from videoloader.indexing.matroska import index_matroska
 from videoloader.indexing.mp4 import index_mp4
 from videoloader.indexing.mpegts import index_mpegts
+from videoloader.indexing.obu import index_obu
 from videoloader.indexing.payloads import read_packets
+from videoloader.indexing.raw import index_raw
 from videoloader.indexing.source import Source, VideoSource, open_source
 
 __all__ = ["index_video"]
+
+# What each container begins with decides; raw streams, which begin with little, come last.
+_READERS = (
+    index_mp4,
+    index_matroska,
+    index_mpegts,
+    index_ivf,
+    index_flv,
+    index_raw,
+    index_avi,
+    index_obu,
+)
 
 
 def index_video(
@@ -22,7 +39,7 @@ def index_video(
 ) -> VideoIndex:
     """Find every frame of a video from the tables of its container.
 
-    MP4 and MOV files, in fragments or not, Matroska, WebM and MPEG transport streams are read
+    MP4 and MOV, Matroska and WebM, MPEG transport streams, AVI, FLV, IVF and raw streams are read
     without a demuxer; other containers by a pass over their packets, and by decoding them once
     where even packets do not tell which frames there are. `VideoIndex.exactness` says which way it
     was.
@@ -60,11 +77,9 @@ def index_video(
 
 
 def _index(source: Source, stream: int | None) -> VideoIndex:
-    for native in (index_mp4, index_matroska, index_mpegts):
-        found = native(source, stream=stream)
+    for read in _READERS:
+        found = read(source, stream=stream)
         if found is not None:
-            break
-    if found is None:
-        return index_by_demuxing(source, stream=stream)
-    index, is_told = found
-    return index if is_told else scan_order(index, read_packets(index, source))
+            index, is_told = found
+            return index if is_told else scan_order(index, read_packets(index, source))
+    return index_by_demuxing(source, stream=stream)

@@ -10,9 +10,16 @@ from videoloader.indexing.bitstream.bits import BitReader
 from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 
-__all__ = ["Sequence", "is_disposable", "parse_sequence"]
+__all__ = [
+    "Sequence",
+    "is_disposable",
+    "parse_sequence",
+    "sequence_unit",
+    "shown_frames",
+    "temporal_units",
+]
 
-_SEQUENCE_HEADER, _FRAME_HEADER, _FRAME, _REDUNDANT_HEADER = 1, 3, 6, 7
+_SEQUENCE_HEADER, _DELIMITER, _FRAME_HEADER, _FRAME, _REDUNDANT_HEADER = 1, 2, 3, 6, 7
 _KEY_FRAME, _INTRA_ONLY, _SWITCH_FRAME = 0, 2, 3
 _ALL_SLOTS = 0xFF
 _HEADER = 64  # more than the fields of a frame header up to refresh_frame_flags take
@@ -41,10 +48,67 @@ def parse_sequence(data: bytes) -> Sequence | None:
     try:
         for kind, _, payload in _units(data):
             if kind == _SEQUENCE_HEADER:
-                return _sequence(BitReader(payload))
+                return _sequence(BitReader(bytes(payload)))
     except FormatError:
         return None
     return None
+
+
+def sequence_unit(data: bytes) -> bytes:
+    """The first sequence header of `data` as a unit of its own, empty if there is none."""
+    try:
+        for kind, _, payload in _units(data):
+            if kind == _SEQUENCE_HEADER:
+                size = len(payload)
+                groups = [size >> shift & 0x7F for shift in range(0, max(size.bit_length(), 1), 7)]
+                octets = [group | 0x80 for group in groups[:-1]] + groups[-1:]
+                return bytes([_SEQUENCE_HEADER << 3 | 2, *octets]) + bytes(payload)
+    except FormatError:
+        pass
+    return b""
+
+
+def temporal_units(data: memoryview) -> list[int] | None:
+    """Where the temporal units of a stream begin; None if it does not add up."""
+    begins = []
+    position = 0
+    try:
+        while position < len(data):
+            header = data[position]
+            if header & 0x83 != 2:  # forbidden and reserved bits, and no size
+                return None
+            if header >> 3 & 15 == _DELIMITER:
+                begins.append(position)
+            size, position = _leb128(data, position + 1 + (header >> 2 & 1))
+            position += size
+    except FormatError:
+        return None
+    return begins if position == len(data) and begins[:1] == [0] else None
+
+
+def shown_frames(packet: bytes | memoryview, sequence: Sequence) -> tuple[int, bool]:
+    """How many frames of a temporal unit are shown, and whether decoding can begin with it.
+
+    It can where a sequence header and a key frame that is shown come first. A unit that cannot
+    be read shows nothing.
+    """
+    shown, frames, headers, is_key = 0, 0, 0, False
+    try:
+        for kind, _, payload in _units(packet):
+            headers += kind == _SEQUENCE_HEADER
+            if kind not in (_FRAME_HEADER, _FRAME) or not len(payload):
+                continue
+            octet = payload[0]
+            existing = octet >> 7 and not sequence.reduced_still
+            is_shown = sequence.reduced_still or existing or octet >> 4 & 1
+            frame_type = _KEY_FRAME if sequence.reduced_still else octet >> 5 & 3
+            if not frames and is_shown and not existing:
+                is_key = headers > 0 and frame_type == _KEY_FRAME
+            frames += 1
+            shown += bool(is_shown)
+    except FormatError:
+        return 0, False
+    return shown, is_key
 
 
 def is_disposable(packet: bytes, sequence: Sequence) -> bool:
@@ -62,14 +126,14 @@ def is_disposable(packet: bytes, sequence: Sequence) -> bool:
                 frames += 1
                 # A frame header that names an existing frame ends its frame; a second header of
                 # one frame is a redundant copy, of another type.
-                if _refreshed(BitReader(payload[:_HEADER]), sequence, extension):
+                if _refreshed(BitReader(bytes(payload[:_HEADER])), sequence, extension):
                     return False
     except FormatError:
         return False
     return frames > 0
 
 
-def _units(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+def _units(data: bytes | memoryview) -> Iterator[tuple[int, int, bytes | memoryview]]:
     """Type, extension byte and payload of each unit (section 5.3)."""
     position = 0
     while position < len(data):
@@ -90,7 +154,7 @@ def _units(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         position += size
 
 
-def _leb128(data: bytes, position: int) -> tuple[int, int]:
+def _leb128(data: bytes | memoryview, position: int) -> tuple[int, int]:
     value = 0
     for place in range(8):
         if position + place >= len(data):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader, unescape
 from videoloader.indexing.bitstream.color import Color, color_from_codes
-from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
+from videoloader.indexing.bitstream.picture import PictureFormat, cropped_left, pixel_format
 
-__all__ = ["PARAMETER_SETS", "SLICES", "parse_sps"]
+__all__ = ["PARAMETER_SETS", "SLICES", "Sequence", "parse_sequence", "parse_sps"]
 
 SLICES = frozenset(range(1, 6))
 PARAMETER_SETS = frozenset({7, 8, 13, 15})
@@ -20,7 +21,36 @@ _BASELINE = 66
 _EXTENDED_SAR = 255
 
 
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """What of a sequence parameter set is needed to read slice headers (section 7.3.2.1.1).
+
+    `order_cycle` is what order counts of type 1 are made of: offset_for_non_ref_pic,
+    offset_for_top_to_bottom_field, and the offsets of the cycle.
+    """
+
+    number: int
+    picture: PictureFormat
+    chroma: int
+    separate_planes: bool
+    number_bits: int
+    order_type: int
+    order_bits: int
+    order_deltas: bool
+    order_cycle: tuple[int, ...]
+    may_have_fields: bool
+
+
 def parse_sps(nal: bytes) -> PictureFormat:
+    """The pictures of a sequence parameter set, NAL header included.
+
+    Raises:
+        FormatError: it ends early or holds values that no stream may have.
+    """
+    return parse_sequence(nal).picture
+
+
+def parse_sequence(nal: bytes) -> Sequence:
     """Read a sequence parameter set, NAL header included.
 
     Raises:
@@ -29,14 +59,14 @@ def parse_sps(nal: bytes) -> PictureFormat:
     bits = BitReader(unescape(nal)[1:])
     profile = bits.u(8)
     bits.u(16)  # constraint flags, level
-    bits.ue()  # seq_parameter_set_id
-    chroma, depth = 1, 8
+    number = bits.ue()
+    chroma, depth, separate_planes = 1, 8, False
     if profile in _HIGH_PROFILES:
         chroma = bits.ue()
         if chroma > 3:
             raise FormatError(f"H.264 chroma_format_idc is {chroma}")
         if chroma == 3:
-            bits.flag()  # separate_colour_plane_flag
+            separate_planes = bits.flag()
         depth = 8 + bits.ue()
         bits.ue()  # bit_depth_chroma_minus8
         bits.flag()  # qpprime_y_zero_transform_bypass_flag
@@ -44,10 +74,13 @@ def parse_sps(nal: bytes) -> PictureFormat:
             _skip_scaling_lists(bits, 8 if chroma != 3 else 12)
     number_bits = bits.ue() + 4
     order_type = bits.ue()
+    order_bits, order_deltas, order_cycle = 0, False, tuple[int, ...]()
     if order_type == 0:
-        bits.ue()
+        order_bits = bits.ue() + 4
     elif order_type == 1:
-        _skip_order_cycle(bits)
+        order_deltas, order_cycle = _order_cycle(bits)
+    if number_bits > 16 or order_bits > 16:
+        raise FormatError(f"H.264 frame numbers of {number_bits} and {order_bits} bits")
     bits.ue()  # max_num_ref_frames
     bits.flag()  # gaps_in_frame_num_value_allowed_flag
     width, height = 16 * (bits.ue() + 1), 16 * (bits.ue() + 1)
@@ -61,14 +94,14 @@ def parse_sps(nal: bytes) -> PictureFormat:
         unit_x = 2 if chroma in (1, 2) else 1
         unit_y = (2 if chroma == 1 else 1) * (2 if fields else 1)
         left, right, top, bottom = (bits.ue() for _ in range(4))
-        width -= unit_x * (left + right)
+        width -= cropped_left(unit_x * left, chroma, depth) + unit_x * right
         height -= unit_y * (top + bottom)
     if not (0 < width <= 1 << 16 and 0 < height <= 1 << 16 and depth <= 14):
         raise FormatError(f"H.264 parameter set of {width}x{height} pixels, {depth} bits")
     color, reorder, rate = _parse_vui(bits) if bits.flag() else (Color(), None, None)
     if order_type == 2 or profile == _BASELINE:
         reorder = 0
-    return PictureFormat(
+    picture = PictureFormat(
         width,
         height,
         pixel_format(chroma, depth, color),
@@ -78,6 +111,18 @@ def parse_sps(nal: bytes) -> PictureFormat:
         starts_cropped=bool(left or top),
         frame_rate=rate,
         frame_number_bits=number_bits if fields else 0,
+    )
+    return Sequence(
+        number=number,
+        picture=picture,
+        chroma=chroma,
+        separate_planes=separate_planes,
+        number_bits=number_bits,
+        order_type=order_type,
+        order_bits=order_bits,
+        order_deltas=order_deltas,
+        order_cycle=order_cycle,
+        may_have_fields=fields,
     )
 
 
@@ -92,15 +137,15 @@ def _skip_scaling_lists(bits: BitReader, count: int) -> None:
                 break
 
 
-def _skip_order_cycle(bits: BitReader) -> None:
-    bits.flag()
-    bits.se()
-    bits.se()
+def _order_cycle(bits: BitReader) -> tuple[bool, tuple[int, ...]]:
+    """Whether slices have order deltas, and the offsets of an order cycle."""
+    deltas = not bits.flag()
+    offsets = [bits.se(), bits.se()]
     count = bits.ue()
     if count > 255:
         raise FormatError(f"H.264 picture order cycle of {count} frames")
-    for _ in range(count):
-        bits.se()
+    offsets += [bits.se() for _ in range(count)]
+    return deltas, tuple(offsets)
 
 
 def _parse_vui(bits: BitReader) -> tuple[Color, int | None, Fraction | None]:

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader, unescape
 from videoloader.indexing.bitstream.color import Color, color_from_codes
-from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
+from videoloader.indexing.bitstream.picture import PictureFormat, cropped_left, pixel_format
 
-__all__ = ["PARAMETER_SETS", "parse_sps"]
+__all__ = ["PARAMETER_SETS", "Sequence", "parse_sequence", "parse_sps"]
 
 PARAMETER_SETS = frozenset({32, 33, 34})
 _EXTENDED_SAR = 255
 
 
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """What of a sequence parameter set is needed to read slice headers (section 7.3.2.2.1)."""
+
+    number: int
+    picture: PictureFormat
+    separate_planes: bool
+    order_bits: int
+
+
 def parse_sps(nal: bytes) -> PictureFormat:
+    """The pictures of a sequence parameter set, NAL header included.
+
+    Raises:
+        FormatError: it ends early or holds values that no stream may have.
+    """
+    return parse_sequence(nal).picture
+
+
+def parse_sequence(nal: bytes) -> Sequence:
     """Read a sequence parameter set, NAL header included.
 
     Raises:
@@ -26,22 +46,26 @@ def parse_sps(nal: bytes) -> PictureFormat:
     sub_layers = bits.u(3) + 1
     bits.flag()  # sps_temporal_id_nesting_flag
     _skip_profile_tier_level(bits, sub_layers)
-    bits.ue()  # sps_seq_parameter_set_id
+    number = bits.ue()
     chroma = bits.ue()
     if chroma > 3:
         raise FormatError(f"HEVC chroma_format_idc is {chroma}")
-    if chroma == 3:
-        bits.flag()  # separate_colour_plane_flag
+    separate_planes = chroma == 3 and bits.flag()
     width, height = bits.ue(), bits.ue()
+    left = 0
     if bits.flag():
         unit_x, unit_y = (2 if chroma in (1, 2) else 1), (2 if chroma == 1 else 1)
-        width -= unit_x * (bits.ue() + bits.ue())
+        left = unit_x * bits.ue()
+        width -= unit_x * bits.ue()
         height -= unit_y * (bits.ue() + bits.ue())
     depth = 8 + bits.ue()
+    width -= cropped_left(left, chroma, depth)
     bits.ue()  # bit_depth_chroma_minus8
     if not (0 < width <= 1 << 16 and 0 < height <= 1 << 16 and depth <= 16):
         raise FormatError(f"HEVC parameter set of {width}x{height} pixels, {depth} bits")
     order_bits = bits.ue() + 4
+    if order_bits > 16:
+        raise FormatError(f"HEVC picture order counts of {order_bits} bits")
     each = bits.flag()
     reorder = 0
     for _ in range(sub_layers if each else 1):
@@ -51,9 +75,10 @@ def parse_sps(nal: bytes) -> PictureFormat:
     color, rate = _parse_vui(bits, order_bits)
     color = color.or_else(Color(range="tv"))  # limited unless said
     name = pixel_format(chroma, depth, color)
-    return PictureFormat(
+    picture = PictureFormat(
         width, height, name, depth, color, reorder > 0, sub_layers, frame_rate=rate
     )
+    return Sequence(number, picture, separate_planes, order_bits)
 
 
 def _skip_profile_tier_level(bits: BitReader, sub_layers: int) -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream import h264, hevc
+from videoloader.indexing.bitstream.bits import unescape
 
-__all__ = ["annexb_units", "disposable_packets", "has_b_slices"]
+__all__ = [
+    "annexb_units",
+    "disposable_packets",
+    "has_b_slices",
+    "is_random_access",
+    "length_units",
+    "recovers_at_once",
+]
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -17,6 +25,8 @@ Ints = NDArray[np.int64]
 # Per type octet: 1 = a coded slice that others may refer to, 2 = a coded slice that none refers
 # to, 4 = a parameter set, which later packets need whatever picture it comes with.
 _REFERENCE, _DISPOSABLE, _PARAMETERS = 1, 2, 4
+_RECOVERY_POINT = 6
+_MESSAGES = 1 << 10  # bytes of a message unit that are looked through for a recovery point
 _HEVC_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures (table 7-1)
 
 
@@ -142,3 +152,53 @@ def has_b_slices(data: Bytes, starts: Ints, sizes: Ints, *, length_size: int) ->
         if (((first & 0xF0) == 0xA0) | ((first & 0xFC) == 0x9C)).any():
             return True
     return False
+
+
+def length_units(packet: memoryview, length_size: int) -> Iterator[memoryview]:
+    """The NAL units of a packet that have their length in front; a last one cut short is cut."""
+    position = 0
+    while position + length_size < len(packet):
+        length = int.from_bytes(packet[position : position + length_size], "big")
+        position += length_size
+        yield packet[position : position + length]
+        position += length
+
+
+def is_random_access(codec: str, units: Iterable[bytes | memoryview]) -> bool:
+    """Whether decoding can begin with a packet, from its NAL units up to the first slice.
+
+    H.264: an IDR picture, or one that a recovery point message calls right by itself. HEVC: any
+    intra random access point picture.
+    """
+    recovers = False
+    for unit in units:
+        if not len(unit):
+            continue
+        if codec == "hevc":
+            kind = unit[0] >> 1
+            if kind < 32:
+                return 16 <= kind <= 23
+            continue
+        kind = unit[0] & 31
+        if kind in (1, 2, 5):
+            return kind == 5 or recovers
+        recovers |= kind == 6 and recovers_at_once(unit)
+    return False
+
+
+def recovers_at_once(unit: bytes | memoryview) -> bool:
+    """Whether an H.264 message unit (SEI) has a recovery point of no frames (annex D.1.8)."""
+    message = unescape(bytes(unit[1:_MESSAGES]))
+    while len(message) > 2:
+        kind, message = _message_number(message)
+        size, message = _message_number(message)
+        if kind == _RECOVERY_POINT and message:
+            return message[0] >= 0x80  # recovery_frame_cnt is 0
+        message = message[size:]
+    return False
+
+
+def _message_number(message: bytes) -> tuple[int, bytes]:
+    """A number of octets 255 and a last one, and what follows."""
+    rest = message.lstrip(b"\xff")
+    return 255 * (len(message) - len(rest)) + (rest[0] if rest else 0), rest[1:]

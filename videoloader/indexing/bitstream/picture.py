@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from videoloader.indexing.bitstream.color import Color
 
-__all__ = ["PictureFormat", "pixel_format"]
+__all__ = ["PictureFormat", "cropped_left", "pixel_format"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +49,25 @@ def pixel_format(chroma: int, depth: int, color: Color) -> str:
         return f"gbrp{endian}"
     family = "yuvj" if color.range == "pc" and depth == 8 else "yuv"
     return f"{family}{('420', '422', '444')[chroma - 1]}p{endian}"
+
+
+def cropped_left(columns: int, chroma: int, depth: int) -> int:
+    """How many of the columns to crop on the left a decoder of FFmpeg crops.
+
+    It keeps the rows of every plane aligned to 32 bytes, and for that rounds down.
+
+    >>> cropped_left(26, 1, 8), cropped_left(64, 1, 8)
+    (0, 64)
+    """
+    if columns <= 0:
+        return 0
+    width = 2 if depth > 8 else 1
+    across = columns // 2 if chroma in (1, 2) else columns
+    align = min(_power(offset * width) for offset in (columns, across) if offset)
+    unit = 1 << max(5 + _power(columns) - align, 0)
+    return columns if align >= 5 else columns // unit * unit
+
+
+def _power(number: int) -> int:
+    """Twos in a number."""
+    return (number & -number).bit_length() - 1

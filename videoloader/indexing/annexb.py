@@ -1,0 +1,120 @@
+"""Byte streams of NAL units (annex B of ITU-T H.264 and H.265), cut as FFmpeg's parsers cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Units", "find_units", "split_pictures"]
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_PIECE = 1 << 22
+_START = b"\0\0\1"
+_HEVC_SLICES = (*range(10), *range(16, 22))
+_HEVC_BEFORE = (*range(32, 38), 39, *range(41, 45), *range(48, 56))
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """NAL units of a stream: where each begins behind its start code, and its first two bytes."""
+
+    codec: str
+    places: Ints
+    heads: Bytes
+
+    @property
+    def kinds(self) -> Bytes:
+        """nal_unit_type of each."""
+        first = self.heads[:, 0]
+        return (first & 31 if self.codec == "h264" else first >> 1 & 63).astype(np.uint8)
+
+    @property
+    def is_slice(self) -> Flags:
+        """Which are slices of the pictures that decoders show."""
+        kinds = self.kinds
+        if self.codec == "h264":
+            return np.isin(kinds, (1, 2, 5))
+        return np.isin(kinds, _HEVC_SLICES)
+
+    @property
+    def is_before(self) -> Flags:
+        """Which belong to the picture that follows: parameter sets, messages, delimiters."""
+        kinds = self.kinds
+        if self.codec == "h264":
+            return np.isin(kinds, (6, 7, 8, 9))
+        return np.isin(kinds, _HEVC_BEFORE)
+
+
+def find_units(codec: str, data: Bytes) -> Units:
+    """Find all units of a stream, piece by piece."""
+    found: list[int] = []
+    for begin in range(0, len(data), _PIECE):
+        piece = data[begin : begin + _PIECE + 2].tobytes()
+        at = piece.find(_START)
+        while at >= 0:
+            found.append(begin + at + 3)
+            at = piece.find(_START, at + 3)
+    places = np.array(found, dtype=np.int64)
+    places = places[places + 2 < len(data)]
+    heads = np.stack([data[places], data[places + 1]], axis=1)
+    return Units(codec, places, heads)
+
+
+def split_pictures(units: Units, data: Bytes) -> tuple[Ints, Ints]:
+    """Cut a stream into packets of one picture each.
+
+    Returns:
+        Number of the first unit of each packet, and of the first slice in it (the number of
+        units where it has none).
+    """
+    slices = units.is_slice
+    numbers = np.flatnonzero(slices)
+    if not len(numbers):
+        return numbers, numbers
+    begins = np.ones(len(numbers), dtype=np.bool_)
+    begins[1:] = _begins_picture(units, data, numbers)
+    # What stands before a picture cuts wherever a slice came since the last cut.
+    before = np.flatnonzero(units.is_before)
+    earlier = np.searchsorted(numbers, before)  # slices before it
+    _, first_of_gap = np.unique(earlier, return_index=True)
+    first_of_gap = first_of_gap[earlier[first_of_gap] > 0]
+    cuts_before, gaps = before[first_of_gap], earlier[first_of_gap]
+    inside = gaps < len(numbers)
+    begins[gaps[inside]] = True
+    firsts = np.flatnonzero(begins)
+    starts = numbers[firsts].copy()
+    starts[np.searchsorted(firsts, gaps[inside])] = cuts_before[inside]
+    starts[0] = 0
+    slices_of = numbers[firsts]
+    if not inside.all():  # what stands behind the last picture is a packet of its own
+        starts = np.append(starts, cuts_before[~inside])
+        slices_of = np.append(slices_of, len(units.places))
+    return starts, slices_of
+
+
+def _begins_picture(units: Units, data: Bytes, numbers: Ints) -> Flags:
+    """Which slices but the first are of another picture than the slice before."""
+    places = units.places[numbers]
+    if units.codec == "hevc":
+        third = np.minimum(places[1:] + 2, len(data) - 1)
+        first: Flags = data[third] >= 0x80  # first_slice_segment_in_pic_flag
+        return first
+    blocks = _first_blocks(data, places)
+    later: Flags = blocks[1:] <= blocks[:-1]
+    return later
+
+
+def _first_blocks(data: Bytes, places: Ints) -> Ints:
+    """first_mb_in_slice of H.264 slices, an Exp-Golomb code of 31 bits at most."""
+    word = np.zeros(len(places), dtype=np.int64)
+    for byte in range(1, 5):
+        word = word << 8 | data[np.minimum(places + byte, len(data) - 1)]
+    _, digits = np.frexp(word.astype(np.float64))  # exact below 2 ** 53
+    zeros = 32 - digits.astype(np.int64)
+    shift = np.maximum(31 - 2 * zeros, 0)
+    return np.where(zeros < 16, (word >> shift) - 1, 1 << 31)

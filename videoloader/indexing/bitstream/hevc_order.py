@@ -1,0 +1,112 @@
+"""Presentation order of HEVC frames from slice headers (ITU-T H.265, sections 7.3.6 and 8.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from videoloader.errors import FormatError
+from videoloader.indexing.bitstream import hevc
+from videoloader.indexing.bitstream.bits import BitReader, unescape
+
+__all__ = ["HevcOrder"]
+
+_HEADER = 32  # more bytes than a slice header takes up to the picture order count
+_IDR = (19, 20)
+_BLA = (16, 17, 18)
+_RADL, _RASL = (6, 7), (8, 9)
+_SEQUENCE, _PICTURE = 33, 34
+_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """What of a picture parameter set is needed to read slice headers (section 7.3.2.3.1)."""
+
+    sequence: int
+    has_output_flag: bool
+    extra_bits: int
+
+
+class HevcOrder:
+    """Picture order counts of successive pictures.
+
+    What could make FFmpeg's order another than that of the counts, or drop pictures, is refused:
+    streams spliced together, pictures that are not for output.
+    """
+
+    def __init__(self) -> None:
+        self._sequences: dict[int, hevc.Sequence] = {}
+        self._setups: dict[int, _Setup] = {}
+        self._period = -1
+        self._anchor = 0  # count of the previous picture of the lowest sub-layer
+
+    def learn(self, unit: bytes) -> tuple[int, int]:
+        """Take in a parameter set, NAL header included.
+
+        Returns:
+            Its kind and number, by which a later one replaces it.
+
+        Raises:
+            FormatError: it is damaged.
+        """
+        kind, number = unit[0] >> 1, unit[2] >> 4  # of a video parameter set
+        if kind == _SEQUENCE:
+            sequence = hevc.parse_sequence(unit)
+            number = sequence.number
+            self._sequences[number] = sequence
+        elif kind == _PICTURE:
+            bits = BitReader(unescape(unit[:_HEADER])[2:])
+            number, sequence_number = bits.ue(), bits.ue()
+            bits.flag()  # dependent_slice_segments_enabled_flag
+            self._setups[number] = _Setup(sequence_number, bits.flag(), bits.u(3))
+        return kind, number
+
+    def count(self, unit: bytes) -> tuple[int, int]:
+        """Where the next picture in decode order is shown, as something to sort by.
+
+        Args:
+            unit: its first slice, NAL header included; the beginning suffices.
+
+        Raises:
+            FormatError: it is damaged, or its order is not told.
+        """
+        kind, layer = unit[0] >> 1, (unit[1] & 7) - 1
+        bits = BitReader(unescape(unit[:_HEADER])[2:])
+        if not bits.flag():
+            raise FormatError("an HEVC picture without its first slice")
+        if 16 <= kind <= 23 and bits.flag() and self._period >= 0:
+            raise FormatError("an HEVC stream that asks to drop pictures")
+        setup = self._setups.get(bits.ue())
+        sequence = None if setup is None else self._sequences.get(setup.sequence)
+        if setup is None or sequence is None:
+            raise FormatError("an HEVC slice without its parameter sets")
+        bits.u(setup.extra_bits)
+        bits.ue()  # slice_type
+        if setup.has_output_flag and not bits.flag():
+            raise FormatError("an HEVC stream with pictures that are not for output")
+        bits.u(2 * sequence.separate_planes)
+        low = 0 if kind in _IDR else bits.u(sequence.order_bits)
+        return self._period_of(kind), self._count(kind, layer, low, 1 << sequence.order_bits)
+
+    def _period_of(self, kind: int) -> int:
+        if kind in _BLA or (self._period < 0 and kind not in _IDR):
+            # Leading pictures of these are dropped; a CRA picture at the beginning has some too.
+            raise FormatError("an HEVC stream that does not begin with an IDR picture")
+        self._period += kind in _IDR
+        return self._period
+
+    def _count(self, kind: int, layer: int, low: int, limit: int) -> int:
+        if kind in _IDR:
+            self._anchor = 0
+            return 0
+        high = self._anchor - self._anchor % limit
+        anchor_low = self._anchor % limit
+        if low < anchor_low and anchor_low - low >= limit // 2:
+            high += limit
+        elif low > anchor_low and low - anchor_low > limit // 2:
+            high -= limit
+        total = high + low
+        is_leading = kind in _RADL or kind in _RASL
+        if layer == 0 and not is_leading and not (kind <= _LAST_SUB_LAYER and kind % 2 == 0):
+            self._anchor = total
+        return total

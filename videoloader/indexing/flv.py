@@ -1,0 +1,240 @@
+"""FLV (Adobe Flash Video File Format Specification 10.1, annex E, and Enhanced RTMP 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from videoloader.indexing.bitstream import av1, vpx
+from videoloader.indexing.bitstream.bits import BitReader
+from videoloader.indexing.bitstream.nal import is_random_access, length_units
+from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.indexing.bitstream.records import parse_avc_record, parse_hevc_record
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.source import Source
+from videoloader.indexing.timing import order_is_told, packet_table
+
+__all__ = ["index_flv"]
+
+_AUDIO, _VIDEO, _SCRIPT = 8, 9, 18
+_TAG_HEADER, _TAG_TRAILER = 11, 4
+_KEY, _COMMAND = 1, 5  # kinds of frames
+_SETUP, _FRAMES, _END, _FRAMES_UNSHIFTED, _METADATA = range(5)  # kinds of packets
+_SORENSON, _AVC = 2, 7
+_CODECS = {b"avc1": "h264", b"hvc1": "hevc", b"av01": "av1", b"vp08": "vp8", b"vp09": "vp9"}
+_SIZES = {2: (352, 288), 3: (176, 144), 4: (128, 96), 5: (320, 240), 6: (160, 120)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    """A video tag: its codec, the kinds of its frame and packet, and where the payload lies."""
+
+    codec: str
+    frame: int
+    packet: int
+    offset: int
+    size: int
+    dts: int
+    shift: int
+
+
+@dataclass(slots=True)
+class _Tags:
+    """The video tags of a file in order, and which number FFmpeg gives the video stream."""
+
+    video: list[_Tag] = field(default_factory=list)
+    stream: int = 0
+
+
+def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+    """Index an FLV file.
+
+    Returns:
+        The index, and whether its timestamps tell the order of the frames; None if the file is
+        of another format, ends in the middle of a tag, or has what is not read here (several
+        tracks, rare codecs).
+
+    Raises:
+        FormatError: the set-up data of its codec is damaged.
+    """
+    header = source.read_up_to(0, 9)
+    if len(header) < 9 or not header.startswith(b"FLV\x01"):
+        return None
+    data = source.window(0, source.size).data
+    tags = _read_tags(data, int.from_bytes(header[5:9], "big"))
+    if tags is None or stream not in (None, tags.stream) or len({t.codec for t in tags.video}) != 1:
+        return None
+    setups: list[tuple[int, bytes]] = []
+    frames: list[_Tag] = []
+    for tag in tags.video:
+        if tag.packet == _SETUP:
+            setups = [setup for setup in setups if setup[0] != len(frames)]
+            setups.append((len(frames), bytes(data[tag.offset : tag.offset + tag.size])))
+        elif tag.packet in (_FRAMES, _FRAMES_UNSHIFTED) and tag.size:
+            frames.append(tag)
+    if not frames or (setups and setups[0][0] != 0):
+        return None
+    return _build(source, data, frames, setups, tags.stream)
+
+
+def _build(
+    source: Source,
+    data: memoryview,
+    frames: list[_Tag],
+    setups: list[tuple[int, bytes]],
+    stream: int,
+) -> tuple[VideoIndex, bool] | None:
+    codec, first = frames[0].codec, frames[0]
+    described = _describe(codec, setups, bytes(data[first.offset : first.offset + first.size]))
+    if described is None:
+        return None
+    picture, length_size = described
+    dts = np.array([tag.dts for tag in frames], dtype=np.int64)
+    flags = [int(_flags(tag, data, length_size)) for tag in frames]
+    table = packet_table(
+        [tag.offset for tag in frames],
+        [tag.size for tag in frames],
+        pts=dts + np.array([tag.shift for tag in frames], dtype=np.int64),
+        dts=dts,
+        flags=flags,
+    )
+    index = VideoIndex(
+        packets=table,
+        time_base=Fraction(1, 1000),
+        codec=codec,
+        width=picture.width,
+        height=picture.height,
+        exactness="tables",
+        stream=stream,
+        container="flv",
+        pixel_format=picture.pixel_format,
+        bit_depth=picture.bit_depth,
+        color=picture.color,
+        extradata=tuple(setups) or ((0, b""),),
+        length_size=length_size,
+        sub_layers=picture.sub_layers,
+        name=source.name,
+        fingerprint=source.fingerprint,
+    )
+    # Without shifts, all is said to be shown as it is decoded; some writers only leave them out.
+    is_shifted = bool((table["pts"] != table["dts"]).any())
+    return index, order_is_told(table) and (is_shifted or picture.reorders is False)
+
+
+def _read_tags(data: memoryview, position: int) -> _Tags | None:
+    """All video tags; None if the last tag is cut, or one of them is of a kind not read here."""
+    tags, kinds = _Tags(), list[int]()
+    position += _TAG_TRAILER
+    while position + _TAG_HEADER <= len(data):
+        kind = data[position] & 31
+        size = int.from_bytes(data[position + 1 : position + 4], "big")
+        body = position + _TAG_HEADER
+        position = body + size + _TAG_TRAILER
+        if position - _TAG_TRAILER > len(data) or kind not in (_AUDIO, _VIDEO, _SCRIPT):
+            return None
+        if kind == _SCRIPT or not size:
+            continue
+        if kind not in kinds:
+            kinds.append(kind)
+        if kind == _VIDEO:
+            dts = int.from_bytes(data[body - 7 : body - 4], "big") | data[body - 4] << 24
+            tag = _read_tag(data[body : body + size], body, dts)
+            if tag is None:
+                return None
+            if tag.frame != _COMMAND:
+                tags.video.append(tag)
+    if position < len(data) or _VIDEO not in kinds:
+        return None
+    tags.stream = kinds.index(_VIDEO)
+    return tags
+
+
+def _read_tag(body: memoryview, offset: int, dts: int) -> _Tag | None:
+    """A video tag from its body, which lies at `offset`."""
+    frame, low = body[0] >> 4 & 7, body[0] & 15
+    if not body[0] & 0x80:
+        if frame == _COMMAND:
+            return _Tag("", frame, _FRAMES, offset, 0, dts, 0)
+        if low == _SORENSON:
+            return _Tag("flv1", frame, _FRAMES, offset + 1, len(body) - 1, dts, 0)
+        if low != _AVC or len(body) < 5:
+            return None
+        packet, head, codec = body[1], 2, "h264"
+        is_shifted = True
+    else:
+        four = bytes(body[1:5])
+        if four not in _CODECS or low > _METADATA:
+            return None
+        packet, head, codec = low, 5, _CODECS[four]
+        is_shifted = packet == _FRAMES and codec in ("h264", "hevc")
+    shift = 0
+    if is_shifted:
+        if len(body) < head + 3:
+            return None
+        shift = int.from_bytes(body[head : head + 3], "big", signed=True)
+        head += 3
+    shift *= packet == _FRAMES
+    return _Tag(codec, frame, packet, offset + head, len(body) - head, dts, shift)
+
+
+def _describe(
+    codec: str, setups: list[tuple[int, bytes]], sample: bytes
+) -> tuple[PictureFormat, int] | None:
+    """The pictures of a stream and the length size of its units; None if nothing tells."""
+    if codec in ("h264", "hevc"):
+        parse = parse_avc_record if codec == "h264" else parse_hevc_record
+        parsed = [parse(setup) for _, setup in setups]
+        # One length size for all: those that change it in between are not worth the trouble.
+        return parsed[0] if parsed and None not in parsed and _agree(parsed) else None
+    picture: PictureFormat | None
+    if codec == "av1":
+        setup = setups[0][1] if setups else b""
+        sequence = av1.parse_sequence(setup[4:]) or av1.parse_sequence(sample)
+        picture = None if sequence is None else sequence.picture
+    elif codec == "flv1":
+        picture = _sorenson_picture(sample)
+    else:
+        setups.clear()  # its decoder takes none
+        picture = vpx.parse_picture(codec, sample)
+    return None if picture is None else (picture, 0)
+
+
+def _agree(parsed: list[tuple[PictureFormat, int] | None]) -> bool:
+    return len({one[1] for one in parsed if one is not None}) == 1
+
+
+def _sorenson_picture(sample: bytes) -> PictureFormat | None:
+    """The header of a picture of Sorenson's H.263; None if it is no intra picture."""
+    if len(sample) < 12:
+        return None
+    bits = BitReader(sample[:12])
+    if bits.u(17) != 1:
+        return None
+    bits.u(13)  # version, temporal reference
+    code = bits.u(3)
+    if code < 2:
+        width, height = bits.u(8 + 8 * code), bits.u(8 + 8 * code)
+    else:
+        width, height = _SIZES.get(code, (0, 0))
+    if bits.u(2) != 0 or not width or not height:
+        return None
+    return PictureFormat(width, height, "yuv420p", 8, reorders=False)
+
+
+def _flags(tag: _Tag, data: memoryview, length_size: int) -> PacketFlags:
+    """What is known of a frame; a keyframe must be one by its own headers too."""
+    payload = data[tag.offset : tag.offset + tag.size]
+    flags = PacketFlags(0)
+    is_key = tag.frame == _KEY
+    match tag.codec:
+        case "h264" | "hevc":
+            is_key = is_key and is_random_access(tag.codec, length_units(payload, length_size))
+        case "vp8" | "vp9":
+            packet = bytes(payload)
+            flags |= PacketFlags.HIDDEN * vpx.is_hidden(tag.codec, packet)
+            is_key = is_key and vpx.parse_picture(tag.codec, packet) is not None
+        case "flv1":
+            is_key = is_key and _sorenson_picture(bytes(payload[:12])) is not None
+    return flags | PacketFlags.KEY * is_key

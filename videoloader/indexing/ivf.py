@@ -1,0 +1,126 @@
+"""IVF: a header, and packets with their size and time in front (VP8, VP9 and AV1)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.bitstream import av1, vpx
+from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.source import Source
+from videoloader.indexing.timing import order_is_told, packet_table
+
+__all__ = ["index_ivf"]
+
+_CODECS = {b"VP80": "vp8", b"VP90": "vp9", b"AV01": "av1"}
+_HEADER, _FRAME_HEADER = 32, 12
+_HEAD = 64  # bytes of a VP8 or VP9 packet that tell what its first frame is
+
+
+@dataclass(frozen=True, slots=True)
+class _Pictures:
+    """What the packets say: the first one's format, flags of each, and what sets a decoder up."""
+
+    picture: PictureFormat
+    flags: NDArray[np.uint16]
+    extradata: bytes = b""
+    is_told: bool = True
+
+
+def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+    """Index an IVF file.
+
+    Returns:
+        The index, and whether its timestamps tell the order of the frames; None if the file is
+        of another format, has another codec in it, or ends in the middle of a packet.
+    """
+    header = source.read_up_to(0, _HEADER)
+    if len(header) < _HEADER or not header.startswith(b"DKIF") or stream not in (None, 0):
+        return None
+    tag = header[8:12]
+    rate, scale = struct.unpack_from("<II", header, 16)
+    if tag not in _CODECS or not rate or not scale:
+        return None
+    codec = _CODECS[tag]
+    data = source.window(0, source.size)
+    packets = _walk(data.data)
+    if not packets:
+        return None
+    offsets, sizes, pts = np.array(packets, dtype=np.int64).T
+    found = _av1(data, offsets, sizes) if codec == "av1" else _vpx(codec, data, offsets, sizes)
+    if found is None:
+        return None
+    table = packet_table(offsets, sizes, pts=pts, dts=pts, flags=found.flags)
+    index = VideoIndex(
+        packets=table,
+        time_base=Fraction(scale, rate),
+        codec=codec,
+        width=found.picture.width,
+        height=found.picture.height,
+        exactness="tables",
+        stream=0,
+        container="ivf",
+        pixel_format=found.picture.pixel_format,
+        bit_depth=found.picture.bit_depth,
+        color=found.picture.color,
+        codec_tag=tag.decode("ascii"),
+        extradata=((0, found.extradata),),
+        name=source.name,
+        fingerprint=source.fingerprint,
+    )
+    return index, found.is_told and order_is_told(table)
+
+
+def _walk(data: memoryview) -> list[tuple[int, int, int]] | None:
+    """Offset, size and time of each packet; None if the last one is cut or times are absurd."""
+    packets = []
+    position = _HEADER
+    while position + _FRAME_HEADER <= len(data):
+        size, pts = struct.unpack_from("<Iq", data, position)
+        position += _FRAME_HEADER
+        if position + size > len(data) or not 0 <= pts < 1 << 62 or size >= 1 << 31:
+            return None
+        if size:
+            packets.append((position, size, pts))
+        position += size
+    return packets if position == len(data) else None
+
+
+def _vpx(
+    codec: str, data: NDArray[np.uint8], offsets: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> _Pictures | None:
+    first = vpx.parse_picture(codec, data[offsets[0] : offsets[0] + min(sizes[0], _HEAD)].tobytes())
+    if first is None:
+        return None  # decoding cannot begin here
+    second = np.minimum(offsets + 1, offsets + sizes - 1)
+    heads = np.stack([data[offsets], data[second]], axis=1)
+    hidden = vpx.are_hidden(codec, heads)
+    if codec == "vp9":
+        for number in np.flatnonzero(vpx.are_superframes(data[offsets + sizes - 1])).tolist():
+            at = int(offsets[number])
+            hidden[number] = vpx.is_hidden(codec, data[at : at + int(sizes[number])].tobytes())
+    flags = vpx.are_keys(codec, heads) * np.uint16(PacketFlags.KEY)
+    flags |= hidden * np.uint16(PacketFlags.HIDDEN)
+    return _Pictures(first, flags)
+
+
+def _av1(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> _Pictures | None:
+    at = int(offsets[0])
+    extradata = av1.sequence_unit(data[at : at + int(sizes[0])].tobytes())
+    sequence = av1.parse_sequence(extradata)
+    if sequence is None:
+        return None
+    flags = np.zeros(len(offsets), dtype=np.uint16)
+    view, is_told = data.data, True
+    for number, (at, size) in enumerate(zip(offsets.tolist(), sizes.tolist(), strict=True)):
+        shown, is_key = av1.shown_frames(view[at : at + size], sequence)
+        flags[number] = PacketFlags.KEY * is_key | PacketFlags.HIDDEN * (shown == 0)
+        is_told &= shown == 1  # what a decoder gives of layers is another question
+    return _Pictures(sequence.picture, flags, extradata, is_told)

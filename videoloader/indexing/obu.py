@@ -1,0 +1,72 @@
+"""Raw AV1 streams (AV1 specification, section 5): units in a row, no container."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from videoloader.indexing.bitstream import av1
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.source import Source
+from videoloader.indexing.timing import order_is_told, packet_table
+
+__all__ = ["index_obu"]
+
+_DELIMITER = b"\x12\x00"
+_TIME_BASE, _STEP = Fraction(1, 1_200_000), 48_000  # FFmpeg's for raw streams: 25 frames a second
+
+
+def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+    """Index a raw AV1 stream.
+
+    Returns:
+        The index, and whether each temporal unit shows one frame; None if the file is of another
+        format or ends in the middle of a unit.
+    """
+    head = source.read_up_to(0, 3)
+    # A sequence header with a size has to follow.
+    if head[:2] != _DELIMITER or head[2:] != b"\x0a" or stream not in (None, 0):
+        return None
+    data = source.window(0, source.size).data
+    offsets = av1.temporal_units(data)
+    if offsets is None:
+        return None
+    sizes = np.diff(offsets, append=source.size)
+    first = bytes(data[: int(sizes[0])])
+    extradata = av1.sequence_unit(first)
+    sequence = av1.parse_sequence(extradata)
+    if sequence is None:
+        return None
+    found = [
+        av1.shown_frames(data[at : at + size], sequence)
+        for at, size in zip(offsets, sizes.tolist(), strict=True)
+    ]
+    flags = [PacketFlags.KEY * key | PacketFlags.HIDDEN * (shown == 0) for shown, key in found]
+    times = np.arange(len(offsets)) * _STEP
+    table = packet_table(
+        offsets,
+        sizes,
+        pts=times,
+        dts=times,
+        flags=[int(flag) for flag in flags],
+        durations=np.full(len(offsets), _STEP),
+    )
+    picture = sequence.picture
+    index = VideoIndex(
+        packets=table,
+        time_base=_TIME_BASE,
+        codec="av1",
+        width=picture.width,
+        height=picture.height,
+        exactness="tables",
+        stream=0,
+        container="obu",
+        pixel_format=picture.pixel_format,
+        bit_depth=picture.bit_depth,
+        color=picture.color,
+        extradata=((0, extradata),),
+        name=source.name,
+        fingerprint=source.fingerprint,
+    )
+    return index, order_is_told(table) and all(shown == 1 for shown, _ in found)

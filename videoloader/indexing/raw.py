@@ -1,0 +1,179 @@
+"""Raw H.264 and HEVC streams: pictures from slice headers, order from picture order counts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.annexb import Units, find_units, split_pictures
+from videoloader.indexing.bitstream import h264, hevc
+from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.source import Source
+from videoloader.indexing.survey import SLICE_HEADER, Survey
+from videoloader.indexing.timing import NO_TIME, packet_table
+
+__all__ = ["index_raw"]
+
+_TIME_BASE = Fraction(1, 1_200_000)  # FFmpeg's for raw streams
+_RATE = Fraction(25)  # frames a second where a stream does not say
+_START = b"\0\0\1"
+_MIN_PACKET = 24  # bytes of a picture on average; less is no video worth the time
+_PARAMETERS = {"h264": (7, 8), "hevc": (32, 33, 34)}
+_SEQUENCE = {"h264": 7, "hevc": 33}
+_LEADERS = {"h264": (6, 7, 9), "hevc": (32, 33, 35, 39)}
+_ENDS = (36, 37)  # HEVC units after which counts begin anew
+_MESSAGE = 6  # of H.264
+_LAYERED = (14, 15, 20, 21)  # H.264 units of scalable and multiview streams
+_PARTITIONED = 2
+
+
+def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+    """Index a raw H.264 or HEVC stream.
+
+    Returns:
+        The index, and whether picture order counts tell the order of the frames; None if the
+        file is of another format, or a stream of layers or without its parameter sets.
+
+    Raises:
+        FormatError: its first parameter set is damaged.
+    """
+    head = source.read_up_to(0, 6)
+    start = head.find(_START) + 3
+    if not 3 <= start <= 4 or len(head) < 6 or stream not in (None, 0):
+        return None
+    codec = _codec(head[start], head[start + 1])
+    if codec is None:
+        return None
+    data = source.window(0, source.size)
+    units = find_units(codec, data)
+    if not _is_plain(units):
+        return None
+    starts, slices = split_pictures(units, data)
+    if not len(starts) or len(starts) * _MIN_PACKET > len(data):
+        return None
+    picture = _first_picture(units, data, int(slices[0]))
+    survey = None if picture is None else _survey(units, data, slices[slices < len(units.places)])
+    if picture is None or survey is None:
+        return None
+    return _build(source, _offsets(units, data, starts), picture, survey)
+
+
+def _codec(first: int, second: int) -> str | None:
+    """What a stream is that begins with a unit of these two bytes."""
+    if first & 0x81 == 0 and second & 0xF8 == 0 and second & 7 and first >> 1 in _LEADERS["hevc"]:
+        return "hevc"
+    if first & 0x80 == 0 and first & 31 in _LEADERS["h264"]:
+        return "h264"
+    return None
+
+
+def _is_plain(units: Units) -> bool:
+    """Whether a stream is of one layer, and no other kind of stream after all."""
+    if not len(units.places) or (units.heads[:, 0] & 0x80).any():
+        return False
+    if units.codec == "h264":
+        return not np.isin(units.kinds, _LAYERED).any()
+    layers = (units.heads[:, 0] & 1) << 5 | units.heads[:, 1] >> 3
+    return not layers.any() and bool((units.heads[:, 1] & 7).all())
+
+
+def _first_picture(units: Units, data: NDArray[np.uint8], stop: int) -> PictureFormat | None:
+    """What the first parameter set says, if it stands before the first slice."""
+    numbers = np.flatnonzero(units.kinds[:stop] == _SEQUENCE[units.codec])
+    if not len(numbers):
+        return None
+    parse = h264.parse_sps if units.codec == "h264" else hevc.parse_sps
+    return parse(_unit(units, data, int(numbers[0])))
+
+
+def _unit(units: Units, data: NDArray[np.uint8], number: int) -> bytes:
+    """A whole unit without the zeros behind it."""
+    last = number + 1 == len(units.places)
+    stop = len(data) if last else int(units.places[number + 1]) - 3
+    return data[int(units.places[number]) : stop].tobytes().rstrip(b"\0")
+
+
+def _offsets(units: Units, data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where packets begin: at the start code, with the zero before it if there is one."""
+    codes = units.places[starts] - 3
+    codes -= (codes > 0) & (data[np.maximum(codes - 1, 0)] == 0)
+    codes[0] = 0
+    return codes
+
+
+def _survey(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64]) -> Survey | None:
+    """What the units say; None if their parameter sets change beyond reason."""
+    survey = Survey(units.codec)
+    kinds = units.kinds
+    wanted = np.isin(kinds, _PARAMETERS[units.codec])
+    if units.codec == "h264":
+        wanted |= kinds == _MESSAGE
+        survey.is_told = not (kinds == _PARTITIONED).any()
+    elif np.isin(kinds[: slices[-1]], _ENDS).any():
+        survey.is_told = False
+    wanted[slices] = True
+    firsts = set(slices.tolist())
+    for number in np.flatnonzero(wanted).tolist():
+        if number in firsts:
+            at = int(units.places[number])
+            survey.picture(data[at : at + SLICE_HEADER].tobytes())
+        elif units.codec == "h264" and kinds[number] == _MESSAGE:
+            survey.message(_unit(units, data, number))
+        else:
+            survey.learn(_unit(units, data, number))
+    return survey if sum(len(sets) for _, sets in survey.setups) <= len(data) else None
+
+
+def _times(survey: Survey, count: int, step: int) -> tuple[Any, Any]:
+    """Presentation and decoding times of packets, none where the order is not told."""
+    shown = survey.order()
+    if shown is None:
+        return NO_TIME, NO_TIME
+    places = np.arange(count)
+    pts = places.copy()
+    pts[shown] = np.arange(len(shown))
+    delay = int((places - pts).max())
+    return pts * step, (places - delay) * step
+
+
+def _build(
+    source: Source,
+    offsets: NDArray[np.int64],
+    picture: PictureFormat,
+    survey: Survey,
+) -> tuple[VideoIndex, bool]:
+    step = round(1 / (_TIME_BASE * (picture.frame_rate or _RATE)))
+    count = len(offsets)
+    flags = np.full(count, PacketFlags.HIDDEN, dtype=np.uint16)  # the last may have no picture
+    flags[: len(survey.keys)] = np.array(survey.keys) * np.uint16(PacketFlags.KEY)
+    pts, dts = _times(survey, count, step)
+    table = packet_table(
+        offsets,
+        np.diff(offsets, append=source.size),
+        pts=pts,
+        dts=dts,
+        flags=flags,
+        durations=np.full(count, step),
+    )
+    index = VideoIndex(
+        packets=table,
+        time_base=_TIME_BASE,
+        codec=survey.codec,
+        width=picture.width,
+        height=picture.height,
+        exactness="tables",
+        stream=0,
+        container=survey.codec,
+        pixel_format=picture.pixel_format,
+        bit_depth=picture.bit_depth,
+        color=picture.color,
+        extradata=tuple(survey.setups),
+        sub_layers=picture.sub_layers,
+        name=source.name,
+        fingerprint=source.fingerprint,
+    )
+    return index, survey.is_told
