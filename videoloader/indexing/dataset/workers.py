@@ -16,6 +16,7 @@ from typing import Any
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset.rows import Row, make_row
 from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.source import Fingerprint
 
 __all__ = ["index_items", "work"]
 
@@ -93,14 +94,14 @@ class _Worker:
         self.stop()
         item = self.given.popleft()
         try:
-            size, mtime_ns = item.state()
+            state: Fingerprint | None = item.state()
         except VideoError:
-            size, mtime_ns = -1, -1
+            state = None
         self._start()
         if self.given:
             self.since = time.monotonic()
             self._send(list(self.given))
-        return Row(item, size, mtime_ns, {}, error=f"{item.name}: {reason}")
+        return Row(item, state, {}, error=f"{item.name}: {reason}")
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""

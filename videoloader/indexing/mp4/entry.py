@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from videoloader.errors import FormatError, UnsupportedError
@@ -41,12 +42,13 @@ class VisualEntry:
     color: Color = field(default_factory=Color)
 
 
-def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
+def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] | None:
     """All descriptions of an `stsd` box; None if any is of a kind that is not read here.
 
     Args:
         table: the `stbl` box.
-        sample: the first sample, where AV1 may have the sequence header that `av1C` leaves out.
+        sample: reads the first sample, where AV1 may have the sequence header that `av1C` leaves
+            out.
 
     Raises:
         UnsupportedError: the track is encrypted.
@@ -67,7 +69,7 @@ def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
     return entries
 
 
-def _entry(box: Box, sample: bytes) -> VisualEntry | None:
+def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
     codec, tag = _CODECS[box.kind], box.kind.decode("latin-1")
     width, height = box.unpack("HH", 24)
     inside = {child.kind: child for child in box.children(skip=_VISUAL_HEADER)}
@@ -90,7 +92,7 @@ def _entry(box: Box, sample: bytes) -> VisualEntry | None:
                 return None
             config = inside[b"av1C"]
             extradata = config.data[config.start : config.stop]
-            sequence = av1.parse_sequence(extradata[4:]) or av1.parse_sequence(sample)
+            sequence = av1.parse_sequence(extradata[4:]) or av1.parse_sequence(sample())
             if sequence is None:
                 return None
             return VisualEntry(codec, tag, sequence.picture, extradata, color=color)

@@ -15,6 +15,7 @@ from videoloader.indexing.mp4.boxes import Box, read_movie
 from videoloader.indexing.mp4.edits import Timeline, edit_timeline, plain_timeline, read_edits
 from videoloader.indexing.mp4.entry import VisualEntry, read_entries
 from videoloader.indexing.mp4.samples import Samples, read_samples, read_sizes
+from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.source import Source
 
 __all__ = ["index_mp4"]
@@ -66,8 +67,10 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if not track.num_samples:
         return None
     samples = read_samples(_table(track.box), file_size=source.size)
-    first = source.read_up_to(int(samples.offsets[0]), int(samples.sizes[0]))
-    entries = read_entries(_table(track.box), first)
+    entries = read_entries(
+        _table(track.box),
+        lambda: source.read_up_to(int(samples.offsets[0]), int(samples.sizes[0])),
+    )
     if entries is None:
         return None
     edits = read_edits(
@@ -144,8 +147,10 @@ def _order_is_told(samples: Samples, entries: list[VisualEntry], source: Source)
     entry = entries[0]
     if entry.codec != "h264":
         return False
-    data = source.window(0, source.size)
-    return not has_b_slices(data, samples.offsets, samples.sizes, length_size=entry.length_size)
+    return not any(
+        has_b_slices(data, starts, samples.sizes[some], length_size=entry.length_size)
+        for some, data, starts in packet_windows(source, samples.offsets, samples.sizes)
+    )
 
 
 def _build(
