@@ -39,7 +39,7 @@ problems = Console(stderr=True)
 @app.command()
 def index(
     sources: Annotated[
-        list[str], typer.Argument(help="Folders, globs, lists of paths (.txt), .tar, or videos.")
+        list[str], typer.Argument(help="Folders, globs, lists (.txt), .tar, videos, URLs.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Parquet file to write; a table otherwise.")
@@ -162,7 +162,7 @@ def inspect(
 
 @app.command()
 def sample(
-    source: Annotated[Path, typer.Argument(help="A video file.")],
+    source: Annotated[str, typer.Argument(help="A video file or its URL.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="PNG to write.")] = Path("sample.png"),
     clips: Annotated[int, typer.Option(min=1, help="Clips, one a row.")] = 4,
     count: Annotated[int, typer.Option(min=1, help="Frames in a clip.")] = 8,

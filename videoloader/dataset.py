@@ -12,8 +12,9 @@ import torch
 from torch.utils.data import Dataset
 
 from videoloader.errors import ArgumentError, DecodeError, VideoError
-from videoloader.indexing.dataset import DatasetIndex, find_videos
+from videoloader.indexing.dataset import DatasetIndex, find_items, find_videos
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.source import is_url
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator
 from videoloader.video import Layout, Video
 
@@ -42,7 +43,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
     - `error`: with `on_error="replace"`, why this sample stands for another, or an empty string.
 
     Args:
-        videos: a folder, the paths of videos, or a data set index (`open_dataset`).
+        videos: a folder, the paths or URLs of videos, or a data set index (`open_dataset`).
         sampler: which frames of a video make up its clip.
         transform: called with the frames. torch's random numbers are seeded for each sample, so
             random transforms of torchvision are as reproducible as the sampling.
@@ -75,7 +76,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
         on_error: Literal["raise", "replace"] = "raise",
         indexes: Mapping[str, VideoIndex] | None = None,
     ) -> None:
-        if isinstance(videos, str | os.PathLike):
+        if isinstance(videos, str) and is_url(videos):
+            videos = [item.path for item in find_items(videos) if not item.member]
+        elif isinstance(videos, str | os.PathLike):
             videos = find_videos(videos)
         if labels is not None and len(labels) != len(videos):
             raise ArgumentError(f"{len(videos)} videos, but {len(labels)} labels")

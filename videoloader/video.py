@@ -59,7 +59,8 @@ class Video:
     `close`. Threads may share a video; they decode one after the other.
 
     Args:
-        source: path, bytes, a seekable binary file, or a `Source`, which is then closed with it.
+        source: path, URL, bytes, a seekable binary file, or a `Source`, which is then closed with
+            it.
         device: where frames are given: `cpu`, `cuda` or `cuda:N`. Decoding is done on the CPU.
         index: of this very file, to save making one.
         stream: number of the video stream; FFmpeg's best by default.

@@ -71,8 +71,8 @@ def test_a_text_file(tmp_path, name):
     refused(path, name, kind=vl.FormatError)
 
 
-def test_a_url():
-    refused("https://example.org/clip.mp4", "URL", "file", kind=vl.UnsupportedError)
+def test_a_url_of_a_kind_that_is_not_read():
+    refused("rtsp://camera/1", "rtsp", "s3", kind=vl.UnsupportedError)
 
 
 def test_a_file_that_cannot_seek():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from videoloader.indexing.bitstream import av1
 from videoloader.indexing.bitstream.nal import disposable_packets
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.payloads import read_packets
+from videoloader.indexing.payloads import packet_windows, read_packets
 from videoloader.indexing.source import Source
 
 __all__ = ["classify_packets", "read_headers"]
@@ -60,19 +60,21 @@ def _nal_packets(
 def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     """The same index with `DISPOSABLE` known for every packet.
 
-    Where packets lie in one piece only the headers in them are touched; a local file is mapped,
-    not read.
+    Where packets lie in one piece and the file is local, it is mapped and only the headers in
+    them are touched. Otherwise the packets are read, those that lie close together at once.
     """
     if index.has_headers:
         return index
     table = index.packets
+    found = np.zeros(len(table), dtype=np.bool_)
     if index.codec in ("h264", "hevc") and index.packing == "plain" and index.length_size:
-        data = source.window(0, source.size)
-        found = _nal_packets(index, data, table["offset"], table["size"].astype(np.int64))
+        sizes = table["size"].astype(np.int64)
+        for some, data, starts in packet_windows(source, table["offset"], sizes):
+            found[some] = _nal_packets(index, data, starts, sizes[some])
     else:
-        found = np.zeros(len(table), dtype=np.bool_)
         payloads = read_packets(index, source)
         for start in range(0, len(table), _CHUNK):
-            some = np.arange(start, min(start + _CHUNK, len(table)))
-            found[some] = classify_packets(index, some, list(itertools.islice(payloads, len(some))))
+            numbers = np.arange(start, min(start + _CHUNK, len(table)))
+            some_payloads = list(itertools.islice(payloads, len(numbers)))
+            found[numbers] = classify_packets(index, numbers, some_payloads)
     return index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)

@@ -255,13 +255,10 @@ class VideoIndex:
         """Make sure that this index belongs to the present state of a file.
 
         Raises:
-            StaleIndexError: size or time of change differ.
+            StaleIndexError: its size, or its etag or time of change, differ.
         """
         now, then = source.fingerprint, self.fingerprint
-        changed = now.size != then.size
-        if None not in (now.mtime_ns, then.mtime_ns):
-            changed |= now.mtime_ns != then.mtime_ns
-        if changed:
+        if not now.is_same(then):
             raise StaleIndexError(
                 f"{source.name}: the file has changed since it was indexed ({then.size} bytes "
                 f"then, {now.size} now); index it again"

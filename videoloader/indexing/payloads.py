@@ -13,7 +13,7 @@ from videoloader.indexing.libav import demux_packets
 from videoloader.indexing.mpegts.pieces import Packing
 from videoloader.indexing.source import Source
 
-__all__ = ["PacketReader", "packing_prefix", "read_packets"]
+__all__ = ["PacketReader", "packet_windows", "packing_prefix", "read_packets"]
 
 _CHUNK = 64
 _MAX_GAP = 1 << 16
@@ -131,6 +131,26 @@ def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:
             yield from reader.read(np.arange(start, min(start + _CHUNK, len(index.packets))))
     finally:
         reader.close()
+
+
+def packet_windows(
+    source: Source, starts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Iterator[tuple[slice, NDArray[np.uint8], NDArray[np.int64]]]:
+    """The bytes that hold packets, for parsers that only look at some of them.
+
+    Gives the numbers of some packets, an array, and where in it each of them begins: the whole
+    file where it is mapped or small, otherwise one stretch after the other.
+    """
+    if source.is_mapped or source.size <= _MAX_SPAN:
+        yield slice(0, len(starts)), source.window(0, source.size), starts
+        return
+    stops = starts + sizes
+    for first, last in _spans(starts, stops):
+        base = int(starts[first])
+        # One byte more, since parsers look at two bytes of a unit that may have one.
+        end = min(int(stops[last]) + 1, source.size)
+        window = source.window(base, end - base)
+        yield slice(first, last + 1), window, starts[first : last + 1] - base
 
 
 def _spans(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

@@ -1,70 +1,82 @@
-"""Where the bytes of a video come from: a path, bytes in memory, or a seekable file."""
+"""Where the bytes of a video come from: a path, a URL, bytes in memory, or a seekable file."""
 
 from __future__ import annotations
 
 import io
 import mmap
 import os
+import re
 import threading
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import BinaryIO, TypeAlias, cast
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import FormatError, SourceError, UnsupportedError
+from videoloader.errors import FormatError, SourceError
 
-__all__ = ["Fingerprint", "Source", "VideoSource", "open_member", "open_source"]
+__all__ = ["Fingerprint", "Source", "VideoSource", "is_url", "open_member", "open_source"]
 
 VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO"
-"""What a video may be given as."""
+"""What a video may be given as; a `str` may be a URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What tells one state of a file from another, as far as a look at it can."""
+    """What tells one state of a file from another, as far as a look at it can.
+
+    Args:
+        size: in bytes.
+        mtime_ns: time of the last change, where there is one.
+        etag: what a server calls this state of the file.
+    """
 
     size: int
     mtime_ns: int | None = None
+    etag: str | None = None
+
+    def is_same(self, other: Fingerprint) -> bool:
+        """Whether nothing that both know differs; where both have an etag, times do not count.
+
+        >>> Fingerprint(5, mtime_ns=1).is_same(Fingerprint(5))
+        True
+        >>> Fingerprint(5, 1, etag="a").is_same(Fingerprint(5, 1, etag="b"))
+        False
+        """
+        if self.size != other.size:
+            return False
+        if None not in (self.etag, other.etag):
+            return self.etag == other.etag
+        return None in (self.mtime_ns, other.mtime_ns) or self.mtime_ns == other.mtime_ns
 
 
-class Source:
-    """Random access to the bytes of one video. Threads may share it; close it when done."""
+class Source(ABC):
+    """Random access to the bytes of one video. Threads may share it; close it when done.
 
-    def __init__(
-        self,
-        file: BinaryIO,
-        *,
-        name: str,
-        size: int,
-        path: str | None = None,
-        memory: memoryview | None = None,
-        base: int = 0,
-        owned: bool = True,
-    ) -> None:
+    Attributes:
+        name: for messages.
+        size: in bytes.
+        is_mapped: whether a `window` costs nothing but what is looked at in it.
+    """
+
+    is_mapped = False
+
+    def __init__(self, *, name: str, size: int) -> None:
         if size == 0:
             raise FormatError(f"{name}: the file is empty")
         self.name = name
-        self.path = path
         self.size = size
-        self.base = base
-        self._file = file
-        self._owned = owned
-        self._lock = threading.Lock()
-        self._memory = memory
-        self._map: mmap.mmap | None = None
 
     @property
-    def is_mapped(self) -> bool:
-        """Whether `window` costs nothing, however large: a local file, or bytes in memory."""
-        return self.path is not None or self._memory is not None
-
-    @property
+    @abstractmethod
     def fingerprint(self) -> Fingerprint:
-        """Size, and the time of the last change where there is one."""
-        if self.path is None:
-            return Fingerprint(self.size)
-        return Fingerprint(self.size, os.stat(self._file.fileno()).st_mtime_ns)
+        """The state of the file, as far as a look at it tells."""
+
+    @abstractmethod
+    def _read(self, offset: int, size: int) -> bytes:
+        """Bytes of a range inside the source; fewer if it ends before after all."""
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes from `offset` on.
@@ -85,32 +97,11 @@ class Source:
         if offset < 0 or size < 0:
             raise SourceError(f"{self.name}: {size} bytes wanted at {offset}")
         size = min(size, max(self.size - offset, 0))
-        try:
-            if self.path is not None:
-                return os.pread(self._file.fileno(), size, self.base + offset)
-            with self._lock:
-                self._file.seek(self.base + offset)
-                return self._file.read(size)
-        except (OSError, ValueError) as error:
-            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+        return self._read(offset, size) if size else b""
 
     def window(self, offset: int, size: int) -> NDArray[np.uint8]:
-        """The same bytes as an array, not read but mapped if the source `is_mapped`."""
-        if self._memory is not None:
-            return np.frombuffer(self._memory, dtype=np.uint8)[offset : offset + size]
-        if self.path is None:
-            return np.frombuffer(self.read(offset, size), dtype=np.uint8)
-        try:
-            with self._lock:
-                if self._map is None:
-                    self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
-            raise SourceError(f"{self.name}: cannot be mapped: {error}") from error
-        begin = self.base + offset
-        mapped = np.frombuffer(self._map, dtype=np.uint8)[begin : begin + size]
-        if len(mapped) != size:
-            raise SourceError(f"{self.name}: the file was cut short while being read")
-        return mapped
+        """The same bytes as an array; see `is_mapped` for what it costs."""
+        return np.frombuffer(self.read(offset, size), dtype=np.uint8)
 
     def gather(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
         """One byte at each of many places within the source."""
@@ -120,26 +111,102 @@ class Source:
 
     def file(self) -> BinaryIO:
         """A file object of its own over the same bytes, at their beginning."""
-        if self.path is not None and self.base == 0:
-            return open(self.path, "rb")
         return cast(BinaryIO, io.BufferedReader(_View(self)))
 
-    def detach(self) -> BinaryIO:
-        """Give the open file away; this source is done with."""
-        self._owned = False
-        return self._file
-
-    def close(self) -> None:
-        """Close what this object opened; a file object that was passed in stays open."""
-        self._map = None
-        if self._owned:
-            self._file.close()
+    def close(self) -> None:  # noqa: B027  (not all sources hold something)
+        """Let go of what this object opened; a file object that was passed in stays open."""
 
     def __enter__(self) -> Source:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class _LocalSource(Source):
+    """A file, or a stretch of one from `base` on; the open file becomes this object's own."""
+
+    is_mapped = True
+
+    def __init__(self, file: BinaryIO, *, name: str, size: int, path: str, base: int = 0) -> None:
+        super().__init__(name=name, size=size)
+        self._file = file
+        self._path = path
+        self._base = base
+        self._lock = threading.Lock()
+        self._map: mmap.mmap | None = None
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Size, and the time of the last change."""
+        return Fingerprint(self.size, os.stat(self._file.fileno()).st_mtime_ns)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        try:
+            return os.pread(self._file.fileno(), size, self._base + offset)
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+
+    def window(self, offset: int, size: int) -> NDArray[np.uint8]:
+        """The bytes as an array, mapped and not read."""
+        with self._lock:
+            if self._map is None:
+                self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        begin = self._base + offset
+        return np.frombuffer(self._map, dtype=np.uint8)[begin : begin + size]
+
+    def file(self) -> BinaryIO:
+        """A file object of its own over the same bytes, at their beginning."""
+        return open(self._path, "rb") if self._base == 0 else super().file()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._map = None
+        self._file.close()
+
+
+class _MemorySource(Source):
+    """Bytes in memory."""
+
+    is_mapped = True
+
+    def __init__(self, memory: memoryview, *, name: str, size: int) -> None:
+        super().__init__(name=name, size=size)
+        self._memory = memory
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The size."""
+        return Fingerprint(self.size)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        return bytes(self._memory[offset : offset + size])
+
+    def window(self, offset: int, size: int) -> NDArray[np.uint8]:
+        """The bytes themselves."""
+        return np.frombuffer(self._memory, dtype=np.uint8)[offset : offset + size]
+
+
+class _FileSource(Source):
+    """A seekable file object of somebody else."""
+
+    def __init__(self, file: BinaryIO, *, name: str, size: int) -> None:
+        super().__init__(name=name, size=size)
+        self._file = file
+        self._lock = threading.Lock()
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The size."""
+        return Fingerprint(self.size)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        try:
+            with self._lock:
+                self._file.seek(offset)
+                return self._file.read(size)
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: cannot be read: {error}") from error
 
 
 class _View(io.RawIOBase):
@@ -170,53 +237,93 @@ class _View(io.RawIOBase):
         return self._position
 
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def is_url(place: str) -> bool:
+    """Whether a place is written as a URL.
+
+    >>> is_url("s3://bucket/clip.mp4"), is_url("folder/clip.mp4")
+    (True, False)
+    """
+    return _URL.match(place) is not None
+
+
+def local_path(place: str) -> str:
+    """The path that a `file://` URL means; anything else as it is.
+
+    >>> local_path("file:///videos/a%20clip.mp4")
+    '/videos/a clip.mp4'
+    """
+    if not place.lower().startswith("file://"):
+        return place
+    host, slash, path = place[len("file://") :].partition("/")
+    if host not in ("", "localhost"):
+        raise SourceError(f"{place}: is on another machine; file URLs begin with file:///")
+    return unquote(slash + path)
+
+
 def open_member(path: str | os.PathLike[str], *, name: str, offset: int, size: int) -> Source:
     """Open a stretch of a file, such as a member of a tar archive, as a source of its own.
 
     Raises:
         SourceError: the file cannot be opened, or ends before.
     """
-    whole = _open_path(os.fspath(path))
-    if not 0 <= offset <= offset + size <= whole.size:
-        whole.close()
-        raise SourceError(f"{path}: {name} is said to lie at {offset}, but the file ends before")
-    return Source(whole.detach(), name=name, size=size, path=whole.path, base=offset)
+    place = local_path(os.fspath(path))
+    if is_url(place):
+        from videoloader.indexing.remote import open_url
+
+        return open_url(place, name=name, offset=offset, size=size)
+    return _open_path(place, name=name, offset=offset, size=size)
 
 
 def open_source(source: VideoSource | Source) -> Source:
-    """Open a path, bytes, or a seekable binary file.
+    """Open a path, a URL, bytes, or a seekable binary file.
 
     Raises:
         SourceError: there is no such file, it is a directory, or it cannot be read.
         FormatError: it is empty.
-        UnsupportedError: a URL, which is not read yet.
+        UnsupportedError: a URL of a kind that is not read, or obstore, which reads URLs, is not
+            installed.
     """
     if isinstance(source, Source):
         return source
     if isinstance(source, bytes | bytearray | memoryview):
         memory = memoryview(source).cast("B")
-        name = f"<{memory.nbytes} bytes>"
-        return Source(io.BytesIO(source), name=name, size=memory.nbytes, memory=memory)
+        return _MemorySource(memory, name=f"<{memory.nbytes} bytes>", size=memory.nbytes)
     if isinstance(source, str | os.PathLike):
-        return _open_path(os.fspath(source))
+        place = local_path(os.fspath(source))
+        if is_url(place):
+            from videoloader.indexing.remote import open_url
+
+            return open_url(place)
+        return _open_path(place)
     return _open_file(source)
 
 
-def _open_path(path: str) -> Source:
-    scheme, separator, _ = path.partition("://")
-    if separator and scheme.isalnum():
-        raise UnsupportedError(f"{path}: URLs are not read yet; pass a path, bytes or a file")
+def _open_path(
+    path: str, *, name: str | None = None, offset: int = 0, size: int | None = None
+) -> Source:
+    """A file, or `size` bytes of it from `offset` on."""
     try:
         if os.path.isdir(path):
             raise SourceError(f"{path}: is a directory; name a video file in it")
-        file = open(path, "rb")  # noqa: SIM115  (closed by the Source)
+        file = open(path, "rb")  # noqa: SIM115  (closed by the source)
     except OSError as error:
         if isinstance(error, SourceError):
             raise
         raise SourceError(f"{path}: {error.strerror or error}") from error
     try:
-        size = os.stat(file.fileno()).st_size
-        return Source(file, name=path, size=size, path=os.path.abspath(path))
+        end = os.stat(file.fileno()).st_size
+        if size is None:
+            size = end - offset
+        if not 0 <= offset <= offset + size <= end:
+            raise SourceError(
+                f"{path}: {name} is said to lie at {offset}, but the file ends before"
+            )
+        return _LocalSource(
+            file, name=name or path, size=size, path=os.path.abspath(path), base=offset
+        )
     except BaseException:
         file.close()
         raise
@@ -234,4 +341,4 @@ def _open_file(file: BinaryIO) -> Source:
             f"{name}: {type(file).__name__} is no seekable binary file; pass a path, bytes, or a "
             "file opened with mode 'rb'"
         ) from error
-    return Source(file, name=name, size=size, owned=False)
+    return _FileSource(file, name=name, size=size)

@@ -45,7 +45,7 @@ def index_video(
     was.
 
     Args:
-        source: path, bytes, or a seekable binary file.
+        source: path, URL, bytes, or a seekable binary file.
         headers: read the header of every packet too, to know which are disposable. Otherwise
             that is found out for each run of packets when it is decoded.
         stream: number of a video stream in the container; the one FFmpeg calls best by default.

@@ -233,8 +233,8 @@ def test_lists_globs_and_files_name_the_same_videos(folder, tmp_path):
         if "*" in str(wrong):
             with pytest.raises(vl.SourceError, match=words):
                 find_items([wrong])
-    with pytest.raises(vl.UnsupportedError, match="URL"):
-        find_items(["s3://bucket/videos"])
+    with pytest.raises(vl.UnsupportedError, match="ftp"):
+        vl.index_video("ftp://host/clip.mp4")
 
 
 def test_shards_merge_to_the_whole(folder, tmp_path, expected):

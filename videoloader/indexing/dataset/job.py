@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,7 @@ from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
 from videoloader.indexing.dataset.rows import Row, failed_row, schema
 from videoloader.indexing.dataset.sources import Item, find_items
 from videoloader.indexing.dataset.workers import Failure, run_tasks
+from videoloader.indexing.source import Fingerprint, is_url
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +26,8 @@ Progress = Callable[[int, int, int], None]
 """Called with videos done, videos in all, and how many of those done have failed."""
 
 _GROUP = 4096  # rows in a row group
+_STATE = ("size", "mtime_ns", "etag")  # columns of a fingerprint
+_LOOKS = 16  # remote files to look at side by side
 
 
 def index_dataset(
@@ -41,12 +45,12 @@ def index_dataset(
 
     The job may be interrupted at any moment, also by SIGKILL: what is done is kept beside `out`
     in a journal, and the same call goes on from there. Called again later, it indexes only files
-    that are new or have changed (size or time of change). The file depends on the videos alone,
-    not on interruptions, workers or order of completion.
+    that are new or have changed (size, and etag or time of change) or could not be had. The file
+    depends on the videos alone, not on interruptions, workers or order of completion.
 
     Args:
         sources: folders, globs, text lists of paths, tar archives (their members are indexed in
-            place), or video files.
+            place), video files, or URLs of these; a URL of a folder ends with a slash.
         out: the Parquet file to write.
         workers: processes; as many as this process may use processors by default, 0 for none.
         on_error: `record` a file that cannot be indexed as a row with its error, or `raise` it.
@@ -74,7 +78,8 @@ def index_dataset(
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
         _keep_unchanged(journal, target, items)
-        missing = [item for item in items if not _is_current(journal.get(item), headers)]
+        current = _current(items, journal, headers)
+        missing = [item for item, known in zip(items, current, strict=True) if not known]
         done, failed = len(items) - len(missing), 0
         results = run_tasks(
             "videoloader.indexing.dataset.rows:make_row",
@@ -125,10 +130,12 @@ def read_rows(path: Path) -> Iterator[Row]:
             for batch in file.iter_batches(batch_size=_GROUP):
                 for values in batch.to_pylist():
                     item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
-                    size, mtime_ns = values.pop("size"), values.pop("mtime_ns")
-                    item = replace(item, size=size if item.member else -1)
+                    state = Fingerprint(*(values.pop(name) for name in _STATE))
+                    item = replace(item, size=state.size if item.member else -1)
                     index, error = values.pop("index") or b"", values.pop("error") or ""
-                    yield Row(item, size, mtime_ns, {} if error else values, index, error)
+                    is_known = state.mtime_ns is not None or state.etag is not None
+                    facts = {} if error else values
+                    yield Row(item, state if is_known else None, facts, index, error)
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{path}: no data set index of videoloader ({error})") from error
 
@@ -143,17 +150,28 @@ def _keep_unchanged(journal: Journal, target: Path, items: list[Item]) -> None:
             journal.add(row)
 
 
-def _is_current(row: Row | None, headers: bool) -> bool:
-    """Whether a row holds for the video as it is now, and knows enough."""
-    if row is None or row.size < 0:
+def _current(items: list[Item], journal: Journal, headers: bool) -> list[bool]:
+    """Which videos have a row that holds for them as they are now."""
+
+    def is_current(item: Item) -> bool:
+        return _is_current(journal.get(item), item, headers)
+
+    if not any(is_url(item.path) and item.listed is None for item in items):
+        return [is_current(item) for item in items]
+    with ThreadPoolExecutor(_LOOKS) as pool:
+        return list(pool.map(is_current, items))
+
+
+def _is_current(row: Row | None, item: Item, headers: bool) -> bool:
+    """Whether a row holds for a video as it is now, and knows enough."""
+    if row is None or row.state is None or (not row.error and row.facts["has_headers"] < headers):
         return False
     try:
-        state = row.item.state()
+        state = item.state()
     except VideoError:
         return False
-    return state == (row.size, row.mtime_ns) and (
-        bool(row.error) or row.facts["has_headers"] >= headers
-    )
+    is_known = state.mtime_ns is not None or state.etag is not None
+    return is_known and state.is_same(row.state)
 
 
 def _row(journal: Journal, item: Item) -> Row:
@@ -192,13 +210,14 @@ def _table(rows: list[Row]) -> pa.Table:
     import pyarrow as pa
 
     def values(row: Row) -> dict[str, Any]:
-        place = asdict(row.item)
+        state = row.state or Fingerprint(row.item.size)
         return row.facts | {
-            "path": place["path"],
-            "member": place["member"],
-            "offset": place["offset"],
-            "size": row.size,
-            "mtime_ns": row.mtime_ns,
+            "path": row.item.path,
+            "member": row.item.member,
+            "offset": row.item.offset,
+            "size": state.size,
+            "mtime_ns": state.mtime_ns,
+            "etag": state.etag,
             "error": row.error or None,
             "index": row.index or None,
         }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import struct
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from videoloader.errors import FormatError, VideoError
+from videoloader.errors import FormatError, SourceError, VideoError
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.source import Fingerprint
 from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
 
@@ -27,16 +29,14 @@ class Row:
 
     Args:
         item: where the video is.
-        size: of the video in bytes when it was indexed.
-        mtime_ns: when its file was last changed.
+        state: of its file when it was indexed, None if its bytes could not be had.
         facts: columns for people.
         index: what `decode_index` reads.
         error: why there is none.
     """
 
     item: Item
-    size: int
-    mtime_ns: int
+    state: Fingerprint | None
     facts: dict[str, Any]
     index: bytes = b""
     error: str = ""
@@ -44,7 +44,7 @@ class Row:
     def encode(self) -> bytes:
         """The row as bytes."""
         head = json.dumps(
-            [asdict(self.item), self.size, self.mtime_ns, self.facts, self.error],
+            [self.item.place(), self.state and asdict(self.state), self.facts, self.error],
             separators=(",", ":"),
         ).encode()
         return _LENGTH.pack(len(head)) + head + self.index
@@ -54,33 +54,41 @@ class Row:
         """What `encode` made."""
         (length,) = _LENGTH.unpack_from(data)
         end = _LENGTH.size + length
-        item, size, mtime_ns, facts, error = json.loads(data[_LENGTH.size : end])
-        return cls(Item(**item), size, mtime_ns, facts, data[end:], error)
+        item, state, facts, error = json.loads(data[_LENGTH.size : end])
+        return cls(Item(*item), state and Fingerprint(**state), facts, data[end:], error)
 
 
 def make_row(item: Item, *, headers: bool) -> Row:
     """Index a video, or say why that fails."""
-    size, mtime_ns = -1, -1
+    state = item.listed
     try:
-        size, mtime_ns = item.state()
         with item.open() as source:
+            state = source.fingerprint
             index = index_video(source, headers)
             if not index.num_frames:
                 raise FormatError(f"{source.name}: there is no frame in it")
+    except SourceError as error:
+        return Row(item, None, {}, error=str(error))  # the next job tries again
     except VideoError as error:
-        return Row(item, size, mtime_ns, {}, error=str(error))
+        return Row(item, state or _state(item), {}, error=str(error))
     except Exception as error:  # noqa: BLE001  (a bug of ours must not stop a job of millions)
-        return Row(item, size, mtime_ns, {}, error=f"{type(error).__name__}: {error}")
-    return Row(item, size, mtime_ns, _facts(index), encode_index(index))
+        return Row(item, state, {}, error=f"{type(error).__name__}: {error}")
+    return Row(item, state, _facts(index), encode_index(index))
+
+
+def _state(item: Item) -> Fingerprint | None:
+    try:
+        return item.state()
+    except VideoError:
+        return None
 
 
 def failed_row(item: Item, reason: str) -> Row:
     """The row of a video whose worker did not come back."""
-    try:
-        size, mtime_ns = item.state()
-    except VideoError:
-        size, mtime_ns = -1, -1
-    return Row(item, size, mtime_ns, {}, error=f"{item.name}: {reason}")
+    state = None
+    with suppress(VideoError):
+        state = item.state()
+    return Row(item, state, {}, error=f"{item.name}: {reason}")
 
 
 def _facts(index: VideoIndex) -> dict[str, Any]:
@@ -120,6 +128,7 @@ def schema() -> pa.Schema:
             ("offset", number),
             ("size", number),
             ("mtime_ns", number),
+            ("etag", text),
             ("error", text),
             ("codec", text),
             ("container", text),

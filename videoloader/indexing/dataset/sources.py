@@ -1,4 +1,4 @@
-"""From what a user names to a list of videos: folders, globs, lists of paths, tar archives."""
+"""From what a user names to a list of videos: folders, globs, lists, tar archives, URLs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import glob
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from videoloader.errors import FormatError, SourceError, UnsupportedError
-from videoloader.indexing.source import Source, open_member, open_source
+from videoloader.errors import FormatError, SourceError
+from videoloader.indexing.source import (
+    Fingerprint,
+    Source,
+    is_url,
+    local_path,
+    open_member,
+    open_source,
+)
 
 __all__ = ["VIDEO_SUFFIXES", "Item", "find_items", "find_videos"]
 
@@ -22,16 +29,26 @@ VIDEO_SUFFIXES = frozenset(
 
 _LISTS = {".txt", ".list", ".lst"}
 _ARCHIVE = ".tar"
+_TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Item:
-    """One video of a data set: a file, or a member of an archive at its place there."""
+    """One video of a data set: a file or object, or a member of an archive at its place there.
+
+    Args:
+        path: of the file or archive; a path or a URL.
+        member: name in the archive.
+        offset: of the member in the archive.
+        size: of the member.
+        listed: the state that a listing told, no part of what the item is.
+    """
 
     path: str
     member: str = ""
     offset: int = 0
     size: int = -1
+    listed: Fingerprint | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -44,17 +61,30 @@ class Item:
             return open_source(self.path)
         return open_member(self.path, name=self.member, offset=self.offset, size=self.size)
 
-    def state(self) -> tuple[int, int]:
-        """Size, and time of the last change in nanoseconds, of the video as it is now.
+    def state(self) -> Fingerprint:
+        """The state of the video as it is now, or was when it was listed.
 
         Raises:
             SourceError: there is no such file.
         """
+        if self.listed is not None:
+            return self.listed
+        if is_url(self.path):
+            from videoloader.indexing.remote import look
+
+            return self._part(look(self.path))
         try:
             status = os.stat(self.path)
         except OSError as error:
             raise SourceError(f"{self.path}: {error.strerror}") from error
-        return (self.size if self.member else status.st_size), status.st_mtime_ns
+        return self._part(Fingerprint(status.st_size, status.st_mtime_ns))
+
+    def place(self) -> list[str | int]:
+        """What makes this item again: `Item(*item.place())`."""
+        return [self.path, self.member, self.offset, self.size]
+
+    def _part(self, whole: Fingerprint) -> Fingerprint:
+        return replace(whole, size=self.size) if self.member else whole
 
 
 def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
@@ -72,43 +102,81 @@ def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
 def find_items(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
 ) -> list[Item]:
-    """The videos behind folders, globs, text lists, tar archives and paths, each once, in order.
+    """The videos behind folders, globs, text lists, tar archives, paths and URLs, each once.
 
-    A text list (`.txt`, `.list`, `.lst`) has a path a line, relative to its own folder; blank
-    lines and lines that begin with `#` are passed over. Files that are named are taken whatever
-    their ending.
+    A text list (`.txt`, `.list`, `.lst`) has a path or URL a line, relative to its own folder;
+    blank lines and lines that begin with `#` are passed over. A URL that ends with a slash stands
+    for all videos and archives under it. Files that are named are taken whatever their ending.
 
     Raises:
-        SourceError: a folder or glob has no video, or a list or archive cannot be read.
-        UnsupportedError: a URL, which is not read yet.
+        SourceError: a folder, glob or URL has no video, or a list or archive cannot be read.
+        UnsupportedError: a URL of a kind that is not read.
     """
     items: dict[Item, None] = {}
     for source in [sources] if isinstance(sources, str | os.PathLike) else sources:
-        for path in _paths(os.fspath(source)):
-            found = _members(path) if path.lower().endswith(_ARCHIVE) else [Item(path)]
-            items.update(dict.fromkeys(found))
+        for item in _found(local_path(os.fspath(source))):
+            is_archive = _ending(item.path) == _ARCHIVE
+            items.update(dict.fromkeys(_members(item) if is_archive else [item]))
     return list(items)
 
 
-def _paths(source: str) -> Iterator[str]:
-    if "://" in source:
-        raise UnsupportedError(f"{source}: URLs are not read yet; pass paths")
+def _found(source: str) -> Iterator[Item]:
+    """Files and archives that a source stands for."""
+    if is_url(source):
+        yield from _found_remote(source)
+        return
     path = Path(source)
     if path.is_dir():
         found = _walk(path)
         if not found:
             raise SourceError(f"{source}: no video files in it (known by endings such as .mp4)")
-        yield from found
+        yield from map(Item, found)
     elif not path.exists() and glob.has_magic(source):
         matches = sorted(glob.glob(source, recursive=True))
         if not matches:
             raise SourceError(f"{source}: nothing matches")
         for match in matches:
-            yield from _walk(Path(match)) if os.path.isdir(match) else [os.path.abspath(match)]
+            found = _walk(Path(match)) if os.path.isdir(match) else [os.path.abspath(match)]
+            yield from map(Item, found)
     elif path.suffix.lower() in _LISTS and path.is_file():
-        yield from _listed(path)
+        yield from map(Item, _listed(path))
     else:
-        yield os.path.abspath(source)
+        yield Item(os.path.abspath(source))
+
+
+def _found_remote(url: str) -> Iterator[Item]:
+    from videoloader.indexing.remote import list_objects
+
+    if url.endswith("/"):
+        found = [
+            Item(place, listed=state)
+            for place, state in list_objects(url)
+            if _ending(place) in VIDEO_SUFFIXES | {_ARCHIVE}
+        ]
+        if not found:
+            raise SourceError(f"{url}: no video files in it (known by endings such as .mp4)")
+        yield from found
+    elif _ending(url) in _LISTS:
+        with open_source(url) as source:
+            text = source.read(0, source.size)
+        for entry in _entries(text, url):
+            yield Item(local_path(entry) if is_url(entry) else _beside(url, entry))
+    else:
+        yield Item(url)
+
+
+def _beside(url: str, entry: str) -> str:
+    """The URL of a path as it is written in a list behind a URL."""
+    scheme, _, place = url.partition("?")[0].partition("://")
+    folder = place.partition("/")[0] if entry.startswith("/") else place.rpartition("/")[0]
+    return f"{scheme}://{folder}/{entry.lstrip('/')}"
+
+
+def _ending(place: str) -> str:
+    """The suffix of a path or URL, in lower case."""
+    if place.startswith(("http://", "https://")):
+        place = place.partition("#")[0].partition("?")[0]
+    return os.path.splitext(place)[1].lower()
 
 
 def _walk(folder: Path) -> list[str]:
@@ -126,27 +194,43 @@ def _walk(folder: Path) -> list[str]:
 
 def _listed(path: Path) -> Iterator[str]:
     try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        text = path.read_bytes()
+    except OSError as error:
         raise SourceError(f"{path}: no list of paths ({error})") from error
+    for entry in _entries(text, str(path)):
+        place = local_path(entry)
+        yield place if is_url(place) else os.path.abspath(path.parent / place)
+
+
+def _entries(text: bytes, name: str) -> Iterator[str]:
+    try:
+        lines = text.decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{name}: no list of paths ({error})") from error
     for line in lines:
         entry = line.strip()
         if entry and not entry.startswith("#"):
-            if "://" in entry:
-                raise UnsupportedError(f"{entry}: URLs are not read yet; list paths")
-            yield os.path.abspath(path.parent / entry)
+            yield entry
 
 
-def _members(path: str) -> list[Item]:
+def _members(archive: Item) -> Iterator[Item]:
     """The videos in an uncompressed tar archive, in its order."""
+    path = archive.path
     try:
-        with tarfile.open(path, "r:") as archive:
-            return [
-                Item(path, member.name, member.offset_data, member.size)
-                for member in archive
-                if member.isreg() and os.path.splitext(member.name)[1].lower() in VIDEO_SUFFIXES
-            ]
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror or error}") from error
+        with _open_archive(path) as source, source.file() as file:
+            whole = source.fingerprint if is_url(path) else None
+            with tarfile.open(fileobj=file, mode="r:") as tar:
+                for member in tar:
+                    if member.isreg() and _ending(member.name) in VIDEO_SUFFIXES:
+                        state = whole and replace(whole, size=member.size)
+                        yield Item(path, member.name, member.offset_data, member.size, state)
     except tarfile.TarError as error:
         raise FormatError(f"{path}: no uncompressed tar archive ({error})") from error
+
+
+def _open_archive(path: str) -> Source:
+    if not is_url(path):
+        return open_source(path)
+    from videoloader.indexing.remote import open_url
+
+    return open_url(path, block=_TAR_BLOCK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -51,12 +52,12 @@ class VisualEntry:
     color: Color = field(default_factory=Color)
 
 
-def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
+def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] | None:
     """All descriptions of an `stsd` box; None if any is of a kind that is not read here.
 
     Args:
         table: the `stbl` box.
-        sample: the first sample, which may have headers that the description leaves out.
+        sample: reads the first sample, which may have headers that the description leaves out.
 
     Raises:
         UnsupportedError: the track is encrypted.
@@ -79,13 +80,13 @@ def read_entries(table: Box, sample: bytes) -> list[VisualEntry] | None:
     return entries
 
 
-def _entry(box: Box, sample: bytes) -> VisualEntry | None:
+def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
     tag = box.kind.decode("latin-1")
     width, height = box.unpack("HH", 24)
     inside = {child.kind: child for child in box.children(skip=_VISUAL_HEADER)}
     color = _color(inside.get(b"colr"))
     if box.kind in OLDER_KINDS:
-        told = describe(box.kind, inside.get(b"esds"), sample)
+        told = describe(box.kind, inside.get(b"esds"), sample())
         return None if told is None else VisualEntry(told[0], tag, told[1], told[2], color=color)
     codec = _CODECS[box.kind]
     match codec:
@@ -108,7 +109,7 @@ def _entry(box: Box, sample: bytes) -> VisualEntry | None:
                 return None
             config = inside[b"av1C"]
             extradata = config.data[config.start : config.stop]
-            sequence = av1.parse_sequence(extradata[4:]) or av1.parse_sequence(sample)
+            sequence = av1.parse_sequence(extradata[4:]) or av1.parse_sequence(sample())
             if sequence is None:
                 return None
             return VisualEntry(codec, tag, sequence.picture, extradata, color=color)

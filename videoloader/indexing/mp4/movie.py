@@ -40,6 +40,7 @@ from videoloader.indexing.mp4.layout import Layout, read_layout
 from videoloader.indexing.mp4.older import tells_order
 from videoloader.indexing.mp4.runs import Added
 from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
+from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.source import Source
 
 __all__ = ["index_mp4"]
@@ -103,8 +104,10 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     samples = concatenate(track.samples, track.added.samples)
     if len(samples) > _MANY and int(samples.sizes.sum()) < _TINY * len(samples):
         raise FormatError(f"{len(samples)} samples of less than {_TINY} bytes on average")
-    first = source.read_up_to(int(samples.offsets[0]), int(samples.sizes[0]))
-    entries = read_entries(_table(track.box), first)
+    entries = read_entries(
+        _table(track.box),
+        lambda: source.read_up_to(int(samples.offsets[0]), int(samples.sizes[0])),
+    )
     if entries is None:
         return None
     edits = read_edits(
@@ -236,8 +239,10 @@ def _order_is_told(samples: Samples, entries: list[VisualEntry], source: Source)
         return True
     if entry.codec != "h264":
         return False
-    data = source.window(0, source.size)
-    return not has_b_slices(data, samples.offsets, samples.sizes, length_size=entry.length_size)
+    return not any(
+        has_b_slices(data, starts, samples.sizes[some], length_size=entry.length_size)
+        for some, data, starts in packet_windows(source, samples.offsets, samples.sizes)
+    )
 
 
 def _build(

@@ -1,0 +1,335 @@
+"""Videos behind URLs: few requests, few bytes, the same frames, and clear words for failures."""
+
+import io
+import os
+import sys
+import tarfile
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from object_server import serve
+
+import videoloader as vl
+from videoloader.demo_videos import encode_video
+from videoloader.indexing import open_source, remote
+from videoloader.indexing.dataset import find_items
+
+pytest.importorskip("obstore", reason="needs obstore (the extra `remote`)")
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory):
+    """A clip of 15 MB in two files: tables in front, and at the end."""
+    folder = tmp_path_factory.mktemp("clips")
+    for name, flags in (("front.mp4", "+faststart"), ("end.mp4", "")):
+        encode_video(
+            folder / name,
+            frames=160,
+            size=(640, 360),
+            options={"x264-params": "threads=1:keyint=24:qp=1", "preset": "ultrafast"},
+            picture="mandelbrot=maxiter=100",
+            container_options={"movflags": flags} if flags else None,
+        )
+    return folder
+
+
+@pytest.fixture
+def server(clips, monkeypatch):
+    monkeypatch.setitem(remote._RETRIES, "max_retries", 1)
+    monkeypatch.setitem(remote._RETRIES, "backoff", {"init_backoff": timedelta(milliseconds=5)})
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    remote._store.cache_clear()
+    with serve() as server:
+        server.objects = {f"/{path.name}": path.read_bytes() for path in clips.iterdir()}
+        yield server
+    remote._store.cache_clear()
+
+
+@pytest.fixture
+def bucket(server, clips, monkeypatch):
+    """The same server as an S3 bucket: s3://videos/clips/..., and a tar archive."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    for path in clips.iterdir():
+        server.objects[f"/videos/clips/{path.name}"] = path.read_bytes()
+    server.objects["/videos/clips/notes.md"] = b"no video"
+    server.objects["/videos/other/front.mp4"] = b"of another folder"
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for path in sorted(clips.iterdir()):
+            archive.add(path, path.name)
+            archive.addfile(tarfile.TarInfo(f"{path.stem}.json"))
+    server.objects["/videos/shards/0.tar"] = packed.getvalue()
+    return server
+
+
+def refused(url, *words, kind=vl.SourceError):
+    with pytest.raises(kind) as caught:
+        vl.index_video(url)
+    for word in words:
+        assert word in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("name", "requests"), [("front.mp4", 1), ("end.mp4", 2)])
+def test_an_index_takes_few_requests_and_bytes(server, clips, name, requests):
+    index = vl.index_video(f"{server.url}/{name}")
+    alone = vl.index_video(clips / name)
+    assert (index.packets == alone.packets).all()
+    assert index.pts.tolist() == alone.pts.tolist()
+    assert len(server.requests) == requests
+    assert server.sent < 0.05 * (clips / name).stat().st_size
+
+
+def test_large_tables_at_the_end_take_one_request_more(server, clips):
+    data = (clips / "end.mp4").read_bytes()
+    at = data.rindex(b"moov") - 4
+    room = 300_000  # of a box inside that nobody reads
+    moov = (len(data) - at + room).to_bytes(4, "big") + data[at + 4 :]
+    server.objects["/large.mp4"] = (
+        data[:at] + moov + room.to_bytes(4, "big") + b"free" + bytes(room - 8)
+    )
+    index = vl.index_video(f"{server.url}/large.mp4")
+    assert index.num_frames == 160
+    assert len(server.requests) == 3
+    assert server.sent < 2 * 65536 + room + 10_000
+
+
+def test_frames_are_those_of_the_local_file(server, clips):
+    wanted = [3, 100, 101, 3, 159]
+    with vl.Video(clips / "front.mp4") as video:
+        expected = video.get_frames(wanted).frames
+    with vl.Video(f"{server.url}/front.mp4") as video:
+        assert (video.get_frames(wanted).frames == expected).all()
+    assert server.sent < 0.6 * (clips / "front.mp4").stat().st_size
+    assert len(server.requests) <= 12
+
+
+def test_headers_are_read_from_packets_in_stretches(server, clips, monkeypatch):
+    monkeypatch.setattr("videoloader.indexing.payloads._MAX_SPAN", 1 << 21)
+    index = vl.index_video(f"{server.url}/front.mp4", headers=True)
+    alone = vl.index_video(clips / "front.mp4", headers=True)
+    assert (index.packets == alone.packets).all()
+    assert index.has_headers
+    assert len(server.requests) <= 10
+    assert max(size for _, _, size in server.requests) < 3 << 20
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".ts"])
+def test_containers_that_need_a_demuxer(server, tmp_path, suffix):
+    path = encode_video(tmp_path / f"clip{suffix}", frames=30)
+    server.objects[f"/{path.name}"] = path.read_bytes()
+    url = f"{server.url}/{path.name}"
+    with vl.Video(url) as video, vl.Video(path) as local:
+        assert (video.index.packets == local.index.packets).all()
+        assert (video[7:20:4] == local[7:20:4]).all()
+
+
+def test_reading_from_front_to_back_asks_for_ever_more(server, clips):
+    data = (clips / "front.mp4").read_bytes()
+    with open_source(f"{server.url}/front.mp4") as source, source.file() as file:
+        assert file.read() == data
+    assert len(server.requests) < 14
+    assert server.sent < 1.1 * len(data)
+
+
+def test_any_range_is_that_of_the_file(server, clips):
+    data = (clips / "front.mp4").read_bytes()
+    rng = np.random.default_rng(3)
+    with open_source(f"{server.url}/front.mp4") as source:
+        for _ in range(200):
+            offset, size = int(rng.integers(len(data))), int(10 ** rng.uniform(0, 6.5))
+            assert source.read_up_to(offset, size) == data[offset : offset + size]
+            assert source.window(offset, 1)[0] == data[offset]
+        assert sum(map(len, source._kept.values())) <= remote._MAX_KEPT
+        with pytest.raises(vl.SourceError, match=r"front\.mp4.*ends at"):
+            source.read(len(data) - 1, 2)
+
+
+def test_signed_and_encoded_urls_arrive_as_they_are(server):
+    server.objects["/a b/c%d.mp4"] = server.objects["/front.mp4"]
+    for url in ("a%20b/c%25d.mp4", "a%20b/c%25d.mp4?signature=x%2Fy&expires=9", "a b/c%25d.mp4"):
+        assert vl.index_video(f"{server.url}/{url}").num_frames == 160
+        assert server.requests[-1][1].endswith(url.replace("a b", "a%20b"))
+    refused(f"{server.url}/none.mp4?signature=secret", "none.mp4")
+    with pytest.raises(vl.SourceError) as caught:
+        vl.index_video(f"{server.url}/none.mp4?signature=secret")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_changed_object_is_not_the_one_that_was_indexed(server, clips):
+    url = f"{server.url}/front.mp4"
+    index = vl.index_video(url)
+    assert index.fingerprint.etag
+    assert index.fingerprint.mtime_ns == 1_700_000_000 * 10**9
+    vl.Video(url, index=index).close()
+    server.modified += 100  # uploaded again, the same: the etag says so
+    vl.Video(url, index=index).close()
+    server.objects["/front.mp4"] = server.objects["/front.mp4"][:-1] + b"?"
+    with pytest.raises(vl.StaleIndexError, match=r"front\.mp4"):
+        vl.Video(url, index=index)
+
+
+def test_without_etags_the_time_of_change_counts(server):
+    server.has_etags = False
+    index = vl.index_video(f"{server.url}/front.mp4")
+    server.modified += 100
+    with pytest.raises(vl.StaleIndexError):
+        vl.Video(f"{server.url}/front.mp4", index=index)
+
+
+def test_an_object_that_changes_while_it_is_read(server):
+    with vl.Video(f"{server.url}/front.mp4") as video:
+        server.objects["/front.mp4"] = server.objects["/front.mp4"][:-1] + b"?"
+        with pytest.raises(vl.SourceError, match=r"front\.mp4.*changed"):
+            video[150]
+
+
+def test_a_fingerprint_survives_storage(server, tmp_path):
+    index = vl.index_video(f"{server.url}/front.mp4")
+    index.save(tmp_path / "index")
+    assert vl.VideoIndex.load(tmp_path / "index").fingerprint == index.fingerprint
+
+
+def test_failures_name_the_url(server):
+    url = f"{server.url}/front.mp4"
+    refused(f"{server.url}/none.mp4", f"{server.url}/none.mp4", "404")
+    server.objects["/empty.mp4"] = b""
+    refused(f"{server.url}/empty.mp4", "empty.mp4", "empty", kind=vl.FormatError)
+    server.objects["/page.mp4"] = b"<html>" * 100
+    refused(f"{server.url}/page.mp4", "page.mp4", kind=vl.FormatError)
+    server.status = 403
+    refused(url, url, "permission", "403")
+    server.status = 500
+    server.forget()
+    refused(url, url, "500")
+    assert len(server.requests) == 2  # tried again, as often as it may be
+    server.status, server.gives_ranges = 0, False
+    refused(url, url, "download")
+
+
+def test_a_server_that_is_not_there(server):
+    refused("http://127.0.0.1:9/clip.mp4", "http://127.0.0.1:9/clip.mp4", "connection")
+
+
+def test_a_server_that_does_not_answer(server, monkeypatch):
+    monkeypatch.setitem(remote._CLIENT, "timeout", "100ms")
+    server.delay = 0.5
+    refused(f"{server.url}/front.mp4", "front.mp4", "in time")
+
+
+def test_without_obstore_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    refused("s3://bucket/clip.mp4", "videoloader[remote]", kind=vl.UnsupportedError)
+
+
+def test_a_forked_process_is_told(server):
+    url = f"{server.url}/front.mp4"
+    with open_source(url) as source:
+        child = os.fork()
+        if child == 0:
+            told = 0
+            for read in (lambda: vl.index_video(url), lambda: source.read(5_000_000, 10)):
+                try:
+                    read()
+                except vl.SourceError as error:
+                    told += "forkserver" in str(error)
+            os._exit(told)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+
+
+def test_file_urls_are_paths(clips):
+    url = f"file://{clips}/front.mp4"
+    assert vl.index_video(url).name == str(clips / "front.mp4")
+    assert [item.path for item in find_items(url)] == [str(clips / "front.mp4")]
+    with pytest.raises(vl.SourceError, match="another machine"):
+        vl.index_video("file://host/front.mp4")
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_job_over_a_prefix(bucket, clips, tmp_path, workers):
+    out = tmp_path / "set.parquet"
+    dataset = vl.index_dataset("s3://videos/clips/", out, workers)
+    assert [dataset.item(i).path for i in range(len(dataset))] == [
+        "s3://videos/clips/end.mp4",
+        "s3://videos/clips/front.mp4",
+    ]
+    assert not dataset.errors.num_rows
+    assert dataset[0].fingerprint.etag == dataset.table["etag"][0].as_py()
+    with vl.Video(dataset.source(1), index=dataset[1]) as video:
+        assert len(video) == 160
+    assert bucket.sent < 0.1 * sum(path.stat().st_size for path in clips.iterdir())
+
+
+def test_a_job_skips_what_the_listing_says_is_unchanged(bucket, tmp_path):
+    out = tmp_path / "set.parquet"
+    vl.index_dataset("s3://videos/clips/", out, 0).close()
+    first = out.read_bytes()
+    bucket.forget()
+    vl.index_dataset("s3://videos/clips/", out, 0).close()
+    assert len(bucket.requests) == 1
+    assert out.read_bytes() == first
+    bucket.objects["/videos/clips/end.mp4"] = bucket.objects["/front.mp4"]
+    dataset = vl.index_dataset("s3://videos/clips/", out, 0)
+    assert [path for _, path, _ in bucket.requests[2:]] == ["/videos/clips/end.mp4"]
+    assert dataset[0].packets["offset"][0] == dataset[1].packets["offset"][0]
+
+
+def test_members_of_a_shard_are_indexed_in_place(bucket, clips, tmp_path):
+    dataset = vl.index_dataset("s3://videos/shards/", tmp_path / "set.parquet", 0)
+    assert [dataset.item(i).member for i in range(2)] == ["end.mp4", "front.mp4"]
+    for number, name in enumerate(("end.mp4", "front.mp4")):
+        with (
+            vl.Video(dataset.source(number), index=dataset[number]) as video,
+            vl.Video(clips / name) as local,
+        ):
+            assert (video[100] == local[100]).all()
+    bucket.forget()
+    assert len(find_items("s3://videos/shards/0.tar")) == 2
+    assert bucket.sent < 100_000
+    vl.index_dataset("s3://videos/shards/0.tar", tmp_path / "set.parquet", 0).close()
+    assert bucket.sent < 200_000  # nothing but the headers of the archive
+
+
+def test_a_job_over_a_list_that_holds_urls(server, clips, tmp_path):
+    listed = tmp_path / "videos.txt"
+    names = [f"{server.url}/front.mp4", f"{server.url}/none.mp4", str(clips / "end.mp4")]
+    listed.write_text("\n".join(names))
+    out = tmp_path / "set.parquet"
+    dataset = vl.index_dataset(listed, out, 0)
+    assert [item.path for item in find_items(listed)] == names
+    assert len(dataset) == 2
+    (row,) = dataset.errors.to_pylist()
+    assert "404" in row["error"]
+    server.objects["/none.mp4"] = server.objects["/front.mp4"]
+    server.forget()
+    assert len(vl.index_dataset(listed, out, 0)) == 3  # what could not be had is tried again
+    assert [size for _, path, size in server.requests if path == "/front.mp4"] == [1]
+
+
+def test_lists_behind_urls_are_relative_to_themselves(server):
+    server.objects["/set/list.txt"] = b"# videos\na.mp4\nhttps://host/b.mp4\n/data/c.mp4\n"
+    assert [item.path for item in find_items(f"{server.url}/set/list.txt?key=1")] == [
+        f"{server.url}/set/a.mp4",
+        "https://host/b.mp4",
+        f"{server.url}/data/c.mp4",
+    ]
+
+
+def test_a_web_server_lists_nothing(server):
+    with pytest.raises(vl.SourceError, match="text list"):
+        find_items(f"{server.url}/folder/")
+
+
+def test_an_empty_prefix(bucket):
+    with pytest.raises(vl.SourceError, match="no video files"):
+        find_items("s3://videos/none/")
+
+
+def test_clips_of_a_prefix(bucket):
+    dataset = vl.ClipDataset("s3://videos/clips/", vl.UniformClip(4))
+    assert dataset[1]["frames"].shape == (4, 3, 360, 640)

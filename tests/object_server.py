@@ -1,0 +1,118 @@
+"""A web server of this process that gives ranges, counts, misbehaves, and lists as S3 does."""
+
+import re
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote, urlsplit
+from zlib import crc32
+
+
+@dataclass
+class ObjectServer:
+    """`objects` by path; `url` is where they are, `requests` what was asked for and sent."""
+
+    objects: dict[str, bytes] = field(default_factory=dict)
+    url: str = ""
+    requests: list[tuple[str, str, int]] = field(default_factory=list)
+    gives_ranges: bool = True
+    status: int = 0
+    delay: float = 0.0
+    has_etags: bool = True
+    modified: float = 1_700_000_000.0
+
+    @property
+    def sent(self):
+        return sum(size for _, _, size in self.requests)
+
+    def forget(self):
+        self.requests.clear()
+
+
+@contextmanager
+def serve(**options):
+    server = ObjectServer(**options)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_):
+            pass
+
+        def do_GET(self):
+            answer(server, self)
+
+        do_HEAD = do_PROPFIND = do_GET  # noqa: N815  (names of the library)
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    server.url = f"http://127.0.0.1:{http.server_port}"
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()
+
+
+def answer(server, request):
+    time.sleep(server.delay)
+    place = urlsplit(request.path)
+    query = parse_qs(place.query)
+    wanted = request.headers.get("Range")
+    if server.status or request.command == "PROPFIND":
+        return send(server, request, server.status or 405, b"")
+    if "list-type" in query:
+        return send(server, request, 200, listing(server, place.path, query["prefix"][0]))
+    data = server.objects.get(unquote(place.path))
+    if data is None:
+        return send(server, request, 404, b"")
+    headers = {"Last-Modified": formatdate(server.modified, usegmt=True)}
+    if server.has_etags:
+        headers["ETag"] = etag(data)
+    if wanted is None or not server.gives_ranges:
+        return send(server, request, 200, data, headers)
+    first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", wanted).groups())
+    if first >= len(data):
+        return send(server, request, 416, b"")
+    part = data[first : last + 1]
+    headers["Content-Range"] = f"bytes {first}-{first + len(part) - 1}/{len(data)}"
+    return send(server, request, 206, part, headers)
+
+
+def send(server, request, status, data, headers=None):
+    server.requests.append((request.command, request.path, len(data)))
+    try:
+        request.send_response(status)
+        for name, value in (headers or {}).items():
+            request.send_header(name, value)
+        request.send_header("Content-Length", str(len(data)))
+        request.end_headers()
+        if request.command != "HEAD":
+            request.wfile.write(data)
+    except OSError:
+        request.close_connection = True  # the client has gone
+
+
+def etag(data):
+    return f'"{crc32(data):08x}"'
+
+
+def listing(server, bucket, prefix):
+    start = f"{bucket.rstrip('/')}/"
+    rows = "".join(
+        f"<Contents><Key>{path.removeprefix(start)}</Key><Size>{len(data)}</Size>"
+        f"<LastModified>2023-11-14T22:13:20.000Z</LastModified>"
+        f"<ETag>{etag(data)}</ETag></Contents>"
+        for path, data in server.objects.items()
+        if path.startswith(start + prefix)
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult>'
+        f"<IsTruncated>false</IsTruncated>{rows}</ListBucketResult>"
+    ).encode()

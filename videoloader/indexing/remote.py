@@ -1,0 +1,294 @@
+"""Videos behind URLs: object stores and web servers, read by ranges through obstore.
+
+A request costs some tens of milliseconds whatever it brings, so each brings some bytes more than
+asked for, and those are kept for a while: the tables of an MP4 file come with one request if they
+lie in front, and with one more if they lie at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from videoloader.errors import FormatError, SourceError, UnsupportedError, VideoError
+from videoloader.indexing.source import Fingerprint, Source
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+__all__ = ["list_objects", "look", "open_url"]
+
+_WEB = {"http", "https"}
+_STORES = {"s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"}
+
+_BLOCK = 1 << 16  # bytes that a request asks for at least
+_SLACK = 1 << 12  # bytes more than asked for, where the next box begins
+_MAX_TAIL = 1 << 20  # bytes at the end of a file that come together: tables often lie there
+_MAX_AHEAD = 1 << 21  # bytes at a time for who reads from front to back
+_MAX_KEPT = 1 << 23  # bytes that a source remembers
+
+_RETRIES: dict[str, Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
+_CLIENT: dict[str, Any] = {"connect_timeout": "5s", "timeout": "30s"}
+_LOST = "this process was forked from one that had read URLs, which obstore does not survive; "
+_LOST += 'start workers with the method "forkserver" or "spawn"'
+
+_user: int | None = None  # the process in which obstore has begun to work
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """An object in a store; `name` is its URL without passwords and signatures, for messages."""
+
+    name: str
+    store: Any
+    path: str
+
+    def get(self, start: int, stop: int) -> tuple[Fingerprint, bytes]:
+        """Its state, and the bytes from `start` to `stop` or to its end."""
+        import obstore
+
+        _stay(self.name)
+        try:
+            result = obstore.get(self.store, self.path, options={"range": (start, stop)})
+            return _fingerprint(result.meta), result.bytes().to_bytes()
+        except (OSError, ValueError, obstore.exceptions.BaseError) as error:
+            raise _failure(self.name, error) from error
+
+
+def open_url(
+    url: str,
+    *,
+    name: str | None = None,
+    offset: int = 0,
+    size: int | None = None,
+    block: int = _BLOCK,
+) -> Source:
+    """Open an object behind a URL, or `size` bytes of it from `offset` on.
+
+    Args:
+        url: of a kind that obstore reads.
+        name: for messages; the URL by default.
+        offset: where the stretch begins.
+        size: of the stretch; up to the end of the object by default.
+        block: bytes to ask for at least in one request.
+
+    Raises:
+        SourceError: there is no such object, or it may not be or cannot be read by ranges.
+        FormatError: it is empty.
+        UnsupportedError: the kind of URL is not read, or obstore is not installed.
+    """
+    return _RemoteSource(_find(url), name=name, base=offset, size=size, block=block)
+
+
+def look(url: str) -> Fingerprint:
+    """The state of the object behind a URL.
+
+    Raises:
+        SourceError: as `open_url`.
+    """
+    # Not HEAD, which signed URLs and some servers refuse.
+    return _find(url).get(0, 1)[0]
+
+
+def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
+    """URL and state of all objects under a URL that ends with a slash, in the order of URLs.
+
+    Raises:
+        SourceError: the store does not list them, as web servers do not.
+    """
+    root = _find(url)
+    import obstore
+
+    try:
+        found = obstore.list(root.store, root.path or None).collect()
+    except (OSError, ValueError, obstore.exceptions.BaseError) as error:
+        if _scheme(url) in _WEB:
+            raise SourceError(
+                f"{root.name}: this server does not list its files; name them, or a text list"
+            ) from error
+        raise _failure(root.name, error) from error
+    bucket = url[: len(url) - len(root.path)].rstrip("/")
+    for meta in sorted(found, key=lambda meta: meta["path"]):
+        yield f"{bucket}/{meta['path']}", _fingerprint(meta)
+
+
+class _RemoteSource(Source):
+    """Ranges of an object, the last ones kept."""
+
+    def __init__(
+        self, remote: _Object, *, name: str | None, base: int, size: int | None, block: int
+    ) -> None:
+        first = block if size is None else min(max(size, 1), block)
+        self._object = remote
+        self._state, data = remote.get(base, base + first)
+        if size is None:
+            size = self._state.size - base
+        if base + size > self._state.size:
+            raise SourceError(
+                f"{remote.name}: {name} is said to lie at {base}, but the object ends before"
+            )
+        super().__init__(name=name or remote.name, size=size)
+        self._base = base
+        self._block = block
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._next = 0  # where the last request ended
+        self._ahead = block
+        self._keep(0, data)
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Size, etag and time of change when the object was opened."""
+        return Fingerprint(self.size, self._state.mtime_ns, self._state.etag)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            part = self._remembered(offset, size) or self._fetch(offset, size)[:size]
+            if not part:
+                break
+            parts.append(part)
+            offset, size = offset + len(part), size - len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _remembered(self, offset: int, size: int) -> bytes:
+        """What is kept of a range from its beginning on."""
+        with self._lock:
+            for start, block in self._kept.items():
+                if start <= offset < start + len(block):
+                    self._kept.move_to_end(start)
+                    return block[offset - start : offset - start + size]
+        return b""
+
+    def _fetch(self, offset: int, size: int) -> bytes:
+        """Request a range, and some more behind it."""
+        stop = self._stop(offset, size)
+        state, data = self._object.get(self._base + offset, self._base + stop)
+        if not state.is_same(self._state):
+            raise SourceError(f"{self.name}: the object was changed while it was read")
+        self._keep(offset, data)
+        return data
+
+    def _stop(self, offset: int, size: int) -> int:
+        """Where a request for a range ends."""
+        with self._lock:
+            follows = self._next <= offset <= self._next + self._block
+            self._ahead = min(2 * self._ahead, _MAX_AHEAD) if follows else self._block
+            stop = offset + max(size + _SLACK, self._ahead)
+            tail = min(max(self.size >> 6, self._block), _MAX_TAIL)
+            if self.size - offset <= tail:
+                stop = self.size
+            # What is kept of the end of the range need not come again.
+            starts = [start for start in self._kept if offset < start < stop]
+            return min(starts, default=min(stop, self.size))
+
+    def _keep(self, offset: int, data: bytes) -> None:
+        with self._lock:
+            self._next = offset + len(data)
+            if len(data) > _MAX_KEPT // 2:  # read once and for all, but for what comes behind it
+                offset, data = offset + len(data) - self._block, data[-self._block :]
+            self._kept[offset] = data
+            while sum(map(len, self._kept.values())) > _MAX_KEPT:
+                self._kept.popitem(last=False)
+
+    def close(self) -> None:
+        """Forget what was kept."""
+        with self._lock:
+            self._kept.clear()
+
+
+def _scheme(url: str) -> str:
+    return url.partition("://")[0].lower()
+
+
+def _find(url: str) -> _Object:
+    """The object behind a URL, in a store that all URLs of its server or bucket share."""
+    scheme = _scheme(url)
+    if scheme not in _WEB | _STORES:
+        raise UnsupportedError(
+            f"{url}: {scheme} URLs are not read; http, https, s3, gs, az and file are"
+        )
+    try:
+        import obstore  # noqa: F401
+    except ImportError as error:
+        raise UnsupportedError(
+            f"{url}: URLs are read by obstore, which is missing; pip install videoloader[remote]"
+        ) from error
+    _stay(url)
+    host, _, path = url.partition("://")[2].partition("/")
+    if scheme in _STORES:
+        return _Object(url, _store(f"{scheme}://{host}"), path)
+    address = url.partition("#")[0]
+    place = f"{host.rpartition('@')[2]}/{path}".partition("?")[0]
+    # obstore would encode these characters again in a path, but leaves them in an address alone.
+    if re.search(r"[%?@]|//", address.partition("://")[2]):
+        return _Object(f"{scheme}://{place}", _store(address), "")
+    return _Object(address, _store(f"{scheme}://{host}"), path.partition("#")[0])
+
+
+def _stay(name: str) -> None:
+    """Refuse to go on in a forked process, where obstore would wait for ever."""
+    global _user
+    _user = _user or os.getpid()
+    if _user != os.getpid():
+        raise SourceError(f"{name}: {_LOST}")
+
+
+@lru_cache(maxsize=256)
+def _store(url: str) -> Any:
+    """A store: its connections, and what the environment says of its credentials."""
+    from obstore import exceptions
+    from obstore.store import HTTPStore, from_url
+
+    retries = cast(Any, _RETRIES)
+    try:
+        if _scheme(url) in _WEB:
+            options = _CLIENT | {"allow_http": _scheme(url) == "http"}
+            return HTTPStore(url, client_options=cast(Any, options), retry_config=retries)
+        # No client options: they would replace those of the environment (AWS_ALLOW_HTTP).
+        return from_url(url, retry_config=retries)
+    except (ValueError, exceptions.BaseError) as error:
+        raise _failure(url, error) from error
+
+
+def _fingerprint(meta: ObjectMeta) -> Fingerprint:
+    """The state of an object, times cut to the seconds that all answers have."""
+    seconds = int(meta["last_modified"].timestamp())
+    etag = meta["e_tag"]
+    return Fingerprint(
+        meta["size"],
+        mtime_ns=seconds * 1_000_000_000 if seconds > 0 else None,
+        etag=etag.removeprefix("W/") if etag else None,
+    )
+
+
+def _failure(name: str, error: Exception) -> VideoError:
+    """What went wrong, in our words; obstore adds pages of its internals, and secrets of URLs."""
+    text, _, internals = str(error).partition("\n\nDebug source")
+    reason = " ".join(text.split()).rpartition(" - ")[2]
+    kind = type(error).__name__
+    if isinstance(error, FileNotFoundError):
+        return SourceError(f"{name}: there is no such object (404)")
+    if kind in ("PermissionDeniedError", "UnauthenticatedError"):
+        return SourceError(
+            f"{name}: no permission to read it (403 or 401); credentials come from the environment"
+        )
+    if kind == "NotSupportedError":
+        return SourceError(
+            f"{name}: the server does not give parts of a file, which is how URLs are read; "
+            "download it and pass its path"
+        )
+    if "416 " in reason:
+        return FormatError(f"{name}: the file is empty, or ends before what is read of it")
+    if "kind: Connect" in internals:
+        reason = f"no connection to the server ({reason})"
+    elif "kind: Timeout" in internals:
+        reason = f"the server does not answer in time ({reason})"
+    return SourceError(f"{name}: cannot be read: {reason}")
