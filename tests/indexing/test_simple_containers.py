@@ -196,6 +196,17 @@ def test_a_stream_that_does_not_begin_with_a_keyframe_is_decoded_to_be_known(cli
     assert 0 < cut.num_frames < 40
 
 
+def test_what_only_looks_like_a_first_picture_is_found_out_by_decoding(clip):
+    """A phone's clip begins with a message whose type was damaged into that of an IDR slice."""
+    data = clip("pyramid.h264").read_bytes()
+    picture = data.find(b"\0\0\1\x65")
+    broken = data[:picture] + b"\0\0\1\x05\xff\xff\xab\xdc" + bytes(range(40)) + data
+    index = vl.index_video(broken)
+    assert index.exactness == "decode"
+    assert index.num_frames == 40
+    assert index.keyframes.tolist() == vl.index_video(data).keyframes.tolist()
+
+
 def test_parameter_sets_that_change_go_to_each_keyframe(tmp_path):
     parts = []
     for number, size in enumerate([(128, 96), (96, 64)]):

@@ -53,7 +53,10 @@ class Survey:
     def picture(self, head: bytes) -> None:
         """The first slice of a picture."""
         kind = head[0] & 31 if self.codec == "h264" else head[0] >> 1
-        is_key = kind >= 16 if self.codec == "hevc" else kind == 5 or self._recovers
+        if self.codec == "hevc":
+            is_key = kind >= 16
+        else:  # an IDR picture is referred to, or it is none
+            is_key = (kind == 5 and head[0] >> 5 > 0) or self._recovers
         if self._changed and (is_key or not self.keys):
             sets = b"".join(_START + unit for _, unit in sorted(self._sets.items()))
             self.setups.append((len(self.keys), sets))

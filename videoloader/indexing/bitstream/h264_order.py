@@ -11,7 +11,8 @@ from videoloader.indexing.bitstream.bits import BitReader, unescape
 __all__ = ["H264Order"]
 
 _HEADER = 160  # more bytes than a slice header takes but for the longest tables of weights
-_P, _B, _I, _SP = 0, 1, 2, 3  # kinds of slices, modulo 5
+_P, _B, _SP = 0, 1, 3  # kinds of slices, modulo 5
+_INTRA = (2, 4)
 _IDR = 5
 _RESET = 5  # memory_management_control_operation that restarts the count
 _MAX_LISTED = 128  # commands on reference lists; more are damage
@@ -167,6 +168,8 @@ def _parse_slice(
     if sequence.separate_planes:
         bits.u(2)
     is_idr, is_reference = octet & 31 == _IDR, octet >> 5 & 3 > 0
+    if is_idr and not (is_reference and kind in _INTRA):
+        raise FormatError("an H.264 IDR picture that is none")
     number = bits.u(sequence.number_bits)
     if sequence.may_have_fields and bits.flag():
         raise FormatError("an H.264 stream of fields")
