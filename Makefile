@@ -15,7 +15,7 @@ VIDEOS ?=
 PIP := -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench clean
+.PHONY: help demo test lint types format bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ format: $(VENV)/.installed-test ## rewrite the files as ruff wants them
 
 bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of its own
 	$(BENCH)/bin/python benchmarks/indexing.py
+
+fuzz: $(VENV)/.installed-test ## index 20,000 mutated videos: a result or an error of ours
+	$(VENV)/bin/python benchmarks/fuzz.py
 
 clean: ## remove what was built and cached; the environments stay
 	rm -rf build dist demo benchmarks/data *.egg-info
