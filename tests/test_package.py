@@ -87,7 +87,7 @@ LAYERS = {
     "errors": ((), ()),
     "indexing": (
         ("numpy", "videoloader.errors", "videoloader.indexing"),
-        ("av", "obstore", "pyarrow"),
+        ("av", "obstore", "pyarrow", "ray"),
     ),
     "sampling": (("numpy", "videoloader.errors", "videoloader.sampling"), ()),
 }

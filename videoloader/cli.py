@@ -51,6 +51,7 @@ def index(
         int | None, typer.Option(min=0, help="Processes; all processors by default.")
     ] = None,
     shard: Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")] = "0/1",
+    ray: Annotated[bool, typer.Option("--ray", help="Work on the Ray cluster at hand.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
     """Find every frame of videos from their tables.
@@ -70,7 +71,7 @@ def index(
             progress.update(task, completed=done, total=total, failed=failed)
 
         dataset = index_dataset(
-            sources, out, workers, headers=headers, shard=_shard(shard), progress=tell
+            sources, out, workers, headers=headers, shard=_shard(shard), ray=ray, progress=tell
         )
     errors = dataset.errors.to_pylist()
     seconds = time.perf_counter() - begin

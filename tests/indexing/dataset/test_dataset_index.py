@@ -319,3 +319,19 @@ def test_the_command_does_the_job(folder, tmp_path, out):
     assert run(app, ["index", "/none", "-o", str(out)]).exit_code in (0, 1)
     assert run(app, ["index", "/none*", "-o", str(out)]).exit_code == 2
     assert run(app, ["index", str(folder), "-o", str(out), "--shard", "x"]).exit_code == 2
+
+
+def test_ray_gives_the_same_file(folder, out, expected):
+    ray = pytest.importorskip("ray", reason="needs the extra ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        vl.index_dataset(folder, out, ray=True)
+    finally:
+        ray.shutdown()
+    assert out.read_bytes() == expected
+
+
+def test_ray_is_asked_for_by_name_where_it_is_missing(folder, out, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(vl.UnsupportedError, match=r"videoloader\[ray\]"):
+        vl.index_dataset(folder, out, ray=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
 from videoloader.indexing.dataset.rows import Row, failed_row, schema
 from videoloader.indexing.dataset.sources import Item, find_items
@@ -39,6 +40,7 @@ def index_dataset(
     headers: bool = False,
     shard: tuple[int, int] = (0, 1),
     time_limit: float = 120.0,
+    ray: bool = False,
     progress: Progress | None = None,
 ) -> DatasetIndex:
     """Index a data set into a Parquet file, one row a video.
@@ -58,6 +60,7 @@ def index_dataset(
         shard: (i, n) takes the i-th of n parts of the videos, for n machines; see
             `merge_datasets`.
         time_limit: seconds that one video may take in a worker.
+        ray: work on the Ray cluster at hand instead of in processes here; to the same result.
         progress: is told how far the job is.
 
     Raises:
@@ -81,13 +84,13 @@ def index_dataset(
         current = _current(items, journal, headers)
         missing = [item for item, known in zip(items, current, strict=True) if not known]
         done, failed = len(items) - len(missing), 0
-        results = run_tasks(
-            "videoloader.indexing.dataset.rows:make_row",
-            missing,
-            workers=workers,
-            time_limit=time_limit,
-            arguments={"headers": headers},
-        )
+        function, arguments = "videoloader.indexing.dataset.rows:make_row", {"headers": headers}
+        if ray:
+            results = run_on_ray(function, missing, arguments=arguments)
+        else:
+            results = run_tasks(
+                function, missing, workers=workers, time_limit=time_limit, arguments=arguments
+            )
         for item, result in results:
             row = failed_row(item, result.reason) if isinstance(result, Failure) else result
             if row.error and on_error == "raise":

@@ -14,7 +14,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-__all__ = ["Failure", "run_tasks", "work"]
+__all__ = ["Failure", "load", "run_tasks", "work"]
 
 _BATCH = 64  # tasks given to a worker at a time
 
@@ -47,7 +47,7 @@ def run_tasks(
     """
     arguments = arguments or {}
     if workers == 0:
-        call = _load(function)
+        call = load(function)
         for task in tasks:
             yield task, call(task, **arguments)
         return
@@ -138,7 +138,7 @@ class _Worker:
 
 def work(descriptor: int, function: str, **arguments: Any) -> None:
     """What a worker does: results for the tasks that come, until nobody is there to take them."""
-    call = _load(function)
+    call = load(function)
     with Connection(descriptor) as connection:
         try:
             while True:
@@ -148,6 +148,7 @@ def work(descriptor: int, function: str, **arguments: Any) -> None:
             return
 
 
-def _load(function: str) -> Any:
+def load(function: str) -> Any:
+    """What `module:name` names."""
     module, _, name = function.partition(":")
     return getattr(importlib.import_module(module), name)
