@@ -1,4 +1,4 @@
-"""How long it takes to know every frame of a ten-minute video, beside our peers.
+"""How long it takes to know every frame of a long video, beside our peers.
 
     make bench                                  all contenders, in an environment made for it
     python benchmarks/indexing.py --only peers  without ours
@@ -36,6 +36,19 @@ from rich.table import Table
 BENCHMARKS = Path(__file__).parent
 FPS, MINUTES = 30, 10
 VIDEO = BENCHMARKS / "data" / f"h264-360p-{MINUTES}min.mp4"
+# The same stream in other containers, and twelve times over: format, options, repeats.
+CASES: dict[str, tuple[Path, str, dict[str, str], int]] = {
+    "MP4": (VIDEO, "mp4", {}, 1),
+    "fragmented MP4": (
+        VIDEO.with_name(f"h264-360p-{MINUTES}min-fragments.mp4"),
+        "mp4",
+        {"movflags": "frag_keyframe+empty_moov"},
+        1,
+    ),
+    "MKV": (VIDEO.with_suffix(".mkv"), "matroska", {}, 1),
+    "TS": (VIDEO.with_suffix(".ts"), "mpegts", {}, 1),
+    "MP4, 2 hours": (VIDEO.with_name("h264-360p-120min.mp4"), "mp4", {}, 12),
+}
 LIBRARIES = BENCHMARKS / "data" / "ffmpeg"  # FFmpeg's libraries under the names peers look for
 PACKAGES = ("videoloader", "av", "torchcodec", "decord2", "torch", "numpy")
 REFERENCE = "PyAV, demux"
@@ -141,14 +154,14 @@ CONTENDERS: dict[str, Callable[[], Contender]] = {
 # -- One contender, in its own process. --
 
 
-def measure(name: str, repetitions: int) -> dict[str, Any]:
+def measure(name: str, video: Path, repetitions: int) -> dict[str, Any]:
     """Run one contender here; its figures and its claim, ready for JSON.
 
     The first call, which also sets up what a library sets up once, stands apart. Closing and
     freeing a result is in nobody's time.
     """
     run, claim_of = CONTENDERS[name]()
-    with VIDEO.open("rb") as file:  # into the page cache
+    with video.open("rb") as file:  # into the page cache
         while file.read(1 << 20):
             pass
     known: Any = None
@@ -156,7 +169,7 @@ def measure(name: str, repetitions: int) -> dict[str, Any]:
     for _ in range(repetitions + 1):
         known = None
         start, start_cpu = time.perf_counter(), time.process_time()
-        known = run(str(VIDEO))
+        known = run(str(video))
         elapsed.append(1e3 * (time.perf_counter() - start))
         cpu.append(1e3 * (time.process_time() - start_cpu))
     claim = claim_of(known)
@@ -174,9 +187,10 @@ def measure(name: str, repetitions: int) -> dict[str, Any]:
     }
 
 
-def measure_apart(name: str, repetitions: int) -> dict[str, Any] | None:
+def measure_apart(name: str, case: str, repetitions: int) -> dict[str, Any] | None:
     """Run one contender in a process of its own; None, with a line said, when it cannot run."""
-    command = [sys.executable, __file__, "--contender", name, "--repetitions", str(repetitions)]
+    command = [sys.executable, __file__, "--contender", name, "--case", case]
+    command += ["--repetitions", str(repetitions)]
     libraries = [str(LIBRARIES), os.environ.get("LD_LIBRARY_PATH", "")]
     environment = {
         **os.environ,
@@ -192,12 +206,12 @@ def measure_apart(name: str, repetitions: int) -> dict[str, Any] | None:
     return figures
 
 
-def compare(names: list[str], repetitions: int) -> list[Measurement]:
+def compare(names: list[str], case: str, repetitions: int) -> list[Measurement]:
     """Measure every contender, the reference first, and judge what each says."""
     measurements = []
     reference: dict[str, Any] = {}
     for name in names:
-        figures = measure_apart(name, repetitions)
+        figures = measure_apart(name, case, repetitions)
         if figures is None:
             continue
         seconds = figures.pop("seconds")
@@ -234,6 +248,30 @@ def make_video() -> None:
             "x264-params": "bframes=3:b-adapt=0",
         },
     ).replace(VIDEO)
+
+
+def remux(path: Path, format_name: str, options: dict[str, str], repeats: int) -> None:
+    """Put the packets of the video into another container, one copy behind the other."""
+    import av
+
+    if path.exists():
+        return
+    unfinished = path.with_name(f"unfinished-{path.name}")
+    with av.open(str(unfinished), "w", format=format_name, options=options) as target:
+        stream = None
+        for repeat in range(repeats):
+            with av.open(str(VIDEO)) as source:
+                video = source.streams.video[0]
+                if stream is None:
+                    stream = target.add_stream_from_template(video)
+                assert video.time_base is not None
+                shift = round(repeat * MINUTES * 60 / video.time_base)
+                for packet in source.demux(video):
+                    if packet.dts is not None and packet.pts is not None:
+                        packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
+                        packet.stream = stream
+                        target.mux(packet)
+    unfinished.replace(path)
 
 
 def link_ffmpeg() -> None:
@@ -277,10 +315,10 @@ def git(*arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def show(measurements: list[Measurement]) -> None:
+def show(case: str, measurements: list[Measurement]) -> None:
     """Print medians, peak memory and agreement; ratios are to ours, or else to the fastest."""
     base = next((one for one in measurements if one.contender == OURS), measurements[0])
-    table = Table(title=f"Index of {VIDEO.name}, {FPS * 60 * MINUTES:,} frames, warm cache")
+    table = Table(title=f"{case}: {base.num_frames or 0:,} frames, warm cache")
     table.add_column("contender", no_wrap=True)
     for column in ("first ms", "ms", "ratio", "CPU", "MiB", "frames"):
         table.add_column(column, justify="right")
@@ -304,29 +342,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", choices=("ours", "peers"), help="the default is both")
     parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--case", choices=CASES, help="the default is all")
     parser.add_argument("--contender", choices=CONTENDERS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.contender:
-        print(json.dumps(measure(arguments.contender, arguments.repetitions)))
+        video = CASES[arguments.case][0]
+        print(json.dumps(measure(arguments.contender, video, arguments.repetitions)))
         return
 
     make_video()
     link_ffmpeg()
     names = {"ours": [REFERENCE, OURS], "peers": [name for name in CONTENDERS if name != OURS]}
-    measurements = compare(names.get(arguments.only, list(CONTENDERS)), arguments.repetitions)
-    show(measurements)
+    chosen = names.get(arguments.only, list(CONTENDERS))
+    cases = {}
+    for case in [arguments.case] if arguments.case else CASES:
+        remux(*CASES[case])
+        cases[case] = compare(chosen, case, arguments.repetitions)
+        show(case, cases[case])
     report = {
         "benchmark": "indexing",
-        "video": {"name": VIDEO.name, "bytes": VIDEO.stat().st_size},
         **machine(),
-        "measurements": [asdict(measurement) for measurement in measurements],
+        "cases": {
+            case: {
+                "bytes": CASES[case][0].stat().st_size,
+                "measurements": [asdict(measurement) for measurement in measurements],
+            }
+            for case, measurements in cases.items()
+        },
     }
-    if arguments.only is None:
+    if arguments.only is None and arguments.case is None:
         date = datetime.datetime.now(datetime.UTC).date()
         result = BENCHMARKS / "results" / f"indexing-{date}.json"
         result.parent.mkdir(exist_ok=True)
         result.write_text(json.dumps(report, indent=2) + "\n")
-    if any(one.contender == OURS and not one.agrees for one in measurements):
+    everything = (one for measurements in cases.values() for one in measurements)
+    if any(one.contender == OURS and not one.agrees for one in everything):
         sys.exit("our index disagrees with the demuxer about the frames")
 
 
