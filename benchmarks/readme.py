@@ -21,8 +21,8 @@ def indexing() -> str:
     cases = {name: case["measurements"] for name, case in run["cases"].items()}
     repetitions = cases["MP4"][0]["repetitions"]
     lines = [
-        "Milliseconds to find every frame of a 360p H.264 video of 10 minutes (18,000 frames), or 2 "
-        "hours (216,000), warm cache, every contender in its own process, median of "
+        "Milliseconds to find every frame of a 360p H.264 video of 10 minutes (18,000 frames), or "
+        "2 hours (216,000), warm cache, every contender in its own process, median of "
         f"{repetitions} ([measurement](benchmarks/results/{path.name}), {run['cores']} cores, "
         f"{run['date'][:10]}; `make bench` repeats it). Approximate modes know no times.",
         "",
