@@ -43,27 +43,23 @@ def seeds(folder: Path) -> dict[str, bytes]:
     for name, codec in CODECS.items():
         encode_video(folder / name, codec=codec, frames=12, size=(64, 48))
     for name, (format_name, options) in REMUXED.items():
-        with (
-            av.open(str(clip)) as source,
-            av.open(str(folder / name), "w", format=format_name, options=options) as target,
-        ):
-            video = source.streams.video[0]
-            stream = target.add_stream_from_template(video)
-            for packet in source.demux(video):
-                if packet.dts is not None:
-                    packet.stream = stream
-                    target.mux(packet)
+        remux(clip, folder / name, format_name, options)
+    remux(folder / "vp9.webm", folder / "vp9.ivf", "ivf", {})
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def remux(video: Path, path: Path, format_name: str, options: dict[str, str]) -> None:
+    """Put the packets of a video into another container."""
     with (
-        av.open(str(folder / "vp9.webm")) as source,
-        av.open(str(folder / "vp9.ivf"), "w", format="ivf") as target,
+        av.open(str(video)) as source,
+        av.open(str(path), "w", format=format_name, options=options) as target,
     ):
-        video = source.streams.video[0]
-        stream = target.add_stream_from_template(video)
-        for packet in source.demux(video):
+        coded = source.streams.video[0]
+        stream = target.add_stream_from_template(coded)
+        for packet in source.demux(coded):
             if packet.dts is not None:
                 packet.stream = stream
                 target.mux(packet)
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 def mutate(data: bytes, rng: random.Random) -> bytes:

@@ -181,7 +181,7 @@ class CpuDecoder:
             packets = run.packets[start : start + _CHUNK]
             payloads = self._reader.read(packets)
             if unread:
-                disposable = classify_packets(self._index, packets, payloads)
+                disposable = classify_packets(self._index, payloads)
                 keep = ~disposable | np.isin(packets, run.frame_packets)
                 packets = packets[keep]
                 payloads = [p for p, kept in zip(payloads, keep.tolist(), strict=True) if kept]

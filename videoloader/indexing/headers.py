@@ -19,14 +19,11 @@ __all__ = ["classify_packets", "read_headers"]
 _CHUNK = 256
 
 
-def classify_packets(
-    index: VideoIndex, packets: NDArray[np.int64], payloads: list[bytes]
-) -> NDArray[np.bool_]:
+def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.bool_]:
     """Which of some packets are disposable; False throughout for codecs where none can be told.
 
     Args:
         index: that the packets belong to.
-        packets: their numbers.
         payloads: their bytes.
     """
     if index.codec in ("h264", "hevc"):
@@ -41,7 +38,7 @@ def classify_packets(
         if sequence is not None:
             found = [av1.is_disposable(payload, sequence) for payload in payloads]
             return np.array(found, dtype=np.bool_)
-    return np.zeros(len(packets), dtype=np.bool_)
+    return np.zeros(len(payloads), dtype=np.bool_)
 
 
 def _nal_packets(
@@ -76,5 +73,5 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
         for start in range(0, len(table), _CHUNK):
             numbers = np.arange(start, min(start + _CHUNK, len(table)))
             some_payloads = list(itertools.islice(payloads, len(numbers)))
-            found[numbers] = classify_packets(index, numbers, some_payloads)
+            found[numbers] = classify_packets(index, some_payloads)
     return index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)

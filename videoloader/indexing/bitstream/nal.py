@@ -186,9 +186,14 @@ def is_random_access(codec: str, units: Iterable[bytes | memoryview]) -> bool:
     return False
 
 
-def recovers_at_once(unit: bytes | memoryview) -> bool:
-    """Whether an H.264 message unit (SEI) has a recovery point of no frames (annex D.1.8)."""
-    message = unescape(bytes(unit[1:_MESSAGES]))
+def recovers_at_once(unit: bytes | memoryview, *, limit: int | None = _MESSAGES) -> bool:
+    """Whether an H.264 message unit (SEI) has a recovery point of no frames (annex D.1.8).
+
+    Args:
+        unit: the unit, header included.
+        limit: bytes of it to look through, None for all.
+    """
+    message = unescape(bytes(unit[1:limit]))
     while len(message) > 2:
         kind, message = _message_number(message)
         size, message = _message_number(message)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader, unescape
-from videoloader.indexing.bitstream.nal import annexb_units
+from videoloader.indexing.bitstream.nal import annexb_units, recovers_at_once
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.mpegts.grid import Bytes, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
@@ -21,7 +21,6 @@ __all__ = ["Pictures", "read_pictures"]
 Flags = NDArray[np.bool_]
 
 _INTRA, _BIDIRECTIONAL = 2, 1  # slice types of H.264, modulo 5
-_RECOVERY_POINT = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +107,12 @@ def _recovers(data: bytes) -> bool:
         kind = data[unit] & 31 if unit < len(data) else 0
         if kind in (1, 2, 5):
             return False
-        if kind != 6:
-            continue
-        stop = data.find(b"\0\0\1", unit)
-        message = unescape(data[unit + 1 : stop if stop >= 0 else None])
-        while len(message) > 2:
-            kind, message = _extended(message)
-            size, message = _extended(message)
-            if kind == _RECOVERY_POINT and message:
-                return message[0] >= 0x80  # recovery_frame_cnt is 0
-            message = message[size:]
+        if kind == 6:
+            stop = data.find(b"\0\0\1", unit)
+            message = data[unit : stop if stop >= 0 else None]
+            if recovers_at_once(message, limit=None):
+                return True
     return False
-
-
-def _extended(message: bytes) -> tuple[int, bytes]:
-    """A number of octets 255 and a last one, and what follows."""
-    rest = message.lstrip(b"\xff")
-    return 255 * (len(message) - len(rest)) + (rest[0] if rest else 0), rest[1:]
 
 
 def _hevc_pictures(picture: PictureFormat, units: Units) -> Pictures:
