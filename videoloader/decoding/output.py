@@ -1,0 +1,143 @@
+"""What decoded frames become: the form of a batch, and the part of a picture that fills a slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+
+__all__ = [
+    "CHANNELS",
+    "ElementType",
+    "Interpolation",
+    "Layout",
+    "OutputFormat",
+    "ToneMap",
+    "View",
+    "normalize_size",
+]
+
+Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
+ElementType: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
+Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular"]
+ToneMap: TypeAlias = Literal["none", "reinhard", "hable"]
+
+CHANNELS = 3
+_MAX_SIDE = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFormat:
+    """The form that all clips of a batch have.
+
+    Attributes:
+        dtype: `uint8` (0-255), `uint16` (0-65535), or a float type, whose values before
+            normalising are those of uint8 without its rounding: 0-255, as in DALI.
+        layout: order of the dimensions of a clip: F frames, H rows, W columns, C channels.
+        mean, std: for each channel, on the 0-255 scale: (value - mean) / std; float types only.
+        interpolation: filter of resizing: `nearest`; `bilinear`, two by two pixels whatever the
+            scale; `triangular`, the same where it enlarges, an average over the source where it
+            shrinks.
+        tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
+    """
+
+    dtype: ElementType = "uint8"
+    layout: Layout = "FHWC"
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    interpolation: Interpolation = "triangular"
+    tone_map: ToneMap = "none"
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("dtype", ElementType),
+            ("layout", Layout),
+            ("interpolation", Interpolation),
+            ("tone_map", ToneMap),
+        ):
+            if getattr(self, name) not in get_args(choices):
+                raise ArgumentError(
+                    f"{name} must be one of {', '.join(get_args(choices))}, "
+                    f"got {getattr(self, name)!r}"
+                )
+        for name in ("mean", "std"):
+            values = getattr(self, name)
+            if values is None:
+                continue
+            if len(values) not in (1, CHANNELS) or not np.isfinite(values).all():
+                raise ArgumentError(f"{name} is one number, or {CHANNELS}, got {values}")
+            if self.dtype in ("uint8", "uint16"):
+                raise ArgumentError(f"{name} needs a float dtype, got dtype={self.dtype!r}")
+        if self.std is not None and 0 in self.std:
+            raise ArgumentError(f"std must not be 0, got {self.std}")
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """Element type in memory; uint16 holds the bits of bfloat16, which numpy lacks."""
+        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
+
+    @property
+    def scale_and_shift(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Normalising as one multiplication and addition for each channel of 0-255 values."""
+        std = np.broadcast_to(np.asarray(self.std or (1.0,), dtype=np.float64), CHANNELS)
+        mean = np.broadcast_to(np.asarray(self.mean or (0.0,), dtype=np.float64), CHANNELS)
+        return (1 / std).astype(np.float32), (-mean / std).astype(np.float32)
+
+    def clip_shape(self, count: int, size: tuple[int, int]) -> tuple[int, ...]:
+        """Shape of a clip of `count` frames of (height, width)."""
+        lengths = {"F": count, "H": size[0], "W": size[1], "C": CHANNELS}
+        return tuple(lengths[axis] for axis in self.layout)
+
+    def slots(self, clip: NDArray[Any]) -> NDArray[Any]:
+        """The memory of a clip as slots: (F, H, W, C), whatever the layout."""
+        return clip.transpose([self.layout.index(axis) for axis in "FHWC"])
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Which part of the displayed picture fills the slots of a clip.
+
+    Attributes:
+        size: (height, width) of the slots.
+        crop: (top, left, height, width) in pixels of the picture as it is displayed, after
+            rotation and before resizing; None for all of it.
+        flip: mirror left and right.
+    """
+
+    size: tuple[int, int]
+    crop: tuple[int, int, int, int] | None = None
+    flip: bool = False
+
+    def __post_init__(self) -> None:
+        normalize_size(self.size)
+        if self.crop is None:
+            return
+        if len(self.crop) != 4 or min(self.crop[:2]) < 0 or min(self.crop[2:]) < 1:
+            raise ArgumentError(
+                f"crop is (top, left, height, width) inside the picture, got {self.crop}"
+            )
+
+    def check(self, name: str, displayed: tuple[int, int]) -> None:
+        """Fail if the crop does not lie inside a displayed picture of (height, width)."""
+        if self.crop is None:
+            return
+        top, left, height, width = self.crop
+        if top + height > displayed[0] or left + width > displayed[1]:
+            raise ArgumentError(
+                f"{name}: crop {self.crop} (top, left, height, width) reaches outside the "
+                f"picture of {displayed[0]}x{displayed[1]} (height x width)"
+            )
+
+
+def normalize_size(size: int | Sequence[int]) -> tuple[int, int]:
+    """(height, width) from that or from one number for both."""
+    sides = (size, size) if isinstance(size, int | np.integer) else tuple(size)
+    whole = all(isinstance(side, int | np.integer) and 0 < side <= _MAX_SIDE for side in sides)
+    if len(sides) != 2 or not whole:
+        raise ArgumentError(f"size must be (height, width) in whole pixels, got {size}")
+    return int(sides[0]), int(sides[1])
