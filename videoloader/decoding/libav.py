@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from videoloader.decoding.feed import PacketFeed
 from videoloader.decoding.surface import Surface
 from videoloader.errors import DecodeError
-from videoloader.indexing.headers import classify_packets
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.libav import make_packet, open_decoder
-from videoloader.indexing.payloads import PacketReader
 from videoloader.indexing.source import Source
 from videoloader.sampling import DecodePlan, Run
 
@@ -57,9 +55,8 @@ class CpuDecoder:
         self, index: VideoIndex, source: Source, *, threads: int = 1, drop: bool = True
     ) -> None:
         self._index = index
-        self._reader = PacketReader(index, source)
+        self._packets = PacketFeed(index, source, drop=drop)
         self._threads = threads
-        self._drop = drop
         self._decoder: VideoCodecContext | None = None
         self._setup = b""
         self.packets_fed = 0
@@ -101,7 +98,7 @@ class CpuDecoder:
     def close(self) -> None:
         """Let go of the decoder, and of the demuxer where there is one."""
         self._decoder = None
-        self._reader.close()
+        self._packets.close()
 
     def _joined(self, runs: tuple[Run, ...]) -> Iterator[Run]:
         """Runs that follow on one another made one, so that no decoder is flushed in between."""
@@ -150,7 +147,7 @@ class CpuDecoder:
         import av
 
         decoder = self._prepare(int(run.packets[0]))
-        for packets, payloads in self._chunks(run):
+        for packets, payloads in self._packets.chunks(run, _CHUNK):
             for number, payload in zip(packets.tolist(), payloads, strict=True):
                 self.packets_fed += 1
                 try:
@@ -174,18 +171,6 @@ class CpuDecoder:
                 if frame.is_corrupt and self._index.codec in _TELLING:
                     damage.append(_Damage(frame.pts, frame.pts, "its picture is damaged"))
                 yield frame
-
-    def _chunks(self, run: Run) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
-        unread = self._drop and not self._index.has_headers
-        for start in range(0, len(run.packets), _CHUNK):
-            packets = run.packets[start : start + _CHUNK]
-            payloads = self._reader.read(packets)
-            if unread:
-                disposable = classify_packets(self._index, payloads)
-                keep = ~disposable | np.isin(packets, run.frame_packets)
-                packets = packets[keep]
-                payloads = [p for p, kept in zip(payloads, keep.tolist(), strict=True) if kept]
-            yield packets, payloads
 
     def _prepare(self, packet: int) -> VideoCodecContext:
         """A decoder set up for the packets from this one on, holding nothing."""
