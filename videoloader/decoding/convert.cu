@@ -1,0 +1,440 @@
+// Surfaces of a decoder -> RGB in the slots of a batch: crop, resize, matrix, clamp, normalise, cast.
+//
+// One launch for all surfaces of a table: blockIdx.y is the surface, blockIdx.x and on its tiles.
+// Everything here is in the orientation in which pictures are coded; turns and flips lie in the
+// strides of the destination. docs/decoding.md has the formulas.
+//
+// No include and no type of CUDA's: a C++ compiler takes this file too, which is how the
+// arithmetic is tested where there is no GPU. Loops go by threadIdx and blockDim between barriers,
+// and nothing but shared memory outlives a barrier, so a block of one thread computes the same.
+//
+// Macros: ELEMENT 0 uint8, 1 uint16, 2 float16, 3 bfloat16, 4 float32;
+// TONE_MAP 0 none, 1 reinhard, 2 hable; SURFACE_BYTES, the size of a descriptor in Python.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+
+struct Surface {
+    u64 luma, destination;                     // addresses
+    i64 chroma_offset, second_chroma_offset;   // bytes after `luma`
+    i64 destination_offset;                    // bytes
+    i64 row_stride, column_stride, channel_stride;  // elements
+    int pitch, format;                         // pitch in bytes
+    int left, top, width, height;              // the displayed picture in the surface
+    int crop_left, crop_top, crop_width, crop_height;  // the wanted part, in the surface
+    int rows, columns;                         // of the destination, turned as coded
+    int tile_rows, tile_columns, tiles;
+    int filter, ties, transfer;
+    float siting[2];                           // of the first chroma sample: x, y in luma pixels
+    float matrix[12];                          // samples -> 0..255: rows of three and a constant
+    float scale[3], shift[3];                  // normalising
+};
+static_assert(sizeof(Surface) == SURFACE_BYTES, "the descriptor of descriptor.py");
+
+enum { WIDE = 1, PLANAR = 2, HALF_WIDTH = 4, HALF_HEIGHT = 8, FILL = 16 };  // format
+enum { NEAREST, BILINEAR, TRIANGULAR };                                     // filter
+enum { TIE_X = 1, TIE_Y = 2 };  // the nearest of two equally near is the one before
+enum { NO_TRANSFER, PQ, HLG };
+
+const int MAX_TILE_ROWS = 8, MAX_TILE_COLUMNS = 64, BAND = 512;  // of a resized tile; descriptor.py
+
+#if ELEMENT == 0
+typedef u8 Element;
+#elif ELEMENT == 4
+typedef float Element;
+#else
+typedef u16 Element;
+#endif
+
+template <typename T>
+struct alignas(4 * sizeof(T)) Four {
+    T at[4];
+};
+
+// ---- elements
+
+__device__ inline u16 half_bits(float value) {  // to nearest, ties to even
+    u32 bits = __float_as_uint(value), sign = bits >> 16 & 0x8000u;
+    bits &= 0x7fffffffu;
+    if (bits >= 0x47800000u) return (u16)(sign | (bits > 0x7f800000u ? 0x7e00u : 0x7c00u));
+    if (bits < 0x38800000u)  // a subnormal: the sum has its unit, 2^-24, as last place
+        return (u16)(sign | (__float_as_uint(__uint_as_float(bits) + 0.5f) - 0x3f000000u));
+    bits += 0xfffu + (bits >> 13 & 1u) - (112u << 23);
+    return (u16)(sign | bits >> 13);
+}
+
+__device__ inline u16 bfloat16_bits(float value) {  // to nearest, ties to even
+    u32 bits = __float_as_uint(value);
+    return (u16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+__device__ inline Element encode(float value) {
+#if ELEMENT == 0
+    return (u8)rintf(value);
+#elif ELEMENT == 1
+    return (u16)rintf(value * 257.0f);
+#elif ELEMENT == 2
+    return half_bits(value);
+#elif ELEMENT == 3
+    return bfloat16_bits(value);
+#else
+    return value;
+#endif
+}
+
+// ---- colour
+
+__device__ inline float clamp(float value, float top) { return fminf(fmaxf(value, 0.0f), top); }
+
+#if TONE_MAP
+__device__ inline float pq_light(float signal) {  // BT.2100, in units of 203 cd/m2
+    float power = powf(signal, 1.0f / 78.84375f);
+    float ratio = fmaxf(power - 0.8359375f, 0.0f) / (18.8515625f - 18.6875f * power);
+    return 10000.0f / 203.0f * powf(ratio, 1.0f / 0.1593017578125f);
+}
+
+__device__ inline float hlg_scene(float signal) {  // BT.2100, inverse OETF
+    if (signal <= 0.5f) return signal * signal / 3.0f;
+    return (expf((signal - 0.55991073f) / 0.17883277f) + 0.28466892f) / 12.0f;
+}
+
+__device__ inline float hable(float x) {
+    return (x * (0.15f * x + 0.05f) + 0.004f) / (x * (0.15f * x + 0.5f) + 0.06f) - 0.02f / 0.3f;
+}
+
+__device__ inline float compress(float light) {  // 0..1 from 0..1000 cd/m2
+    const float peak = 1000.0f / 203.0f;
+    light = fminf(light, peak);
+#if TONE_MAP == 1
+    return light * (1.0f + light / (peak * peak)) / (1.0f + light);
+#else
+    return hable(light) / hable(peak);
+#endif
+}
+
+__device__ inline void tone_map(float* rgb, int transfer) {
+    float light[3];
+    for (int c = 0; c < 3; c++)
+        light[c] = transfer == PQ ? pq_light(rgb[c] / 255.0f) : hlg_scene(rgb[c] / 255.0f);
+    if (transfer == HLG) {
+        float luminance = 0.2627f * light[0] + 0.678f * light[1] + 0.0593f * light[2];
+        float gain = 1000.0f / 203.0f * powf(luminance, 0.2f);
+        for (int c = 0; c < 3; c++) light[c] *= gain;
+    }
+    float brightest = fmaxf(light[0], fmaxf(light[1], light[2]));
+    float gain = brightest > 0.0f ? compress(brightest) / brightest : 0.0f;
+    float r = gain * light[0], g = gain * light[1], b = gain * light[2];
+    // BT.2087: primaries of BT.2020 to those of BT.709; then the inverse of BT.1886.
+    float narrow[3] = {1.6604910f * r - 0.5876411f * g - 0.0728499f * b,
+                       -0.1245505f * r + 1.1328999f * g - 0.0083494f * b,
+                       -0.0181508f * r - 0.1005789f * g + 1.1187297f * b};
+    for (int c = 0; c < 3; c++) rgb[c] = 255.0f * powf(clamp(narrow[c], 1.0f), 1.0f / 2.4f);
+}
+#endif
+
+__device__ inline void colour(const Surface& s, float y, float u, float v, Element* pixel) {
+    float rgb[3];
+    for (int c = 0; c < 3; c++) {
+        const float* m = s.matrix + 4 * c;
+        rgb[c] = clamp(m[0] * y + (m[1] * u + (m[2] * v + m[3])), 255.0f);
+    }
+#if TONE_MAP
+    if (s.transfer != NO_TRANSFER) tone_map(rgb, s.transfer);
+#endif
+    for (int c = 0; c < 3; c++) pixel[c] = encode(rgb[c] * s.scale[c] + s.shift[c]);
+}
+
+__device__ inline Element* destination(const Surface& s, int row, int column) {
+    return (Element*)(s.destination + s.destination_offset) + row * s.row_stride +
+           column * s.column_stride;
+}
+
+__device__ inline void store(const Surface& s, int row, int column, const Element* pixel) {
+    Element* to = destination(s, row, column);
+    for (int c = 0; c < 3; c++) to[c * s.channel_stride] = pixel[c];
+}
+
+// Four pixels of a row, at once where they lie side by side in memory.
+__device__ inline void store_four(const Surface& s, int row, int column, const Element* pixels) {
+    Element* to = destination(s, row, column);
+    if (s.column_stride == 3 && s.channel_stride == 1 && (u64)to % sizeof(Four<Element>) == 0) {
+        for (int k = 0; k < 3; k++) {
+            Four<Element> four = {
+                {pixels[4 * k], pixels[4 * k + 1], pixels[4 * k + 2], pixels[4 * k + 3]}};
+            ((Four<Element>*)to)[k] = four;
+        }
+        return;
+    }
+    for (int c = 0; c < 3; c++, to += s.channel_stride) {
+        if (s.column_stride == 1 && (u64)to % sizeof(Four<Element>) == 0) {
+            Four<Element> four = {{pixels[c], pixels[3 + c], pixels[6 + c], pixels[9 + c]}};
+            *(Four<Element>*)to = four;
+        } else {
+            for (int k = 0; k < 4; k++) to[k * s.column_stride] = pixels[3 * k + c];
+        }
+    }
+}
+
+// ---- positions
+
+struct Tile {
+    int row, column, rows, columns;
+    bool by_columns;  // neighbours in memory are neighbours in a row
+};
+
+__device__ inline Tile tile_at(const Surface& s, int number) {
+    int across = (s.columns + s.tile_columns - 1) / s.tile_columns;
+    Tile t;
+    t.row = number / across * s.tile_rows;
+    t.column = number % across * s.tile_columns;
+    t.rows = min(s.tile_rows, s.rows - t.row);
+    t.columns = min(s.tile_columns, s.columns - t.column);
+    t.by_columns = llabs(s.column_stride) <= llabs(s.row_stride);
+    return t;
+}
+
+// One axis of a surface: which part is shown, which is wanted, how chroma lies in it.
+struct Axis {
+    int start, length, crop_start, crop_length, size, step;
+    float siting;
+    bool tie;
+};
+
+__device__ inline Axis axis_of(const Surface& s, bool vertical) {
+    if (vertical)
+        return {s.top,           s.height,      s.crop_top, s.crop_height,
+                s.rows,          s.format & HALF_HEIGHT ? 2 : 1,
+                s.siting[1],     (s.ties & TIE_Y) != 0};
+    return {s.left,      s.width,   s.crop_left, s.crop_width,
+            s.columns,   s.format & HALF_WIDTH ? 2 : 1,
+            s.siting[0], (s.ties & TIE_X) != 0};
+}
+
+// The samples of an axis that may be used: of luma those of the crop, of chroma those from which
+// the pixels of the crop are interpolated, as far as the picture has them.
+struct Bounds {
+    int low, high;
+};
+
+__device__ inline Bounds bounds_of(const Axis& a, bool chroma) {
+    int last = a.crop_start + a.crop_length - 1;
+    if (!chroma) return {a.crop_start, last + 1};
+    int low = (int)floorf((a.crop_start - a.siting) / a.step);
+    int high = (int)ceilf((last - a.siting) / a.step);
+    return {max(low, a.start / a.step), min(high, (a.start + a.length - 1) / a.step) + 1};
+}
+
+// `count` samples from `first` on; sample k weighs norm * (1 - |k - offset| * slope).
+struct Taps {
+    int first, count;
+    float offset, slope, norm;
+};
+
+__device__ inline float weight(const Taps& t, int k) {
+    return t.norm * fmaxf(1.0f - fabsf(k - t.offset) * t.slope, 0.0f);
+}
+
+__device__ inline Taps taps_of(const Surface& s, bool vertical, bool chroma, int place) {
+    Axis a = axis_of(s, vertical);
+    Bounds b = bounds_of(a, chroma);
+    double scale = (double)a.crop_length / a.size;
+    double at = a.crop_start + (place + 0.5) * scale;  // pixel i reaches from i to i + 1
+    double center = at - 0.5, support = s.filter == TRIANGULAR ? scale : 1.0;
+    if (s.filter == NEAREST) {
+        u32 exact = (2 * place + 1) * (u32)a.crop_length, unit = 2 * a.size;  // at = exact / unit
+        center = a.crop_start + (int)((exact - (a.tie ? 1 : 0)) / unit);
+        if (!chroma) return {(int)center, 1, 0.0f, 1.0f, 1.0f};
+    }
+    if (chroma) {
+        center = (center - a.siting) / a.step;
+        support /= a.step;
+    }
+    if (support < 1.0 || s.filter != TRIANGULAR) support = 1.0;
+    int first = max((int)floor(center - support) + 1, b.low);
+    int count = min((int)ceil(center + support), b.high) - first;
+    Taps t = {first, count, (float)(center - first), (float)(1.0 / support), 1.0f};
+    float sum = 0.0f;
+    for (int k = 0; k < count; k++) sum += weight(t, k);
+    t.norm = 1.0f / sum;
+    return t;
+}
+
+// ---- resized: down the columns into a band of shared memory, then along its rows
+
+struct Scratch {
+    Taps rows[2][MAX_TILE_ROWS], columns[2][MAX_TILE_COLUMNS];  // [luma, chroma]
+    float band[MAX_TILE_ROWS][BAND];
+    float sums[3][MAX_TILE_ROWS * MAX_TILE_COLUMNS];
+};
+
+// Adds a plane of N interleaved components to sums[component].
+template <typename T, int N>
+__device__ void add_plane(u64 plane, i64 pitch, const Tile& tile, const Taps* row_taps,
+                          const Taps* column_taps, Scratch& m, int component) {
+    const Taps& last = column_taps[tile.columns - 1];
+    int end = N * (last.first + last.count);
+    bool whole = (plane | (u64)pitch) % sizeof(Four<T>) == 0;  // the same for all threads
+    for (int band = N * column_taps[0].first & ~3; band < end; band += BAND) {
+        int groups = (min(BAND, end - band) + 3) / 4;
+        for (int i = threadIdx.x; i < tile.rows * groups; i += blockDim.x) {
+            int row = i / groups, place = band + 4 * (i % groups);
+            Taps t = row_taps[row];
+            const u8* from = (const u8*)plane + t.first * pitch;
+            float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+            if (whole) {
+#pragma unroll 4
+                for (int k = 0; k < t.count; k++) {
+                    Four<T> four = *(const Four<T>*)((const T*)(from + k * pitch) + place);
+                    float w = weight(t, k);
+                    for (int j = 0; j < 4; j++) sum[j] += w * four.at[j];
+                }
+            } else {
+                for (int k = 0; k < t.count; k++) {
+                    const T* line = (const T*)(from + k * pitch);
+                    float w = weight(t, k);
+                    for (int j = 0; j < 4; j++)
+                        if (place + j < end) sum[j] += w * line[place + j];
+                }
+            }
+            for (int j = 0; j < 4; j++) m.band[row][place - band + j] = sum[j];
+        }
+        __syncthreads();
+        for (int i = threadIdx.x; i < tile.rows * tile.columns; i += blockDim.x) {
+            int row = i / tile.columns;
+            Taps t = column_taps[i % tile.columns];
+            int from = max(t.first, band / N), to = min(t.first + t.count, (band + BAND) / N);
+            float sum[N] = {};
+            for (int k = from; k < to; k++) {
+                float w = weight(t, k - t.first);
+                for (int n = 0; n < N; n++) sum[n] += w * m.band[row][N * k + n - band];
+            }
+            for (int n = 0; n < N; n++) m.sums[component + n][i] += sum[n];
+        }
+        __syncthreads();
+    }
+}
+
+template <typename T>
+__device__ void resize(const Surface& s, const Tile& tile, Scratch& m) {
+    int each = tile.rows + tile.columns;
+    for (int i = threadIdx.x; i < 2 * each; i += blockDim.x) {
+        int chroma = i >= each, k = i - chroma * each;
+        if (k < tile.rows)
+            m.rows[chroma][k] = taps_of(s, true, chroma, tile.row + k);
+        else
+            m.columns[chroma][k - tile.rows] =
+                taps_of(s, false, chroma, tile.column + k - tile.rows);
+    }
+    int pixels = tile.rows * tile.columns;
+    for (int i = threadIdx.x; i < 3 * pixels; i += blockDim.x) m.sums[i / pixels][i % pixels] = 0;
+    __syncthreads();
+    u64 chroma = s.luma + s.chroma_offset;
+    add_plane<T, 1>(s.luma, s.pitch, tile, m.rows[0], m.columns[0], m, 0);
+    if (s.format & PLANAR) {
+        u64 second = s.luma + s.second_chroma_offset;
+        add_plane<T, 1>(chroma, s.pitch, tile, m.rows[1], m.columns[1], m, 1);
+        add_plane<T, 1>(second, s.pitch, tile, m.rows[1], m.columns[1], m, 2);
+    } else {
+        add_plane<T, 2>(chroma, s.pitch, tile, m.rows[1], m.columns[1], m, 1);
+    }
+    for (int i = threadIdx.x; i < pixels; i += blockDim.x) {
+        int row = tile.by_columns ? i / tile.columns : i % tile.rows;
+        int column = tile.by_columns ? i % tile.columns : i / tile.rows;
+        int at = row * tile.columns + column;
+        Element pixel[3];
+        colour(s, m.sums[0][at], m.sums[1][at], m.sums[2][at], pixel);
+        store(s, tile.row + row, tile.column + column, pixel);
+    }
+    __syncthreads();
+}
+
+// ---- in its own size: four pixels of a row for a thread, chroma from the four samples around
+
+struct Pair {
+    int near, far;  // samples
+    float share;    // of `far`
+};
+
+__device__ inline Pair chroma_at(const Axis& a, const Bounds& b, int pixel) {
+    float center = (pixel - a.siting) / a.step, below = floorf(center);
+    int near = (int)below;
+    return {max(near, b.low), min(near + 1, b.high - 1), center - below};
+}
+
+template <typename T>
+__device__ inline float chroma_of(u64 plane, i64 pitch, int step, Pair x, Pair y) {
+    const T* near = (const T*)(plane + y.near * pitch);
+    if (x.share == 0.0f && y.share == 0.0f) return near[x.near * step];
+    const T* far = (const T*)(plane + y.far * pitch);
+    float a = near[x.near * step], b = near[x.far * step];
+    float c = far[x.near * step], d = far[x.far * step];
+    float above = a + x.share * (b - a), below = c + x.share * (d - c);
+    return above + y.share * (below - above);
+}
+
+template <typename T>
+__device__ void copy(const Surface& s, const Tile& tile) {
+    Axis across = axis_of(s, false), down = axis_of(s, true);
+    Bounds columns = bounds_of(across, true), rows = bounds_of(down, true);
+    int step = s.format & PLANAR ? 1 : 2, groups = (tile.columns + 3) / 4;
+    u64 first = s.luma + s.chroma_offset;
+    u64 second = s.format & PLANAR ? s.luma + s.second_chroma_offset : first + sizeof(T);
+    for (int i = threadIdx.x; i < tile.rows * groups; i += blockDim.x) {
+        int row = tile.row + (tile.by_columns ? i / groups : i % tile.rows);
+        int column = tile.column + 4 * (tile.by_columns ? i % groups : i / tile.rows);
+        int count = min(4, s.columns - column), y = s.crop_top + row;
+        const T* luma = (const T*)(s.luma + (i64)y * s.pitch) + s.crop_left + column;
+        Pair v = chroma_at(down, rows, y);
+        Four<T> four = {};
+        if (count == 4 && (u64)luma % sizeof(four) == 0)
+            four = *(const Four<T>*)luma;
+        else
+            for (int k = 0; k < 4; k++)
+                if (k < count) four.at[k] = luma[k];
+        Element pixels[12];
+        for (int k = 0; k < 4; k++) {
+            if (k >= count) continue;
+            Pair u = chroma_at(across, columns, s.crop_left + column + k);
+            colour(s, four.at[k], chroma_of<T>(first, s.pitch, step, u, v),
+                   chroma_of<T>(second, s.pitch, step, u, v), pixels + 3 * k);
+        }
+        if (count == 4)
+            store_four(s, row, column, pixels);
+        else
+            for (int k = 0; k < 4; k++)
+                if (k < count) store(s, row, column + k, pixels + 3 * k);
+    }
+}
+
+__device__ inline void fill(const Surface& s, const Tile& tile) {
+    Element pixel[3];
+    for (int c = 0; c < 3; c++)
+        pixel[c] = encode(clamp(s.matrix[4 * c + 3], 255.0f) * s.scale[c] + s.shift[c]);
+    for (int i = threadIdx.x; i < tile.rows * tile.columns; i += blockDim.x)
+        store(s, tile.row + i / tile.columns, tile.column + i % tile.columns, pixel);
+}
+
+extern "C" __global__ void __launch_bounds__(256) convert(const Surface* table) {
+    __shared__ Surface s;  // read once: the table may lie in the memory of the host
+    __shared__ Scratch scratch;
+    for (int i = threadIdx.x; i < (int)(sizeof(Surface) / sizeof(u32)); i += blockDim.x)
+        ((u32*)&s)[i] = ((const u32*)(table + blockIdx.y))[i];
+    __syncthreads();
+    bool resized = s.rows != s.crop_height || s.columns != s.crop_width;
+    for (int number = blockIdx.x; number < s.tiles; number += gridDim.x) {
+        Tile tile = tile_at(s, number);
+        if (s.format & FILL)
+            fill(s, tile);
+        else if (resized && s.format & WIDE)
+            resize<u16>(s, tile, scratch);
+        else if (resized)
+            resize<u8>(s, tile, scratch);
+        else if (s.format & WIDE)
+            copy<u16>(s, tile);
+        else
+            copy<u8>(s, tile);
+    }
+}

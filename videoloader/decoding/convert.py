@@ -1,0 +1,82 @@
+"""Surfaces of NVDEC into the slots of a batch: one kernel for crop, resize, colour and layout."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.descriptor import SURFACE_DTYPE
+from videoloader.decoding.output import OutputFormat
+
+__all__ = ["Converter", "compile_options", "grid", "kernel_source", "pinned_table"]
+
+_ELEMENTS = {"uint8": 0, "uint16": 1, "float16": 2, "bfloat16": 3, "float32": 4}
+_TONE_MAPS = {"none": 0, "reinhard": 1, "hable": 2}
+_THREADS = 256
+_BLOCKS = 1024  # of a launch: about what a large GPU runs at a time
+
+
+class Converter:
+    """The kernel for one form of a batch; see docs/decoding.md for its arithmetic.
+
+    Values are clamped to 0-255 before they are normalised, also where the output is a float, so
+    they are those of uint8 without its rounding. Integers are rounded to nearest, ties to even, as
+    are float16 and bfloat16; uint16 spreads 0-255 over 0-65535.
+
+    Threads may share it. It works on whichever GPU is the current one; compiling takes about a
+    second, once a machine.
+    """
+
+    def __init__(self, output: OutputFormat) -> None:
+        import cupy
+
+        module = cupy.RawModule(code=kernel_source(), options=compile_options(output))
+        self._kernel = module.get_function("convert")
+
+    def launch(self, table: NDArray[Any], count: int, stream: int) -> None:
+        """Queue the conversion of the first `count` surfaces of a table; returns at once.
+
+        The table (`pinned_table`), the surfaces and the slots must stay as they are until the
+        stream has done it.
+
+        Args:
+            table: descriptors, in memory that the GPU reads.
+            count: how many; 0 does nothing.
+            stream: the CUDA stream's handle.
+        """
+        import cupy
+
+        if count:
+            with cupy.cuda.ExternalStream(stream):
+                self._kernel(grid(table[:count]), (_THREADS,), (np.uint64(table.ctypes.data),))
+
+
+def pinned_table(capacity: int) -> NDArray[Any]:
+    """A table of so many descriptors in page-locked memory, which the GPU reads directly."""
+    import cupy
+
+    memory = cupy.cuda.alloc_pinned_memory(capacity * SURFACE_DTYPE.itemsize)
+    return np.frombuffer(memory, dtype=SURFACE_DTYPE, count=capacity)
+
+
+def kernel_source() -> str:
+    """The kernel in CUDA C++, without includes."""
+    return files("videoloader.decoding").joinpath("convert.cu").read_text(encoding="utf-8")
+
+
+def compile_options(output: OutputFormat) -> tuple[str, ...]:
+    """The macros that make the kernel one for this form."""
+    return (
+        "-std=c++17",
+        f"-DELEMENT={_ELEMENTS[output.dtype]}",
+        f"-DTONE_MAP={_TONE_MAPS[output.tone_map]}",
+        f"-DSURFACE_BYTES={SURFACE_DTYPE.itemsize}",
+    )
+
+
+def grid(table: NDArray[Any]) -> tuple[int, int]:
+    """Blocks for these descriptors: (of a surface, surfaces); a block may take many tiles."""
+    return min(int(table["tiles"].max()), max(1, _BLOCKS // len(table))), len(table)

@@ -1,0 +1,282 @@
+"""What the conversion kernel is told about a surface: where it lies, its colours, its slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.matrix import matrix_for
+from videoloader.decoding.output import OutputFormat, View
+from videoloader.errors import ArgumentError
+from videoloader.indexing.index import Orientation
+
+__all__ = ["SITINGS", "SURFACE_DTYPE", "MemoryFormat", "Picture", "describe", "describe_fill"]
+
+MemoryFormat: TypeAlias = Literal["nv12", "p016", "nv16", "p216", "yuv444", "yuv444p16"]
+
+# Of the first chroma sample, (x, y) in luma pixels, under FFmpeg's names.
+SITINGS = {
+    "left": (0.0, 0.5),
+    "center": (0.5, 0.5),
+    "topleft": (0.0, 0.0),
+    "top": (0.5, 0.0),
+    "bottomleft": (0.0, 1.0),
+    "bottom": (0.5, 1.0),
+}
+
+# The same fields in the same order as in convert.cu; all of it is written by `describe` but for
+# `luma` and `destination`, the addresses of the surface and of its slot.
+SURFACE_DTYPE = np.dtype(
+    [
+        ("luma", np.uint64),
+        ("destination", np.uint64),
+        ("chroma_offset", np.int64),
+        ("second_chroma_offset", np.int64),
+        ("destination_offset", np.int64),
+        ("row_stride", np.int64),
+        ("column_stride", np.int64),
+        ("channel_stride", np.int64),
+        ("pitch", np.int32),
+        ("format", np.int32),
+        ("left", np.int32),
+        ("top", np.int32),
+        ("width", np.int32),
+        ("height", np.int32),
+        ("crop_left", np.int32),
+        ("crop_top", np.int32),
+        ("crop_width", np.int32),
+        ("crop_height", np.int32),
+        ("rows", np.int32),
+        ("columns", np.int32),
+        ("tile_rows", np.int32),
+        ("tile_columns", np.int32),
+        ("tiles", np.int32),
+        ("filter", np.int32),
+        ("ties", np.int32),
+        ("transfer", np.int32),
+        ("siting", np.float32, 2),
+        ("matrix", np.float32, 12),
+        ("scale", np.float32, 3),
+        ("shift", np.float32, 3),
+    ]
+)
+
+_WIDE, _PLANAR, _HALF_WIDTH, _HALF_HEIGHT, _FILL = 1, 2, 4, 8, 16
+_FORMATS = {
+    "nv12": _HALF_WIDTH | _HALF_HEIGHT,
+    "p016": _HALF_WIDTH | _HALF_HEIGHT | _WIDE,
+    "nv16": _HALF_WIDTH,
+    "p216": _HALF_WIDTH | _WIDE,
+    "yuv444": _PLANAR,
+    "yuv444p16": _PLANAR | _WIDE,
+}
+_FILTERS = {"nearest": 0, "bilinear": 1, "triangular": 2}
+_TRANSFERS = {"smpte2084": 1, "arib-std-b67": 2}
+_TIE_X, _TIE_Y = 1, 2
+_TILE_ROWS, _TILE_COLUMNS, _BAND = 8, 64, 512  # limits in convert.cu
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """How the surfaces of a stream lie in memory, and what their samples mean.
+
+    Attributes:
+        format: `nv12`, `nv16`: 8 bits, chroma interleaved, 4:2:0 and 4:2:2; `p016`, `p216`: the
+            same with 16 bits, samples in the high ones; `yuv444`, `yuv444p16`: three full planes.
+        pitch: bytes from one row to the next, the same in all planes.
+        rows: rows from the luma plane to chroma, which follows it.
+        width, height: displayed pixels, before rotation.
+        left, top: where they begin in the surface.
+        bit_depth: bits of a sample.
+        matrix: FFmpeg's name of the matrix coefficients.
+        range: `tv` (limited) or `pc` (full).
+        transfer: FFmpeg's name of the transfer; `smpte2084` and `arib-std-b67` can be tone mapped.
+        siting: one of `SITINGS`.
+        orientation: the turn for display.
+    """
+
+    format: MemoryFormat
+    pitch: int
+    rows: int
+    width: int
+    height: int
+    left: int = 0
+    top: int = 0
+    bit_depth: int = 8
+    matrix: str = "bt709"
+    range: str = "tv"
+    transfer: str | None = None
+    siting: str = "left"
+    orientation: Orientation = field(default_factory=Orientation)
+
+    def __post_init__(self) -> None:
+        if self.format not in get_args(MemoryFormat):
+            raise ArgumentError(f"no memory format {self.format!r}")
+        if self.siting not in SITINGS:
+            raise ArgumentError(f"siting must be one of {', '.join(SITINGS)}, got {self.siting!r}")
+        if not 8 <= self.bit_depth <= self.storage_bits:
+            raise ArgumentError(f"{self.format} holds no samples of {self.bit_depth} bits")
+        inside = (
+            min(self.left, self.top) >= 0
+            and min(self.width, self.height) >= 1
+            and (self.left + self.width) * self.storage_bits // 8 <= self.pitch
+            and self.top + self.height <= self.rows
+        )
+        if not inside:
+            raise ArgumentError(f"the displayed picture lies outside its surface: {self}")
+
+    @property
+    def storage_bits(self) -> int:
+        """Bits of a sample in memory."""
+        return 16 if _FORMATS[self.format] & _WIDE else 8
+
+    @property
+    def displayed(self) -> tuple[int, int]:
+        """(height, width) after the turn."""
+        sides = (self.height, self.width)
+        return sides[::-1] if self.orientation.transpose else sides
+
+
+def describe(
+    picture: Picture, view: View, output: OutputFormat, *, strides: tuple[int, int, int], name: str
+) -> NDArray[Any]:
+    """The descriptor of all surfaces that fill slots of one clip, but for their addresses.
+
+    Args:
+        picture: the surfaces.
+        view: what of them fills a slot.
+        output: form of the batch.
+        strides: of a slot, in elements: from row to row, column to column, channel to channel.
+        name: of the video, for errors.
+
+    Returns:
+        One `SURFACE_DTYPE`, shape (). For each surface: copy it into a table, set `luma` to the
+        surface's address and `destination` to that of the slot's first element.
+    """
+    view.check(name, picture.displayed)
+    turn = picture.orientation
+    top, left, height, width = view.crop or (0, 0, *picture.displayed)
+    row_stride, column_stride, channel_stride = strides
+    down = _axis(
+        top, height, picture.displayed[0], size=view.size[0], stride=row_stride, turned=turn.flip_y
+    )
+    across = _axis(
+        left,
+        width,
+        picture.displayed[1],
+        size=view.size[1],
+        stride=column_stride,
+        turned=turn.flip_x,
+        mirrored=view.flip,
+    )
+    if turn.transpose:
+        down, across = across, down
+    record = np.zeros((), dtype=SURFACE_DTYPE)
+    code = _FORMATS[picture.format]
+    plane = picture.pitch * picture.rows
+    record["chroma_offset"], record["second_chroma_offset"] = plane, 2 * plane
+    record["pitch"], record["format"] = picture.pitch, code
+    for name_ in ("left", "top", "width", "height"):
+        record[name_] = getattr(picture, name_)
+    record["crop_top"], record["crop_height"] = picture.top + down.start, down.length
+    record["crop_left"], record["crop_width"] = picture.left + across.start, across.length
+    record["filter"] = _FILTERS[output.interpolation]
+    record["ties"] = _TIE_X * across.tie | _TIE_Y * down.tie
+    if output.tone_map != "none":
+        record["transfer"] = _TRANSFERS.get(picture.transfer or "", 0)
+    x, y = SITINGS[picture.siting]
+    record["siting"] = (x if code & _HALF_WIDTH else 0, y if code & _HALF_HEIGHT else 0)
+    record["matrix"] = matrix_for(
+        picture.matrix,
+        picture.range,
+        bit_depth=picture.bit_depth,
+        storage_bits=picture.storage_bits,
+    ).ravel()
+    _place(record, output, down, across, channel_stride)
+    return record
+
+
+def describe_fill(
+    size: tuple[int, int],
+    output: OutputFormat,
+    *,
+    strides: tuple[int, int, int],
+    color: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> NDArray[Any]:
+    """The descriptor of slots of one colour, on the 0-255 scale; normalised like a picture.
+
+    It goes into the same table as surfaces; `luma` is not used.
+    """
+    record = np.zeros((), dtype=SURFACE_DTYPE)
+    record["format"] = _FILL
+    record["matrix"][3::4] = color
+    down, across = (
+        _axis(0, side, side, size=side, stride=stride)
+        for side, stride in zip(size, strides[:2], strict=True)
+    )
+    record["crop_height"], record["crop_width"] = size
+    _place(record, output, down, across, strides[2])
+    return record
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """One axis of the picture as coded: the wanted part, and where it goes."""
+
+    start: int
+    length: int
+    size: int
+    stride: int
+    origin: int  # elements to the place of the first
+    tie: bool  # of equally near pixels, the one before: displayed, it is the one behind
+
+
+def _axis(
+    start: int,
+    length: int,
+    whole: int,
+    *,
+    size: int,
+    stride: int,
+    turned: bool = False,
+    mirrored: bool = False,
+) -> _Axis:
+    """The axis of `whole` displayed pixels of which `length` fill `size` places of a slot."""
+    backwards = turned != mirrored
+    return _Axis(
+        start=whole - start - length if turned else start,
+        length=length,
+        size=size,
+        stride=-stride if backwards else stride,
+        origin=(size - 1) * stride if backwards else 0,
+        tie=turned,
+    )
+
+
+def _place(
+    record: NDArray[Any], output: OutputFormat, down: _Axis, across: _Axis, channel_stride: int
+) -> None:
+    """Destination and tiles."""
+    record["destination_offset"] = (down.origin + across.origin) * output.numpy_dtype.itemsize
+    record["row_stride"], record["column_stride"] = down.stride, across.stride
+    record["channel_stride"] = channel_stride
+    record["scale"], record["shift"] = output.scale_and_shift
+    record["rows"], record["columns"] = down.size, across.size
+    if (down.length, across.length) == (down.size, across.size):
+        # A thread takes four pixels of a row, its neighbour what comes next in the slot.
+        tile = (8, 128) if abs(across.stride) <= abs(down.stride) else (32, 32)
+    else:
+        # What a tile reads of a row should fit the band, and its rows not wait for one another.
+        columns = _BAND * across.size // across.length
+        rows = 256 * down.size // down.length
+        tile = (min(max(rows, 1), _TILE_ROWS), _power_of_two(columns))
+    record["tile_rows"], record["tile_columns"] = tile
+    record["tiles"] = -(-down.size // tile[0]) * -(-across.size // tile[1])
+
+
+def _power_of_two(columns: int) -> int:
+    """The largest one up to `columns` and the limit of a tile."""
+    return 1 << (min(max(columns, 1), _TILE_COLUMNS).bit_length() - 1)
