@@ -120,7 +120,7 @@ class Gpu:
         pinned[:] = table
         stream = self._cupy.cuda.Stream(non_blocking=True)
         self._cupy.cuda.Device().synchronize()
-        self._converter(output).launch(pinned, len(table), stream.ptr)
+        self._converter(output).launch(pinned, len(table), stream)
         stream.synchronize()
 
 

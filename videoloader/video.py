@@ -93,7 +93,7 @@ class Video:
             raise ArgumentError(
                 f'resolution_change must be "error" or "scale", got {resolution_change!r}'
             )
-        self.device = _device(device)
+        self.device = as_device(device)
         self._source = open_source(source)
         try:
             if index is None:
@@ -186,12 +186,12 @@ class Video:
             )
         elif (start, stop, stride, count) != (0, None, 1, None):
             raise ArgumentError("give frames, or start, stop, stride and count, not both")
-        numbers = _frame_numbers(frames)
+        numbers = as_frame_numbers(frames)
         indices, mask = pad_frames(numbers, len(self), pad_mode, name=self.name)
         tensor, slots = _allocate(len(indices), self._output_size(size), layout)
         self._decode_into(indices, slots, scales=size is not None)
         if not mask.all():
-            slots[~mask] = _fill(fill_value)
+            slots[~mask] = as_fill(fill_value)
         times = np.full(len(indices), -1.0)
         times[mask] = self.index.seconds(indices[mask])
         return Clip(tensor.to(self.device), indices, times, mask)
@@ -235,7 +235,7 @@ class Video:
         Surfaces are as the decoder gave them: before colour conversion, scaling and rotation. The
         iterator has a decoder of its own, so the video may be used in between.
         """
-        numbers, _ = pad_frames(_frame_numbers(frames), len(self), "none", name=self.name)
+        numbers, _ = pad_frames(as_frame_numbers(frames), len(self), "none", name=self.name)
         decoder = CpuDecoder(self.index, self._source, threads=self._threads)
         return decoder.decode(plan_decode(self.index, numbers))
 
@@ -312,7 +312,7 @@ class Video:
         return begin, max(begin + self.index.duration, float(np.nextafter(last, np.inf)))
 
 
-def _device(device: str | torch.device) -> torch.device:
+def as_device(device: str | torch.device) -> torch.device:
     try:
         chosen = torch.device(device)
     except RuntimeError as error:
@@ -324,7 +324,7 @@ def _device(device: str | torch.device) -> torch.device:
     return chosen
 
 
-def _frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
+def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
     numbers = np.asarray(frames).reshape(-1)
     if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
         raise ArgumentError(f"frame numbers are integers, got {numbers.dtype}")
@@ -333,7 +333,7 @@ def _frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def _fill(value: int | Sequence[int]) -> NDArray[np.uint8]:
+def as_fill(value: int | Sequence[int]) -> NDArray[np.uint8]:
     """A fill value as one number for each channel, or one for all."""
     values = np.asarray(value).reshape(-1)
     fits = np.issubdtype(values.dtype, np.integer) and len(values) in (1, _CHANNELS)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import Phase, example, given, settings
+
 NOSHRINK = [Phase.explicit, Phase.generate]
 from hypothesis import strategies as st
 from kernel_machines import Compiled, Gpu, empty_clip

@@ -36,7 +36,7 @@ class Converter:
         module = cupy.RawModule(code=kernel_source(), options=compile_options(output))
         self._kernel = module.get_function("convert")
 
-    def launch(self, table: NDArray[Any], count: int, stream: int) -> None:
+    def launch(self, table: NDArray[Any], count: int, stream: Any) -> None:
         """Queue the conversion of the first `count` surfaces of a table; returns at once.
 
         The table (`pinned_table`), the surfaces and the slots must stay as they are until the
@@ -45,12 +45,10 @@ class Converter:
         Args:
             table: descriptors, in memory that the GPU reads.
             count: how many; 0 does nothing.
-            stream: the CUDA stream's handle.
+            stream: CuPy's, to queue it on.
         """
-        import cupy
-
         if count:
-            with cupy.cuda.ExternalStream(stream):
+            with stream:
                 self._kernel(grid(table[:count]), (_THREADS,), (np.uint64(table.ctypes.data),))
 
 

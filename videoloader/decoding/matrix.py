@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 
-__all__ = ["matrix_for"]
+__all__ = ["MATRICES", "matrix_for"]
 
 # Kr and Kb (H.273, table 4). Constant luminance is taken as non-constant, as swscale does.
 _WEIGHTS = {
@@ -24,6 +24,9 @@ _OTHERS = {
     "gbr": ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
     "ycgco": ((1.0, -1.0, 1.0), (1.0, 1.0, 0.0), (1.0, -1.0, -1.0)),
 }
+
+MATRICES = frozenset({*_WEIGHTS, *_OTHERS})
+"""FFmpeg's names of the matrix coefficients that have a map."""
 
 
 def matrix_for(

@@ -1,0 +1,140 @@
+"""NVDEC sessions, on a GPU made of FFmpeg: the frames that were asked for, whatever the stream."""
+
+import numpy as np
+import pytest
+from fake_gpu import FakeConverter, fake_gpu  # noqa: F401  (a fixture)
+
+from videoloader.decoding import nvdec
+from videoloader.decoding.merge import ClipFrames, merge_runs
+from videoloader.decoding.nvdec import NvdecPool, obstacle
+from videoloader.decoding.output import OutputFormat, View
+from videoloader.decoding.targets import GpuClip, nvdec_job
+from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.errors import DecodeError, UnsupportedError
+from videoloader.indexing import index_video
+from videoloader.indexing.source import open_source
+
+STREAMS = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "hevc_10bit.mkv", "vp9.webm"]
+UINT8 = OutputFormat()
+OPENED = []
+
+
+@pytest.fixture
+def pool(fake_gpu):  # noqa: F811
+    pool = NvdecPool(0)
+    yield pool
+    pool.close()
+    while OPENED:
+        OPENED.pop().close()
+
+
+def jobs_of(path, clips, output=UINT8):
+    """The jobs that decode clips (lists of frames) of a video, and the memory they fill."""
+    index, source = index_video(path), open_source(path)
+    OPENED.append(source)
+    size = (index.height, index.width)
+    memory = [np.zeros((len(frames), *size, 3), output.numpy_dtype) for frames in clips]
+    targets = {
+        number: GpuClip(
+            clip.ctypes.data,
+            tuple(stride // clip.itemsize for stride in clip.strides),
+            View(size),
+        )
+        for number, clip in enumerate(memory)
+    }
+    merged = merge_runs([ClipFrames(0, index, np.array(frames)) for frames in clips])
+    converter = FakeConverter(output)
+    options = {"orientation": index.orientation, "converter": converter, "ready": None}
+    return memory, [
+        nvdec_job(run, targets, index=index, source=source, output=output, **options)
+        for run in merged
+    ]
+
+
+def decode(pool, path, clips):
+    """The number that each frame of each clip bears."""
+    memory, jobs = jobs_of(path, clips)
+    for future in pool.submit(jobs):
+        future.result()
+    return [[read_frame_number(frame) for frame in clip] for clip in memory]
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_frames_in_any_order_are_those_that_were_asked_for(pool, demo_folder, name):
+    rng = np.random.default_rng(7)
+    count = index_video(demo_folder / name).num_frames
+    clips = [rng.integers(0, count, 8).tolist(), [0], [count - 1, 0, count - 1]]
+    assert decode(pool, demo_folder / name, clips) == clips
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_all_frames_come_whatever_a_call_carries(pool, demo_folder, name, monkeypatch):
+    frames = list(range(index_video(demo_folder / name).num_frames))
+    for most in (1, 5, 32):
+        monkeypatch.setattr(nvdec, "_MAX_CHUNK", most)
+        assert decode(pool, demo_folder / name, [frames]) == [frames]
+
+
+def test_every_frame_alone_from_a_decoder_that_had_another_stream_before(pool, demo_folder):
+    for frame in range(0, 48, 5):
+        for name in STREAMS:
+            assert decode(pool, demo_folder / name, [[frame]]) == [[frame]]
+
+
+def test_decoders_are_kept(pool, fake_gpu, demo_folder):  # noqa: F811
+    for frame in range(12):
+        decode(pool, demo_folder / "h264.mp4", [[frame]])
+    assert len(fake_gpu.made) <= 4  # one for each session at most
+    assert pool.stats.decoders == len(fake_gpu.made)
+
+
+def test_packets_that_no_frame_needs_are_not_fed(pool, demo_folder):
+    decode(pool, demo_folder / "h264.mp4", [[0, 40, 80]])
+    assert pool.stats.packets < 60
+    assert pool.stats.surfaces == 3
+
+
+def test_several_packets_go_in_with_one_call(pool, fake_gpu, demo_folder):  # noqa: F811
+    decode(pool, demo_folder / "h264.mp4", [[89]])
+    assert len(fake_gpu.calls) < pool.stats.packets / 4
+
+
+def test_a_lost_picture_that_was_wanted_is_an_error_and_no_other_frame(
+    pool,
+    fake_gpu,  # noqa: F811
+    demo_folder,
+):
+    fake_gpu.drops = {10}
+    _, jobs = jobs_of(demo_folder / "vp9.webm", [list(range(20))])
+    with pytest.raises(DecodeError, match=r"vp9\.webm.*none for packet 10"):
+        [future.result() for future in pool.submit(jobs)]
+
+
+def test_a_session_works_on_after_an_error(pool, fake_gpu, demo_folder):  # noqa: F811
+    fake_gpu.drops = {3}
+    _, jobs = jobs_of(demo_folder / "vp9.webm", [[3]])
+    with pytest.raises(DecodeError):
+        pool.submit(jobs)[0].result()
+    fake_gpu.drops = set()
+    assert decode(pool, demo_folder / "vp9.webm", [[3]]) == [[3]]
+
+
+def test_what_the_gpu_does_not_decode_is_known_before(fake_gpu, demo_folder, tmp_path):  # noqa: F811
+    assert obstacle(index_video(demo_folder / "h264.mp4"), 0) is None
+    assert "av1" in obstacle(index_video(demo_folder / "av1.mp4"), 0)
+    assert "odd" in obstacle(index_video(demo_folder / "odd_size.mp4"), 0)
+    small = encode_video(tmp_path / "small.mp4", size=(32, 16), frames=2)
+    assert "48" in obstacle(index_video(small), 0)
+
+
+def test_a_picture_of_another_size_than_the_index_says_is_refused(pool, demo_folder, monkeypatch):
+    _, jobs = jobs_of(demo_folder / "h264.mp4", [[0]])
+    monkeypatch.setattr(nvdec, "_surface_shape", lambda index: (1, 1))
+    with pytest.raises(UnsupportedError, match="changes its size"):
+        pool.submit(jobs)[0].result()
+
+
+def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
+    monkeypatch.setattr(nvdec, "_TABLE_ROWS", 16)
+    clips = [list(range(90)), list(range(0, 90, 2)), [5, 5, 5]]
+    assert decode(NvdecPool(0, sessions=1), demo_folder / "h264.mp4", clips) == clips

@@ -1,0 +1,345 @@
+"""The clips of a batch while they are decoded: opened, given memory, filled, handed over."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from videoloader.decoding.merge import ClipFrames
+from videoloader.decoding.output import CHANNELS, OutputFormat, View, normalize_size
+from videoloader.errors import VideoError
+from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.indexing.source import Source, VideoSource, open_source
+from videoloader.indexing.video import index_video
+from videoloader.sampling import FILLED, PadMode, pad_frames
+from videoloader.video import Clip, as_fill, as_frame_numbers
+
+__all__ = [
+    "TORCH_TYPES",
+    "Assembly",
+    "ClipBatch",
+    "ClipFailure",
+    "ClipRequest",
+    "IndexCache",
+    "OnError",
+    "OpenClip",
+]
+
+OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
+Allocate: TypeAlias = Callable[[tuple[int, ...]], torch.Tensor]
+
+TORCH_TYPES = {
+    "uint8": torch.uint8,
+    "uint16": torch.uint16,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float32": torch.float32,
+}
+
+_CACHED_BYTES = 1 << 28  # of indexes that a decoder keeps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClipRequest:
+    """One clip to decode.
+
+    Args:
+        source: path, URL, bytes, a seekable binary file, or a `Source`, which stays open.
+        frames: frame numbers in any order, repeated, or none; None for all frames of the video.
+        index: of this very file, to save making one.
+        pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
+        fill_value: of frames filled with `constant`, and of masked ones: one number from 0 to
+            255, or one for each channel.
+        size: (height, width) of the frames, or one number for both; by default that of the batch,
+            or else that of the crop or the video.
+        crop: (top, left, height, width) in pixels of the picture as it is displayed.
+        flip: mirror left and right.
+    """
+
+    source: VideoSource | Source
+    frames: ArrayLike | None = None
+    index: VideoIndex | None = None
+    pad_mode: PadMode | str = "none"
+    fill_value: int | Sequence[int] = 0
+    size: int | tuple[int, int] | None = None
+    crop: tuple[int, int, int, int] | None = None
+    flip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClipFailure:
+    """What went wrong with a request.
+
+    Attributes:
+        request: its number.
+        frame: number of the frame, None where the video cannot be opened at all.
+        error: names the file and the cause.
+    """
+
+    request: int
+    frame: int | None
+    error: VideoError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClipBatch:
+    """Clips in the order of their requests.
+
+    Attributes:
+        frames: all clips as one tensor (N, ...), or a list of tensors where their shapes differ.
+        clips: each clip with its frame numbers, times and mask; their frames are views of `frames`.
+        requests: int64[N], the request that each clip comes from. Failed ones are absent with
+            `on_error="skip"`, and stand for others with `"replace"`.
+        failures: what went wrong, by request.
+    """
+
+    frames: torch.Tensor | list[torch.Tensor]
+    clips: list[Clip]
+    requests: NDArray[np.int64]
+    failures: list[ClipFailure]
+
+    def __len__(self) -> int:
+        return len(self.clips)
+
+
+@dataclass(slots=True, eq=False)
+class OpenClip:
+    """A request whose video is open.
+
+    `orientation` is the turn to apply; `tensor` is its memory; `failed` are the frames that do
+    not decode.
+    """
+
+    number: int
+    request: ClipRequest
+    source: Source
+    wanted: ClipFrames
+    mask: NDArray[np.bool_]
+    view: View
+    orientation: Orientation
+    tensor: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+    failed: dict[int, VideoError] = field(default_factory=dict)
+
+    @property
+    def index(self) -> VideoIndex:
+        """Index of the video."""
+        return self.wanted.index
+
+    def slots(self, output: OutputFormat) -> torch.Tensor:
+        """The memory as (F, H, W, C)."""
+        return _slots(self.tensor, output)
+
+
+class IndexCache:
+    """Indexes of the files met last, while they stay as they were. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, VideoIndex] = OrderedDict()
+        self._bytes = 0
+
+    def find(self, source: Source) -> VideoIndex:
+        """The index of a source: kept, or made now."""
+        known = self._known.get(source.name)
+        if known is not None and known.fingerprint == source.fingerprint:
+            self._known.move_to_end(source.name)
+            return known
+        if known is not None:
+            self._drop(source.name)
+        index = index_video(source)
+        if source.fingerprint.mtime_ns is not None or source.fingerprint.etag is not None:
+            self._known[source.name] = index
+            self._bytes += index.packets.nbytes
+            while self._bytes > _CACHED_BYTES:
+                self._drop(next(iter(self._known)))
+        return index
+
+    def _drop(self, name: str) -> None:
+        self._bytes -= self._known.pop(name).packets.nbytes
+
+
+class Assembly:
+    """The requests of one batch on their way to clips."""
+
+    def __init__(
+        self,
+        requests: Sequence[ClipRequest],
+        output: OutputFormat,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        self.output = output
+        self.clips: list[OpenClip] = []
+        self.failures: list[ClipFailure] = []
+        self._requests = requests
+        self._block: torch.Tensor | None = None
+        self._size = size
+
+    def open(
+        self,
+        indexes: IndexCache,
+        files: ExitStack,
+        *,
+        rotate: bool,
+        strict: bool,
+    ) -> None:
+        """Open the videos, each one once.
+
+        Args:
+            indexes: where indexes are found.
+            files: closes what is opened.
+            rotate: whether to turn pictures as their containers say.
+            strict: raise the first error; else note it.
+        """
+        opened: dict[Hashable, Source] = {}
+        known: dict[Hashable, VideoIndex] = {}
+        for number, request in enumerate(self._requests):
+            try:
+                key = _identity(request.source)
+                if key not in opened:
+                    source = open_source(request.source)
+                    opened[key] = source
+                    if source is not request.source:
+                        files.callback(source.close)
+                if key not in known:
+                    known[key] = request.index or indexes.find(opened[key])
+                    known[key].check(opened[key])
+                self.clips.append(
+                    _open_clip(
+                        number, request, key, opened[key], known[key], self._size, rotate=rotate
+                    )
+                )
+            except VideoError as error:
+                if strict:
+                    raise
+                self.failures.append(ClipFailure(number, None, error))
+
+    def allocate(self, allocate: Allocate) -> None:
+        """Give every clip its memory: one block where all have one shape."""
+        shapes = [
+            self.output.clip_shape(len(clip.wanted.frames), clip.view.size) for clip in self.clips
+        ]
+        if len(set(shapes)) == 1:
+            self._block = allocate((len(shapes), *shapes[0]))
+            memory: Iterable[torch.Tensor] = self._block.unbind()
+        else:
+            memory = map(allocate, shapes)
+        for clip, tensor in zip(self.clips, memory, strict=True):
+            clip.tensor = tensor
+
+    def fill(self) -> None:
+        """Write the fill values of padded and failed frames."""
+        for clip in self.clips:
+            missing = clip.wanted.frames == FILLED
+            if clip.failed:
+                missing |= np.isin(clip.wanted.frames, list(clip.failed))
+            if missing.any():
+                color = self._color(clip.request).to(clip.tensor.device, clip.tensor.dtype)
+                clip.slots(self.output)[torch.from_numpy(np.flatnonzero(missing))] = color
+
+    def finish(self, on_error: OnError) -> ClipBatch:
+        """The batch, failed clips treated as `on_error` says."""
+        for clip in self.clips:
+            self.failures += [
+                ClipFailure(clip.number, frame, error) for frame, error in clip.failed.items()
+            ]
+        self.failures.sort(key=lambda failure: (failure.request, failure.frame or 0))
+        bad = {failure.request for failure in self.failures}
+        if bad and on_error == "raise":
+            raise self.failures[0].error
+        results = {clip.number: self._result(clip) for clip in self.clips}
+        numbers = [number for number in results if number not in bad]
+        if on_error == "mask":
+            numbers = list(range(len(self._requests)))
+            results.update(
+                (number, self._blank(number)) for number in numbers if number not in results
+            )
+        elif on_error == "replace" and bad:
+            if not numbers:
+                raise self.failures[0].error
+            nearest = np.searchsorted(numbers, np.arange(len(self._requests))) % len(numbers)
+            numbers = [numbers[place] for place in nearest.tolist()]
+        return self._batch([results[number] for number in numbers], numbers)
+
+    def _batch(self, clips: list[Clip], numbers: list[int]) -> ClipBatch:
+        frames: torch.Tensor | list[torch.Tensor] = [clip.frames for clip in clips]
+        if self._block is not None and numbers == [clip.number for clip in self.clips]:
+            frames = self._block
+        elif clips and len({clip.frames.shape for clip in clips}) == 1:
+            frames = torch.stack([clip.frames for clip in clips])
+            clips = [replace(clip, frames=frames[place]) for place, clip in enumerate(clips)]
+        return ClipBatch(frames, clips, np.array(numbers, dtype=np.int64), self.failures)
+
+    def _result(self, clip: OpenClip) -> Clip:
+        frames, mask = clip.wanted.frames, clip.mask
+        if clip.failed:
+            mask = mask & ~np.isin(frames, list(clip.failed))
+            frames = np.where(mask, frames, FILLED)
+        times = np.full(len(frames), -1.0)
+        times[mask] = clip.index.seconds(frames[mask])
+        return Clip(clip.tensor, frames, times, mask)
+
+    def _blank(self, number: int) -> Clip:
+        """A clip in place of one whose video cannot be opened."""
+        request, others = self._requests[number], self.clips
+        count = 0 if request.frames is None else np.asarray(request.frames).size
+        size = _size_of(request, self._size)
+        if size is None:
+            size = others[0].view.size if others else (0, 0)
+        like = others[0].tensor if others else torch.empty(0)
+        memory = like.new_empty(self.output.clip_shape(count, size))
+        _slots(memory, self.output)[:] = self._color(request).to(memory.device)
+        return Clip(memory, *(np.full(count, value) for value in (FILLED, -1.0, False)))
+
+    def _color(self, request: ClipRequest) -> torch.Tensor:
+        """A fill value as it stands in a slot: one number for each channel."""
+        scale, shift = self.output.scale_and_shift
+        values = np.broadcast_to(as_fill(request.fill_value), CHANNELS).astype(np.float32)
+        if self.output.dtype == "uint16":
+            values = values * 257  # 0-255 over 0-65535
+        return torch.from_numpy(values * scale + shift).to(TORCH_TYPES[self.output.dtype])
+
+
+def _open_clip(
+    number: int,
+    request: ClipRequest,
+    video: Hashable,
+    source: Source,
+    index: VideoIndex,
+    size: tuple[int, int] | None,
+    *,
+    rotate: bool,
+) -> OpenClip:
+    frames = np.arange(index.num_frames) if request.frames is None else request.frames
+    numbers, mask = pad_frames(
+        as_frame_numbers(frames), index.num_frames, request.pad_mode, name=source.name
+    )
+    orientation = index.orientation if rotate else Orientation()
+    displayed = (index.height, index.width)
+    if orientation.transpose:
+        displayed = displayed[::-1]
+    chosen = _size_of(request, size) or (request.crop[2:] if request.crop else displayed)
+    view = View(chosen, request.crop, request.flip)
+    view.check(source.name, displayed)
+    wanted = ClipFrames(video, index, numbers)
+    return OpenClip(number, request, source, wanted, mask, view, orientation)
+
+
+def _size_of(request: ClipRequest, size: tuple[int, int] | None) -> tuple[int, int] | None:
+    return size if request.size is None else normalize_size(request.size)
+
+
+def _slots(memory: torch.Tensor, output: OutputFormat) -> torch.Tensor:
+    """The memory of a clip as (F, H, W, C)."""
+    return memory.permute([output.layout.index(axis) for axis in "FHWC"])
+
+
+def _identity(source: VideoSource | Source) -> Hashable:
+    """What tells videos of a batch apart: a path or URL, or the object itself."""
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else id(source)

@@ -1,0 +1,171 @@
+"""Packets of containers as the elementary streams that hardware decoders parse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from videoloader.errors import FormatError, UnsupportedError
+from videoloader.indexing.bitstream import h264, hevc
+from videoloader.indexing.bitstream.nal import annexb_units
+from videoloader.indexing.index import VideoIndex
+
+__all__ = ["ElementaryStream", "parameter_sets"]
+
+_START_CODE = b"\x00\x00\x00\x01"
+
+# Streams whose pictures a parser finds by start codes, so that one call can carry several packets.
+_DELIMITED = {"h264", "hevc", "mpeg1video", "mpeg2video"}
+
+# Codecs whose set-up data is itself the beginning of an elementary stream.
+_HEADED = {"mpeg1video", "mpeg2video", "mpeg4"}
+
+
+class ElementaryStream:
+    """Makes elementary streams of the packets of one video.
+
+    H.264 and HEVC become Annex B byte streams: start codes in place of lengths, parameter sets in
+    front of the first packet. Other codecs stay as they are.
+    """
+
+    def __init__(self, index: VideoIndex) -> None:
+        self._index = index
+        self._length_size = index.length_size
+        self._sequence: bytes | None = None
+        self.is_delimited = index.codec in _DELIMITED
+        """Whether packets may be joined and still be told apart."""
+
+    def head(self, packet: int) -> bytes:
+        """What a decoder needs before it begins at a packet; empty where the packet has it all.
+
+        Raises:
+            UnsupportedError: as `join`.
+        """
+        setup = self._index.extradata_of(packet)
+        if self._index.codec not in ("h264", "hevc"):
+            return setup if self._index.codec in _HEADED else b""
+        units = parameter_sets(self._index.codec, setup)
+        if units is None:  # in start codes already, or none
+            self._check_stream(setup)
+            return setup
+        for unit in units:
+            self._check(unit)
+        return b"".join(part for unit in units for part in (_START_CODE, unit))
+
+    def join(self, payloads: Sequence[bytes]) -> bytes:
+        """Packets as one stretch of the elementary stream.
+
+        Raises:
+            UnsupportedError: pictures are of another size than the index says, or begin to be.
+        """
+        if not self._length_size:
+            stream = b"".join(payloads)
+            self._check_stream(stream)
+            return stream
+        if self._length_size == len(_START_CODE):
+            return self._with_start_codes(payloads)
+        parts = (
+            part
+            for payload in payloads
+            for start, stop in self._units(payload)
+            for part in (_START_CODE, payload[start:stop])
+        )
+        return b"".join(parts)
+
+    def _with_start_codes(self, payloads: Sequence[bytes]) -> bytes:
+        """Lengths overwritten where they stand: nothing moves."""
+        joined = bytearray().join(payloads)
+        base = 0
+        for payload in payloads:
+            for start, _ in self._units(payload):
+                joined[base + start - 4 : base + start] = _START_CODE
+            base += len(payload)
+        return bytes(joined)
+
+    def _units(self, payload: bytes) -> Iterator[tuple[int, int]]:
+        """Where each NAL unit of a packet begins and ends."""
+        size, position = self._length_size, 0
+        while position + size < len(payload):
+            length = int.from_bytes(payload[position : position + size], "big")
+            position += size
+            stop = min(position + length, len(payload))
+            if self._is_sequence(payload[position]):
+                self._check(payload[position:stop])
+            yield position, stop
+            position = stop
+
+    def _is_sequence(self, octet: int) -> bool:
+        """Whether a unit that begins so is a sequence parameter set."""
+        return octet & 31 == 7 if self._index.codec == "h264" else octet >> 1 & 63 == 33
+
+    def _check_stream(self, stream: bytes) -> None:
+        """Look at the sequence parameter sets between start codes."""
+        if self._index.codec not in ("h264", "hevc"):
+            return
+        for start in annexb_units(stream):
+            if start < len(stream) and self._is_sequence(stream[start]):
+                stop = stream.find(_START_CODE[1:], start)
+                self._check(stream[start : stop if stop >= 0 else None])
+
+    def _check(self, unit: bytes) -> None:
+        """Hardware would scale or crop in its own way what the index does not know of."""
+        unit = unit.rstrip(b"\x00")
+        if unit == self._sequence or not (unit and self._is_sequence(unit[0])):
+            return
+        index = self._index
+        if self._sequence is not None:
+            raise UnsupportedError(f"{index.name}: the sequence parameter set changes on the way")
+        self._sequence = unit
+        found = (h264 if index.codec == "h264" else hevc).parse_sps(unit)
+        if (found.width, found.height) != (index.width, index.height) or found.starts_cropped:
+            raise UnsupportedError(
+                f"{index.name}: pictures of {found.width}x{found.height} or cropped on the left "
+                f"or top, where the index says {index.width}x{index.height}"
+            )
+
+
+def parameter_sets(codec: str, record: bytes) -> list[bytes] | None:
+    """The NAL units of an AVC or HEVC decoder configuration record (ISO/IEC 14496-15).
+
+    Args:
+        codec: `h264` (section 5.3.3.1) or `hevc` (section 8.3.3.1).
+        record: `avcC` or `hvcC`, without the box header.
+
+    Returns:
+        The units in their order, or None if this is no such record, but a byte stream.
+
+    Raises:
+        FormatError: the record is cut short.
+    """
+    if record[:1] != b"\x01":
+        return None
+    try:
+        return list(_avc_units(record) if codec == "h264" else _hevc_units(record))
+    except IndexError as error:
+        raise FormatError(f"a set-up record of {len(record)} bytes is too short") from error
+
+
+def _avc_units(record: bytes) -> Iterator[bytes]:
+    position = 5
+    for mask in (31, 255):  # sequence, then picture parameter sets
+        count, position = record[position] & mask, position + 1
+        for _ in range(count):
+            unit, position = _unit(record, position)
+            yield unit
+
+
+def _hevc_units(record: bytes) -> Iterator[bytes]:
+    arrays, position = record[22], 23
+    for _ in range(arrays):
+        count = record[position + 1] << 8 | record[position + 2]
+        position += 3
+        for _ in range(count):
+            unit, position = _unit(record, position)
+            yield unit
+
+
+def _unit(record: bytes, position: int) -> tuple[bytes, int]:
+    size = record[position] << 8 | record[position + 1]
+    start, stop = position + 2, position + 2 + size
+    if stop > len(record):
+        raise IndexError
+    return record[start:stop], stop
