@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from fractions import Fraction
 
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.avi import index_avi
@@ -18,6 +19,7 @@ from videoloader.indexing.obu import index_obu
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.raw import index_raw
 from videoloader.indexing.source import Source, VideoSource, open_source
+from videoloader.indexing.timing import read_rate, with_rate
 
 __all__ = ["index_video"]
 
@@ -35,7 +37,11 @@ _READERS = (
 
 
 def index_video(
-    source: VideoSource | Source, headers: bool = False, *, stream: int | None = None
+    source: VideoSource | Source,
+    headers: bool = False,
+    *,
+    stream: int | None = None,
+    fps: float | Fraction | None = None,
 ) -> VideoIndex:
     """Find every frame of a video from the tables of its container.
 
@@ -49,8 +55,11 @@ def index_video(
         headers: read the header of every packet too, to know which are disposable. Otherwise
             that is found out for each run of packets when it is decoded.
         stream: number of a video stream in the container; the one FFmpeg calls best by default.
+        fps: frames a second of a raw stream, which has no times; by default what its headers say,
+            or else 25. 24000 / 1001 is exact, as a float too.
 
     Raises:
+        ArgumentError: `fps` is given, but the container has times of its own.
         SourceError: the file is missing, a directory, or cannot be read.
         FormatError: it is no video, or is damaged or truncated.
         UnsupportedError: it is encrypted, or its codec has no decoder.
@@ -60,9 +69,12 @@ def index_video(
     ...
     videoloader.errors.FormatError: <8 bytes>: no video file that FFmpeg opens ...
     """
+    rate = None if fps is None else read_rate(fps)
     opened = open_source(source)
     try:
         index = _index(opened, stream)
+        if rate is not None:
+            index = with_rate(index, rate)
         return read_headers(index, opened) if headers else index
     except VideoError as error:
         if str(error).startswith(opened.name):
