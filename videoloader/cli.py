@@ -157,8 +157,11 @@ def inspect(
     with _reported():
         made = index_video(source, headers=True, fps=None if fps is None else _rate(fps))
         console.print(video_table([made]))
-        for name, value in _facts(str(source), made).items():
+        facts = _facts(str(source), made)
+        del facts["warnings"]  # printed as such
+        for name, value in facts.items():
             console.print(f"{name:>14}  {value}", markup=False, highlight=False)
+        _warn(made)
         console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
         if out is not None:
             draw_timeline(made, out)
@@ -229,12 +232,18 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
         except VideoError as error:
             problems.print(str(error), style="red", markup=False, soft_wrap=True)
             continue
+        _warn(made)
         indexes.append(made)
         if as_json:
             print(json.dumps(_facts(item.name, made)))  # noqa: T201
     if not as_json and indexes:
         console.print(video_table(indexes))
     return int(len(indexes) < len(items))
+
+
+def _warn(index: VideoIndex) -> None:
+    for warning in index.warnings:
+        problems.print(warning, style="yellow", markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -288,6 +297,7 @@ def _facts(name: str, index: VideoIndex) -> dict[str, Any]:
     facts = {"file": name} | {name: getattr(index, name) for name in names.split()}
     facts["keyframes"] = len(index.keyframes)
     facts["time_base"] = str(index.time_base)
+    facts["warnings"] = list(index.warnings)
     return facts
 
 

@@ -65,6 +65,7 @@ class Video:
         device: where frames are given: `cpu`, `cuda` or `cuda:N`. Decoding is done on the CPU.
         index: of this very file, to save making one.
         stream: number of the video stream; FFmpeg's best by default.
+        strict: refuse a file of which part is missing, see `index_video`.
         fps: frames a second of a raw stream, which has no times; not together with `index`.
         rotate: turn pictures as the container says, as players do. False gives them as coded.
         resolution_change: what to do with frames of another size than the first where the stream
@@ -88,6 +89,7 @@ class Video:
         *,
         stream: int | None = None,
         fps: float | Fraction | None = None,
+        strict: bool = False,
         rotate: bool = True,
         resolution_change: Literal["error", "scale"] = "error",
         threads: int = 1,
@@ -102,7 +104,7 @@ class Video:
         self._source = open_source(source)
         try:
             if index is None:
-                index = index_video(self._source, stream=stream, fps=fps)
+                index = index_video(self._source, stream=stream, fps=fps, strict=strict)
             else:
                 index.check(self._source)
         except BaseException:

@@ -138,6 +138,7 @@ class _Packet(NamedTuple):
     dts: int
     duration: int
     flags: int
+    is_whole: bool
 
 
 @contextmanager
@@ -191,19 +192,24 @@ def _choose(container: InputContainer, stream: int | None) -> VideoStream:
 def demux_packets(source: Source, stream: int) -> Generator[bytes, None, None]:
     """The payloads of all packets of a stream, in the order of its index."""
     with _open(source, stream) as (container, video):
-        for packet in _packets(container, video):
+        for packet in _packets(container, video, []):
             yield packet.data
 
 
-def _packets(container: InputContainer, stream: VideoStream) -> Iterator[_Packet]:
+def _packets(
+    container: InputContainer, stream: VideoStream, problems: list[str]
+) -> Iterator[_Packet]:
+    """All packets of a stream; what ended them too soon is added to `problems`."""
     import av
 
     demuxed = container.demux(stream)
     while True:
         try:
             packet = next(demuxed, None)
-        except av.error.FFmpegError:
-            return  # the rest is unreadable; FFmpeg's own decode ends here too
+        except av.error.FFmpegError as error:
+            # The rest is unreadable; FFmpeg's own decode ends here too.
+            problems.append(f"unreadable behind the last packet ({_reason(error)})")
+            return
         if packet is None:
             return
         if packet.size == 0:
@@ -216,6 +222,7 @@ def _packets(container: InputContainer, stream: VideoStream) -> Iterator[_Packet
             dts=_NO_TIME if packet.dts is None else packet.dts,
             duration=packet.duration or 0,
             flags=int(flags),
+            is_whole=not packet.is_corrupt,
         )
 
 
@@ -231,7 +238,9 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
         if context is None:
             raise UnsupportedError(f"the codec of stream {video.index} has no decoder")
         codec = context.codec.canonical_name
-        first, table, is_located = _tabulate(_packets(container, video), codec, source)
+        problems: list[str] = []
+        packets = _packets(container, video, problems)
+        first, table, is_located = _tabulate(packets, codec, source, problems)
         index = VideoIndex(
             packets=table,
             time_base=_fraction(video.time_base),
@@ -249,6 +258,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
             packing="plain" if is_located else "demuxed",
             name=source.name,
             fingerprint=source.fingerprint,
+            warnings=tuple(f"{source.name}: {text}" for text in problems),
         )
         reorders = context.has_b_frames
     index = replace(index, **_framing(index, first))
@@ -260,7 +270,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
 
 
 def _tabulate(
-    packets: Iterator[_Packet], codec: str, source: Source
+    packets: Iterator[_Packet], codec: str, source: Source, problems: list[str]
 ) -> tuple[bytes, NDArray[Any], bool]:
     """The first payload, the packet table, and whether every packet was found in the file.
 
@@ -268,9 +278,10 @@ def _tabulate(
     such place. A place counts only if all bytes there are the payload's. Payloads are let go of
     one by one: a file need not fit into memory.
     """
-    first, end, is_located = b"", 0, True
+    first, end, is_located, is_whole = b"", 0, True, True
     rows = []
     for packet in packets:
+        is_whole = packet.is_whole
         first = first or packet.data
         offset = _locate(packet, end, source) if is_located else -1
         is_located = offset >= 0
@@ -283,6 +294,8 @@ def _tabulate(
             # Believe the pictures, and not the container's list of keyframes.
             flags = flags & ~PacketFlags.KEY | PacketFlags.KEY * intra
         rows.append((offset, size, packet.pts, packet.dts, packet.duration, int(flags)))
+    if not is_whole:
+        problems.append("truncated: the last packet is not whole")
     table = np.array(rows, dtype=PACKET_DTYPE)
     if not is_located:
         table["offset"] = -1
