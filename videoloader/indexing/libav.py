@@ -1,13 +1,8 @@
-"""Indexing through FFmpeg's demuxers (PyAV), and through its decoders where nothing else is exact.
-
-The slower ways to the same `VideoIndex`: one pass over all packets, and, where packets do not
-tell which of them becomes which frame, one decoding pass over those.
-"""
+"""FFmpeg's demuxers and decoders (PyAV): an index by one pass over all packets of a file."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -41,7 +36,6 @@ __all__ = [
     "index_by_demuxing",
     "make_packet",
     "open_decoder",
-    "scan_order",
 ]
 
 _NO_TIME = np.iinfo(np.int64).min
@@ -71,6 +65,7 @@ def open_decoder(
     height: int = 0,
     threads: int = 1,
     careful: bool = False,
+    max_pixels: int | None = None,
 ) -> av.VideoCodecContext:
     """A decoder that takes packets directly, no container behind it.
 
@@ -83,6 +78,7 @@ def open_decoder(
         threads: frame threads.
         careful: refuse packets that break the rules of the codec, where FFmpeg would otherwise
             conceal the damage and go on.
+        max_pixels: refuse pictures of more.
 
     Raises:
         UnsupportedError: FFmpeg has no such decoder, or it refuses the set-up data.
@@ -99,7 +95,7 @@ def open_decoder(
         context.width, context.height = width, height
         context.thread_count = threads
         context.thread_type = "FRAME" if threads > 1 else "NONE"
-        options = {}
+        options = {} if max_pixels is None else {"max_pixels": str(max_pixels)}
         if careful and codec in _CHECKED:
             options["err_detect"] = "explode"
         if codec == "h264":
@@ -226,8 +222,11 @@ def _packets(
         )
 
 
-def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoIndex:
+def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool]:
     """Index any file that FFmpeg reads, by a pass over its packets.
+
+    Returns:
+        The index, and whether the packets tell which frames there are and in which order.
 
     Raises:
         FormatError: FFmpeg does not open it, or there is no video stream in it.
@@ -264,9 +263,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
     index = replace(index, **_framing(index, first))
     if index.container in _TURNING:
         index = replace(index, orientation=_orientation(source, index.stream))
-    if _is_told(index, reorders=reorders):
-        return index
-    return scan_order(index, demux_packets(source, index.stream))
+    return index, _is_told(index, reorders=reorders)
 
 
 def _tabulate(
@@ -369,79 +366,6 @@ def _is_told(index: VideoIndex, *, reorders: bool) -> bool:
         # AVI and ASF count packets, not frames, and may hold B-frames all the same.
         and index.container not in ("avi", "asf")
     )
-
-
-def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
-    """Decode everything once: each frame says which packet it came from.
-
-    Args:
-        index: whose packets are known, but not which frames they become.
-        payloads: bytes of all packets, in decode order.
-    """
-    table = index.packets.copy()
-    places: list[int] = []
-    size = (index.width, index.height)
-    for place, frame in _decode_all(index, payloads):
-        if not places:
-            size = (frame.width, frame.height)
-        places.append(place)
-    order = np.array(places, dtype=np.int64)
-    shown = np.zeros(len(table), dtype=bool)
-    shown[order] = True
-    discarded = (table["flags"] & PacketFlags.DISCARD) != 0
-    order = order[~discarded[order]]
-    table["flags"][~shown & ~discarded] |= np.uint16(PacketFlags.HIDDEN)
-    table["pts"][order] = _complete(table["pts"][order], table["duration"][order], index)
-    rest = table["pts"] == _NO_TIME
-    # What is not shown has no time of its own; it takes that of the frame before it.
-    last = np.maximum.accumulate(np.where(rest, -1, np.arange(len(table))))
-    table["pts"][rest] = np.where(last[rest] >= 0, table["pts"][np.maximum(last[rest], 0)], 0)
-    table["dts"][table["dts"] == _NO_TIME] = 0
-    width, height = size
-    return replace(
-        index, packets=table, order=order, exactness="decode", width=width, height=height
-    )
-
-
-def _decode_all(
-    index: VideoIndex, payloads: Iterable[bytes]
-) -> Iterator[tuple[int, av.VideoFrame]]:
-    """All frames in the order a decoder gives them, each with its packet."""
-    import av
-
-    decoder = open_decoder(
-        index.codec,
-        extradata=index.extradata_of(0),
-        tag=index.codec_tag,
-        width=index.width,
-        height=index.height,
-    )
-    packets = (make_packet(payload, number) for number, payload in enumerate(payloads))
-    for packet in itertools.chain(packets, [None]):
-        try:
-            frames = decoder.decode(packet)
-        except av.error.FFmpegError:
-            continue  # FFmpeg's decode leaves out what does not decode
-        for frame in frames:
-            if frame.pts is not None:
-                yield frame.pts, frame
-
-
-def _complete(
-    pts: NDArray[np.int64], durations: NDArray[np.int64], index: VideoIndex
-) -> NDArray[np.int64]:
-    """Times for the frames that have none: a frame's duration after the one before."""
-    missing = pts == _NO_TIME
-    if not missing.any():
-        return pts
-    known = durations[durations > 0]
-    step = int(np.median(known)) if len(known) else max(round(1 / (25 * index.time_base)), 1)
-    places = np.arange(len(pts))
-    given = places[~missing]
-    if not len(given):
-        return places * step
-    anchor = given[np.maximum(np.searchsorted(given, places, side="right") - 1, 0)]
-    return np.where(missing, pts[anchor] + (places - anchor) * step, pts)
 
 
 def _orientation(source: Source, stream: int) -> Orientation:

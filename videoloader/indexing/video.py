@@ -12,7 +12,7 @@ from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.ivf import index_ivf
-from videoloader.indexing.libav import index_by_demuxing, scan_order
+from videoloader.indexing.libav import index_by_demuxing
 from videoloader.indexing.matroska import index_matroska, segment_end
 from videoloader.indexing.mp4 import index_mp4
 from videoloader.indexing.mpegts import index_mpegts, transport_end
@@ -20,6 +20,7 @@ from videoloader.indexing.obu import index_obu
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.raw import index_raw
 from videoloader.indexing.riff import riff_end
+from videoloader.indexing.scan import scan_order
 from videoloader.indexing.source import Source, VideoSource, open_source
 from videoloader.indexing.timing import read_rate, with_rate
 from videoloader.indexing.truncation import asf_end, past_the_end
@@ -100,9 +101,12 @@ def _index(source: Source, stream: int | None) -> VideoIndex:
     for read in _READERS:
         found = read(source, stream=stream)
         if found is not None:
-            index, is_told = found
-            return index if is_told else scan_order(index, read_packets(index, source))
-    index = index_by_demuxing(source, stream=stream)
+            return _ordered(source, *found)
+    index, is_told = index_by_demuxing(source, stream=stream)
     end = max(says(source) for says in (riff_end, segment_end, transport_end, asf_end))
     warnings = index.warnings or past_the_end(source, "what its headers announce", end)
-    return replace(index, warnings=warnings)
+    return _ordered(source, replace(index, warnings=warnings), is_told)
+
+
+def _ordered(source: Source, index: VideoIndex, is_told: bool) -> VideoIndex:
+    return index if is_told else scan_order(index, read_packets(index, source))
