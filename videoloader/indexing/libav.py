@@ -259,11 +259,12 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
             fingerprint=source.fingerprint,
             warnings=tuple(f"{source.name}: {text}" for text in problems),
         )
+        is_intra_only = context.codec.intra_only
         reorders = context.has_b_frames
     index = replace(index, **_framing(index, first))
     if index.container in _TURNING:
         index = replace(index, orientation=_orientation(source, index.stream))
-    return index, _is_told(index, reorders=reorders)
+    return index, _is_told(index, is_intra_only=is_intra_only, reorders=reorders)
 
 
 def _tabulate(
@@ -350,7 +351,7 @@ def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
     return {}
 
 
-def _is_told(index: VideoIndex, *, reorders: bool) -> bool:
+def _is_told(index: VideoIndex, *, is_intra_only: bool, reorders: bool) -> bool:
     """Whether the packets alone tell which frames there are and in which order."""
     table = index.packets
     if not len(table):
@@ -364,7 +365,7 @@ def _is_told(index: VideoIndex, *, reorders: bool) -> bool:
         # Some writers leave composition times out although frames are reordered.
         and not (reorders and (table["pts"] == table["dts"]).all())
         # AVI and ASF count packets, not frames, and may hold B-frames all the same.
-        and index.container not in ("avi", "asf")
+        and (is_intra_only or index.container not in ("avi", "asf"))
     )
 
 
