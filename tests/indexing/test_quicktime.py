@@ -10,7 +10,7 @@ import pytest
 from mp4_files import box, demuxed, full, indexed, ints, movie, read_clip, track
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo_videos import encode_video, read_frame_number
 
 FRAMES = 36
 X264 = {"x264-params": "keyint=12:bframes=2:scenecut=0:threads=1"}
@@ -116,6 +116,37 @@ def test_a_roll_group_makes_no_keyframes(data):
     assert agree(changed) == [0, 12, 24]
     both = with_boxes(changed, TABLE, RANDOM, group(b"rap ", [(15, 0), (1, 1), (20, 0)]))
     assert agree(both) == [0, 12, 15, 24]
+
+
+INTER = {
+    "h264": ("libx264", X264),
+    "hevc": ("libx265", {"x265-params": "log-level=none:keyint=12:bframes=2:pools=none"}),
+    "vp9": ("libvpx-vp9", {"g": "12", "deadline": "realtime", "cpu-used": "8"}),
+    "mpeg4": ("mpeg4", {"g": "12"}),
+}
+
+
+@pytest.mark.parametrize("name", INTER)
+def test_a_missing_list_of_keyframes_is_made_from_the_pictures(tmp_path, name):
+    codec, options = INTER[name]
+    path = encode_video(
+        tmp_path / "clip.mp4", codec=codec, frames=FRAMES, size=(128, 96), options=options
+    )
+    data = path.read_bytes()
+    changed = data.replace(b"stss", b"free")
+    assert changed != data
+    assert vl.index_video(changed).keyframes.tolist() == vl.index_video(data).keyframes.tolist()
+    for number in (1, 7, 20, FRAMES - 1):
+        with vl.Video(changed) as video:
+            assert read_frame_number(video[number].numpy()) == number
+
+
+def test_a_stream_without_references_has_no_list_of_keyframes(tmp_path):
+    path = encode_video(
+        tmp_path / "intra.mp4", frames=FRAMES, size=(64, 48), options={"x264-params": "keyint=1"}
+    )
+    assert b"stss" not in path.read_bytes()
+    assert vl.index_video(path).keyframes.tolist() == list(range(FRAMES))
 
 
 @pytest.mark.parametrize("flags", ["+negative_cts_offsets", "+negative_cts_offsets+faststart"])

@@ -40,6 +40,7 @@ from videoloader.indexing.mp4.layout import Layout, read_layout, referenced_end
 from videoloader.indexing.mp4.older import tells_order
 from videoloader.indexing.mp4.runs import Added
 from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
+from videoloader.indexing.mp4.sync import keys_of_pictures
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.source import Source
 from videoloader.indexing.truncation import past_the_end
@@ -124,6 +125,8 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if index.codec == "h263":
         starts = [source.read_up_to(offset, 6) for offset in index.packets["offset"].tolist()]
         believe_pictures(index.packets, [is_intra(start) for start in starts])
+    elif (keys := keys_of_pictures(index, source)) is not None:
+        believe_pictures(index.packets, keys)
     return index, _order_is_told(samples, entries, source)
 
 
