@@ -49,11 +49,13 @@ class Layout:
 
 
 def referenced_end(segment: tuple[int, Box]) -> int:
-    """Where the last piece ends that a `sidx` box leads to (section 8.16.3)."""
+    """Where the last piece ends that a `sidx` box leads to (section 8.16.3), 0 if it is cut."""
     end, box = segment
     wide = box.unpack("B")[0] == 1
-    (first,) = box.unpack("Q" if wide else "I", 20 if wide else 16)
     header = 32 if wide else 24
+    if box.size < header:
+        return 0
+    (first,) = box.unpack("Q" if wide else "I", 20 if wide else 16)
     (count,) = box.unpack("H", header - 2)
     rows = box.data[box.start + header : min(box.start + header + 12 * count, box.stop)]
     whole = rows[: len(rows) // 12 * 12]
