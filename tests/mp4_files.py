@@ -243,9 +243,12 @@ def movie(
     return data
 
 
-def demuxed(data, stream=None):
-    """FFmpeg's packets: place, size, times, key and discard flags."""
-    with av.open(io.BytesIO(data)) as container:
+def demuxed(data, stream=None, **options):
+    """FFmpeg's packets: place, size, times, key and discard flags.
+
+    Its parsers take keyframes from the pictures instead, unless `fflags="noparse"`.
+    """
+    with av.open(io.BytesIO(data), options=options) as container:
         video = container.streams.video[0] if stream is None else container.streams[stream]
         return [
             (p.pos, p.size, p.pts, p.dts, p.is_keyframe, p.is_discard)

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -146,15 +147,21 @@ def inspect(
         Path | None, typer.Option("--out", "-o", help="PNG to write (needs matplotlib).")
     ] = None,
     gops: Annotated[int, typer.Option(min=1, help="Groups of pictures to print.")] = 20,
+    fps: Annotated[
+        str | None, typer.Option(help="Frames a second of a raw stream, such as 24000/1001.")
+    ] = None,
 ) -> None:
     """Print what is known of a video and draw its groups of pictures and frame sizes."""
     from videoloader.report import draw_timeline, gop_table, video_table
 
     with _reported():
-        made = index_video(source, headers=True)
+        made = index_video(source, headers=True, fps=None if fps is None else _rate(fps))
         console.print(video_table([made]))
-        for name, value in _facts(str(source), made).items():
+        facts = _facts(str(source), made)
+        del facts["warnings"]  # printed as such
+        for name, value in facts.items():
             console.print(f"{name:>14}  {value}", markup=False, highlight=False)
+        _warn(made)
         console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
         if out is not None:
             draw_timeline(made, out)
@@ -225,12 +232,18 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
         except VideoError as error:
             problems.print(str(error), style="red", markup=False, soft_wrap=True)
             continue
+        _warn(made)
         indexes.append(made)
         if as_json:
             print(json.dumps(_facts(item.name, made)))  # noqa: T201
     if not as_json and indexes:
         console.print(video_table(indexes))
     return int(len(indexes) < len(items))
+
+
+def _warn(index: VideoIndex) -> None:
+    for warning in index.warnings:
+        problems.print(warning, style="yellow", markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -241,6 +254,13 @@ def _reported() -> Iterator[None]:
     except VideoError as error:
         problems.print(str(error), style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
+
+
+def _rate(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError) as error:
+        raise ArgumentError(f"--fps is a number or a fraction, got {text!r}") from error
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -277,6 +297,7 @@ def _facts(name: str, index: VideoIndex) -> dict[str, Any]:
     facts = {"file": name} | {name: getattr(index, name) for name in names.split()}
     facts["keyframes"] = len(index.keyframes)
     facts["time_base"] = str(index.time_base)
+    facts["warnings"] = list(index.warnings)
     return facts
 
 

@@ -6,6 +6,7 @@ import operator
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -64,6 +65,8 @@ class Video:
         device: where frames are given: `cpu`, `cuda` or `cuda:N`. Decoding is done on the CPU.
         index: of this very file, to save making one.
         stream: number of the video stream; FFmpeg's best by default.
+        strict: refuse a file of which part is missing, see `index_video`.
+        fps: frames a second of a raw stream, which has no times; not together with `index`.
         rotate: turn pictures as the container says, as players do. False gives them as coded.
         resolution_change: what to do with frames of another size than the first where the stream
             changes it: `error`, or `scale` them to the first size.
@@ -85,6 +88,8 @@ class Video:
         index: VideoIndex | None = None,
         *,
         stream: int | None = None,
+        fps: float | Fraction | None = None,
+        strict: bool = False,
         rotate: bool = True,
         resolution_change: Literal["error", "scale"] = "error",
         threads: int = 1,
@@ -93,11 +98,13 @@ class Video:
             raise ArgumentError(
                 f'resolution_change must be "error" or "scale", got {resolution_change!r}'
             )
+        if index is not None and fps is not None:
+            raise ArgumentError("give fps to index_video, or no index; an index has its times")
         self.device = as_device(device)
         self._source = open_source(source)
         try:
             if index is None:
-                index = index_video(self._source, stream=stream)
+                index = index_video(self._source, stream=stream, fps=fps, strict=strict)
             else:
                 index.check(self._source)
         except BaseException:

@@ -21,7 +21,9 @@ from videoloader.indexing.flv import index_flv
 from videoloader.indexing.ivf import index_ivf
 from videoloader.indexing.libav import index_by_demuxing
 from videoloader.indexing.obu import index_obu
+from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.raw import index_raw
+from videoloader.indexing.scan import scan_order
 
 SUFFIXES = (".avi", ".ivf", ".flv", ".h264", ".264", ".jsv", ".h265")
 NATIVE = corpus_files(
@@ -75,7 +77,8 @@ def clip(tmp_path_factory):
 
 def demuxed(path):
     with open_source(path) as source:
-        return index_by_demuxing(source)
+        index, is_told = index_by_demuxing(source)
+        return index if is_told else scan_order(index, read_packets(index, source))
 
 
 def assert_same(native, other):

@@ -1,10 +1,9 @@
-"""AVI (Microsoft's RIFF files, and the indexes that OpenDML 1.02 added)."""
+"""AVI: the headers of its streams, and what the packets say, which have no presentation times."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -13,47 +12,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream import h264, mpeg4
+from videoloader.indexing.bitstream.intra import parse_jpeg
 from videoloader.indexing.bitstream.nal import annexb_units
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.riff import Chunk, find_packets, riff_end, walk_chunks
 from videoloader.indexing.source import Source
 from videoloader.indexing.survey import SLICE_HEADER, Survey
 from videoloader.indexing.timing import NO_TIME, packet_table
+from videoloader.indexing.truncation import past_the_end
 
 __all__ = ["index_avi"]
 
 _CODECS = {
     **dict.fromkeys((b"H264", b"X264", b"AVC1", b"DAVC"), "h264"),
     **dict.fromkeys((b"FMP4", b"XVID", b"DIVX", b"DX50", b"MP4V", b"M4S2"), "mpeg4"),
+    b"MJPG": "mjpeg",
 }
-_LISTS = (b"LIST", b"RIFF")
-_MAX_CHUNKS = 1 << 12  # beside those of the movie itself
 _BITMAP_HEADER = 40
-_INDEX = np.dtype([("id", "S4"), ("flags", "<u4"), ("offset", "<u4"), ("size", "<u4")])
-_PIECE = np.dtype([("offset", "<u4"), ("size", "<u4")])
-_SUPER = np.dtype([("offset", "<u8"), ("size", "<u4"), ("duration", "<u4")])
 _I, _B = 0, 2  # vop_coding_type
 _PICTURE = b"\0\0\1\xb6"
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """A chunk or list: its kind, the kind of list, and where its content lies."""
-
-    kind: bytes
-    start: int
-    stop: int
+_JPEG = b"\xff\xd8"
 
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    """The headers of the video stream, and its indexes of the second kind, if any."""
+    """The headers of the video stream, and its OpenDML index, if any."""
 
     number: int
     tag: bytes
     time_base: Fraction
+    size: tuple[int, int]
     extradata: bytes
-    index: _Chunk | None
+    index: Chunk | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +58,12 @@ class _Pictures:
 
 
 def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
-    """Index an AVI file with H.264 or MPEG-4 part 2 video.
+    """Index an AVI file with H.264, MPEG-4 part 2 or JPEG video.
 
     Returns:
         The index, and whether the pictures tell their order: the container has no presentation
-        times. None if the file is of another format, has an index that does not fit, several video
-        streams, or another codec.
+        times. None if the file is of another format, is damaged between its packets, or has
+        several video streams or another codec.
 
     Raises:
         FormatError: the headers of its codec are damaged.
@@ -82,47 +73,40 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         return None
     data = source.window(0, source.size)
     view = data.data
-    chunks = list(_walk(view, 12, len(view)))
+    chunks = walk_chunks(view, 12, len(view))
     header = next((c for c in chunks if c.kind == b"hdrl"), None)
-    movie = next((c for c in chunks if c.kind == b"movi"), None)
-    table = next((c for c in chunks if c.kind == b"idx1"), None)
-    found = None if header is None else _video_stream(view, header)
-    if found is None or movie is None or stream not in (None, found.number):
+    video = None if header is None else _video_stream(view, header)
+    if video is None or stream not in (None, video.number):
         return None
-    places = _places(data, found, movie, table)
-    if places is None:
+    found = find_packets(data, stream=video.number, index=video.index)
+    if found is None:
         return None
-    numbers = np.flatnonzero(places[:, 1])
-    codec = _CODECS[found.tag.upper()]
+    numbers = np.flatnonzero(found.places[:, 1])
+    places = found.places[numbers]
     if not len(numbers):
         return None
-    read = _h264 if codec == "h264" else _mpeg4
-    pictures = read(view, places[numbers], found.extradata)
+    pictures: _Pictures | None
+    match codec := _CODECS[video.tag.upper()]:
+        case "h264":
+            pictures = _h264(view, places, video.extradata)
+        case "mpeg4":
+            pictures = _mpeg4(view, places, video.extradata)
+        case _:
+            pictures = _jpeg(view, places, video.size)
     if pictures is None:
         return None
-    index = _build(source, found, codec, numbers, places[numbers], pictures)
+    index = _build(source, video, codec, numbers, places, pictures)
+    end = max(found.end, riff_end(source))
+    index = replace(index, warnings=past_the_end(source, "what the headers announce", end))
     return index, pictures.order is not None
 
 
-def _walk(view: memoryview, position: int, stop: int) -> Iterator[_Chunk]:
-    """Chunks in a row; lists under the kind of list."""
-    for _ in range(_MAX_CHUNKS):
-        if position + 8 > stop:
-            return
-        kind, size = struct.unpack_from("<4sI", view, position)
-        start, end = position + 8, min(position + 8 + size, stop)
-        if kind in _LISTS and start + 4 <= end:
-            kind, start = bytes(view[start : start + 4]), start + 4
-        yield _Chunk(kind, start, end)
-        position += 8 + size + size % 2
-
-
-def _video_stream(view: memoryview, header: _Chunk) -> _Stream | None:
+def _video_stream(view: memoryview, header: Chunk) -> _Stream | None:
     """The only video stream, if there is but one and its codec is read here."""
     found = []
-    lists = [c for c in _walk(view, header.start, header.stop) if c.kind == b"strl"]
+    lists = [c for c in walk_chunks(view, header.start, header.stop) if c.kind == b"strl"]
     for number, one in enumerate(lists):
-        parts = {c.kind: c for c in _walk(view, one.start, one.stop)}
+        parts = {c.kind: c for c in walk_chunks(view, one.start, one.stop)}
         head, form = parts.get(b"strh"), parts.get(b"strf")
         if head is None or form is None or head.stop - head.start < 48:
             return None
@@ -130,84 +114,17 @@ def _video_stream(view: memoryview, header: _Chunk) -> _Stream | None:
             continue
         scale, rate = struct.unpack_from("<II", view, head.start + 20)
         (sample_size,) = struct.unpack_from("<I", view, head.start + 44)
+        if form.stop - form.start < _BITMAP_HEADER:
+            return None
+        width, height = struct.unpack_from("<ii", view, form.start + 4)
         tag = bytes(view[form.start + 16 : form.start + 20])
         if not scale or not rate or sample_size or tag.upper() not in _CODECS:
             return None
         extradata = bytes(view[form.start + _BITMAP_HEADER : form.stop])
         base = Fraction(scale, rate)
-        found.append(_Stream(number, tag, base, extradata, parts.get(b"indx")))
+        index, size = parts.get(b"indx"), (width, abs(height))
+        found.append(_Stream(number, tag, base, size, extradata, index))
     return found[0] if len(found) == 1 else None
-
-
-def _places(
-    data: NDArray[np.uint8], stream: _Stream, movie: _Chunk, table: _Chunk | None
-) -> NDArray[np.int64] | None:
-    """Offset and size of every chunk of the stream, empty ones included; None if they are wrong.
-
-    Every entry must lead to a chunk of that size in the file.
-    """
-    kinds = [b"%02d%s" % (stream.number, kind) for kind in (b"dc", b"db")]
-    if stream.index is not None:
-        places = _opendml_places(data.data, stream.index)
-    elif table is not None:
-        count = (table.stop - table.start) // _INDEX.itemsize
-        entries = np.frombuffer(data, dtype=_INDEX, count=count, offset=table.start)
-        entries = entries[np.isin(entries["id"], kinds)]
-        places = np.stack([entries["offset"], entries["size"]], axis=1).astype(np.int64)
-        places[:, 0] += 8
-        # Offsets are from the word 'movi' on, or from the beginning of the file.
-        base = movie.start - 4
-        if len(places) and _is_chunk(data, places[:1] + np.array([base, 0]), kinds):
-            places[:, 0] += base
-    else:
-        return None
-    return places if places is not None and _is_chunk(data, places, kinds) else None
-
-
-def _opendml_places(view: memoryview, index: _Chunk) -> NDArray[np.int64] | None:
-    """What the index of indexes leads to, or a single index."""
-    pieces = []
-    if index.stop - index.start < 24:
-        return None
-    longs, _, kind, count = struct.unpack_from("<HBBI", view, index.start)
-    if kind == 1:
-        return _piece(view, index.start, index.stop)
-    if kind != 0 or longs != 4 or 24 + count * _SUPER.itemsize > index.stop - index.start:
-        return None
-    total = 0
-    for entry in np.frombuffer(view, _SUPER, count, index.start + 24):
-        start = int(entry["offset"]) + 8
-        total += int(entry["size"])
-        if start + 24 > len(view) or total > len(view):
-            return None
-        piece = _piece(view, start, min(start - 8 + int(entry["size"]), len(view)))
-        if piece is None:
-            return None
-        pieces.append(piece)
-    return np.concatenate(pieces) if pieces else None
-
-
-def _piece(view: memoryview, start: int, stop: int) -> NDArray[np.int64] | None:
-    if start + 24 > stop:
-        return None
-    longs, part, kind, count = struct.unpack_from("<HBBI", view, start)
-    (base,) = struct.unpack_from("<Q", view, start + 12)
-    if kind != 1 or longs != 2 or part or start + 24 + count * 8 > stop or base > len(view):
-        return None
-    entries = np.frombuffer(view, _PIECE, count, start + 24)
-    sizes = entries["size"] & 0x7FFFFFFF
-    return np.stack([entries["offset"].astype(np.int64) + base, sizes], axis=1).astype(np.int64)
-
-
-def _is_chunk(data: NDArray[np.uint8], places: NDArray[np.int64], kinds: list[bytes]) -> bool:
-    """Whether in front of every place stand the kind and size of a chunk, all within the file."""
-    starts, sizes = places[:, 0], places[:, 1]
-    if not ((starts >= 8) & (starts + sizes <= len(data))).all():
-        return False
-    heads = data[starts[:, None] + np.arange(-8, 0)]
-    names = heads[:, :4].copy().view("S4")[:, 0]
-    told = heads[:, 4:].copy().view("<u4")[:, 0]
-    return bool((np.isin(names, kinds) & (told == sizes)).all())
 
 
 def _h264(view: memoryview, places: NDArray[np.int64], extradata: bytes) -> _Pictures | None:
@@ -262,6 +179,17 @@ def _mpeg4(view: memoryview, places: NDArray[np.int64], extradata: bytes) -> _Pi
     return _Pictures(
         layer.picture, [kind == _I for kind in kinds], order if is_told else None, ((0, setup),)
     )
+
+
+def _jpeg(view: memoryview, places: NDArray[np.int64], size: tuple[int, int]) -> _Pictures | None:
+    """Packets with one picture each; None where a packet is two fields of half the height."""
+    at, length = places[0].tolist()
+    picture = parse_jpeg(bytes(view[at : at + length]))
+    if picture is None or (picture.width, picture.height) != size:
+        return None
+    if any(bytes(view[at : at + 2]) != _JPEG for at in places[:, 0].tolist()):
+        return None
+    return _Pictures(picture, [True] * len(places), np.arange(len(places)), ((0, b""),))
 
 
 def _build(

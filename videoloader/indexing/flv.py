@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from videoloader.indexing.bitstream.records import parse_avc_record, parse_hevc_
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
 from videoloader.indexing.timing import order_is_told, packet_table
+from videoloader.indexing.truncation import past_the_end
 
 __all__ = ["index_flv"]
 
@@ -24,6 +26,8 @@ _KEY, _COMMAND = 1, 5  # kinds of frames
 _SETUP, _FRAMES, _END, _FRAMES_UNSHIFTED, _METADATA = range(5)  # kinds of packets
 _SORENSON, _AVC = 2, 7
 _CODECS = {b"avc1": "h264", b"hvc1": "hevc", b"av01": "av1", b"vp08": "vp8", b"vp09": "vp9"}
+_GROWTH, _SMALL = 8, 1 << 16  # how large a tag may be beside those before, in bytes
+_FILE_SIZE = b"\0\x08filesize\0"  # a name with its length, and the type of a number
 _SIZES = {2: (352, 288), 3: (176, 144), 4: (128, 96), 5: (320, 240), 6: (160, 120)}
 
 
@@ -42,10 +46,14 @@ class _Tag:
 
 @dataclass(slots=True)
 class _Tags:
-    """The video tags of a file in order, and which number FFmpeg gives the video stream."""
+    """The video tags of a file in order, and which number FFmpeg gives the video stream.
+
+    `end` is where the file should end by what its tags say.
+    """
 
     video: list[_Tag] = field(default_factory=list)
     stream: int = 0
+    end: int = 0
 
 
 def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
@@ -53,8 +61,7 @@ def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
 
     Returns:
         The index, and whether its timestamps tell the order of the frames; None if the file is
-        of another format, ends in the middle of a tag, or has what is not read here (several
-        tracks, rare codecs).
+        of another format, or has what is not read here (several tracks, rare codecs).
 
     Raises:
         FormatError: the set-up data of its codec is damaged.
@@ -76,7 +83,7 @@ def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
             frames.append(tag)
     if not frames or (setups and setups[0][0] != 0):
         return None
-    return _build(source, data, frames, setups, tags.stream)
+    return _build(source, data, frames, setups, tags)
 
 
 def _build(
@@ -84,7 +91,7 @@ def _build(
     data: memoryview,
     frames: list[_Tag],
     setups: list[tuple[int, bytes]],
-    stream: int,
+    tags: _Tags,
 ) -> tuple[VideoIndex, bool] | None:
     codec, first = frames[0].codec, frames[0]
     described = _describe(codec, setups, bytes(data[first.offset : first.offset + first.size]))
@@ -107,7 +114,7 @@ def _build(
         width=picture.width,
         height=picture.height,
         exactness="tables",
-        stream=stream,
+        stream=tags.stream,
         container="flv",
         pixel_format=picture.pixel_format,
         bit_depth=picture.bit_depth,
@@ -117,6 +124,7 @@ def _build(
         sub_layers=picture.sub_layers,
         name=source.name,
         fingerprint=source.fingerprint,
+        warnings=past_the_end(source, "the last tag", tags.end),
     )
     # Without shifts, all is said to be shown as it is decoded; some writers only leave them out.
     is_shifted = bool((table["pts"] != table["dts"]).any())
@@ -124,16 +132,24 @@ def _build(
 
 
 def _read_tags(data: memoryview, position: int) -> _Tags | None:
-    """All video tags; None if the last tag is cut, or one of them is of a kind not read here."""
+    """All whole video tags; None if one of them is of a kind not read here."""
     tags, kinds = _Tags(), list[int]()
+    promised = largest = 0
     position += _TAG_TRAILER
     while position + _TAG_HEADER <= len(data):
         kind = data[position] & 31
         size = int.from_bytes(data[position + 1 : position + 4], "big")
         body = position + _TAG_HEADER
         position = body + size + _TAG_TRAILER
-        if position - _TAG_TRAILER > len(data) or kind not in (_AUDIO, _VIDEO, _SCRIPT):
+        if kind not in (_AUDIO, _VIDEO, _SCRIPT):
             return None
+        largest = max(largest, size if position <= len(data) else 0)
+        if position - _TAG_TRAILER > len(data):
+            if size > _GROWTH * largest + _SMALL:
+                return None  # damage rather; FFmpeg looks for the next tag behind it
+            break
+        if kind == _SCRIPT:
+            promised = max(promised, _file_size(bytes(data[body : body + size])))
         if kind == _SCRIPT or not size:
             continue
         if kind not in kinds:
@@ -145,10 +161,20 @@ def _read_tags(data: memoryview, position: int) -> _Tags | None:
                 return None
             if tag.frame != _COMMAND:
                 tags.video.append(tag)
-    if position < len(data) or _VIDEO not in kinds:
+    if _VIDEO not in kinds:
         return None
     tags.stream = kinds.index(_VIDEO)
+    tags.end = max(position + _TAG_HEADER * (position < len(data)), promised)
     return tags
+
+
+def _file_size(script: bytes) -> int:
+    """What the metadata say of the size of the file, 0 if nothing."""
+    at = script.find(_FILE_SIZE) + len(_FILE_SIZE)
+    if at < len(_FILE_SIZE) or at + 8 > len(script):
+        return 0
+    (size,) = struct.unpack_from(">d", script, at)
+    return int(size) if 0 <= size < 1 << 62 else 0
 
 
 def _read_tag(body: memoryview, offset: int, dts: int) -> _Tag | None:

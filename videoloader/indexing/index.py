@@ -118,6 +118,7 @@ class VideoIndex:
         order: packets of the frames in presentation order, where timestamps do not tell it.
         name: of the file, for messages.
         fingerprint: state of the file that was read.
+        warnings: what is missing of the file, as far as it tells, in one line each.
     """
 
     packets: NDArray[Any]
@@ -141,6 +142,7 @@ class VideoIndex:
     order: NDArray[np.int64] | None = None
     name: str = "video"
     fingerprint: Fingerprint = field(default_factory=lambda: Fingerprint(0))
+    warnings: tuple[str, ...] = ()
 
     @property
     def num_frames(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,13 @@ from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
 from videoloader.indexing.timing import order_is_told, packet_table
+from videoloader.indexing.truncation import past_the_end
 
 __all__ = ["index_ivf"]
 
 _CODECS = {b"VP80": "vp8", b"VP90": "vp9", b"AV01": "av1"}
 _HEADER, _FRAME_HEADER = 32, 12
+_UNKNOWN = 0xFFFFFFFF  # the length of a file that its writer did not finish
 _HEAD = 64  # bytes of a VP8 or VP9 packet that tell what its first frame is
 
 
@@ -37,7 +40,7 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
 
     Returns:
         The index, and whether its timestamps tell the order of the frames; None if the file is
-        of another format, has another codec in it, or ends in the middle of a packet.
+        of another format, or has another codec in it.
     """
     header = source.read_up_to(0, _HEADER)
     if len(header) < _HEADER or not header.startswith(b"DKIF") or stream not in (None, 0):
@@ -48,7 +51,7 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         return None
     codec = _CODECS[tag]
     data = source.window(0, source.size)
-    packets = _walk(data.data)
+    packets, end = _walk(data.data)
     if not packets:
         return None
     offsets, sizes, pts = np.array(packets, dtype=np.int64).T
@@ -56,6 +59,13 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if found is None:
         return None
     table = packet_table(offsets, sizes, pts=pts, dts=pts, flags=found.flags)
+    warnings = past_the_end(source, "the last packet", end)
+    (length,) = struct.unpack_from("<I", header, 24)
+    if not warnings and _longest(table) < length < _UNKNOWN:
+        warnings = (
+            f"{source.name}: truncated: the header says a length of {length}, but there are "
+            f"{len(table)} packets",
+        )
     index = VideoIndex(
         packets=table,
         time_base=Fraction(scale, rate),
@@ -72,23 +82,32 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         extradata=((0, found.extradata),),
         name=source.name,
         fingerprint=source.fingerprint,
+        warnings=warnings,
     )
     return index, found.is_told and order_is_told(table)
 
 
-def _walk(data: memoryview) -> list[tuple[int, int, int]] | None:
-    """Offset, size and time of each packet; None if the last one is cut or times are absurd."""
-    packets = []
+def _walk(data: memoryview) -> tuple[list[tuple[int, int, int]], int]:
+    """Offset, size and time of each whole packet, none if absurd; where the last should end."""
+    packets: list[tuple[int, int, int]] = []
     position = _HEADER
     while position + _FRAME_HEADER <= len(data):
         size, pts = struct.unpack_from("<Iq", data, position)
+        if not 0 <= pts < 1 << 62 or size >= 1 << 31:
+            return [], position
         position += _FRAME_HEADER
-        if position + size > len(data) or not 0 <= pts < 1 << 62 or size >= 1 << 31:
-            return None
+        if position + size > len(data):
+            return packets, position + size
         if size:
             packets.append((position, size, pts))
         position += size
-    return packets if position == len(data) else None
+    return packets, position if position == len(data) else position + _FRAME_HEADER
+
+
+def _longest(table: NDArray[Any]) -> int:
+    """The greatest length that a header may say: some writers count packets, others ticks."""
+    spacing = int(np.diff(np.sort(table["pts"])).max(initial=0))
+    return max(len(table), int(np.ptp(table["pts"])) + spacing)
 
 
 def _vpx(

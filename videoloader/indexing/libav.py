@@ -1,13 +1,8 @@
-"""Indexing through FFmpeg's demuxers (PyAV), and through its decoders where nothing else is exact.
-
-The slower ways to the same `VideoIndex`: one pass over all packets, and, where packets do not
-tell which of them becomes which frame, one decoding pass over those.
-"""
+"""FFmpeg's demuxers and decoders (PyAV): an index by one pass over all packets of a file."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -41,7 +36,6 @@ __all__ = [
     "index_by_demuxing",
     "make_packet",
     "open_decoder",
-    "scan_order",
 ]
 
 _NO_TIME = np.iinfo(np.int64).min
@@ -71,6 +65,7 @@ def open_decoder(
     height: int = 0,
     threads: int = 1,
     careful: bool = False,
+    max_pixels: int | None = None,
 ) -> av.VideoCodecContext:
     """A decoder that takes packets directly, no container behind it.
 
@@ -83,6 +78,7 @@ def open_decoder(
         threads: frame threads.
         careful: refuse packets that break the rules of the codec, where FFmpeg would otherwise
             conceal the damage and go on.
+        max_pixels: refuse pictures of more.
 
     Raises:
         UnsupportedError: FFmpeg has no such decoder, or it refuses the set-up data.
@@ -99,7 +95,7 @@ def open_decoder(
         context.width, context.height = width, height
         context.thread_count = threads
         context.thread_type = "FRAME" if threads > 1 else "NONE"
-        options = {}
+        options = {} if max_pixels is None else {"max_pixels": str(max_pixels)}
         if careful and codec in _CHECKED:
             options["err_detect"] = "explode"
         if codec == "h264":
@@ -138,6 +134,7 @@ class _Packet(NamedTuple):
     dts: int
     duration: int
     flags: int
+    is_whole: bool
 
 
 @contextmanager
@@ -191,19 +188,24 @@ def _choose(container: InputContainer, stream: int | None) -> VideoStream:
 def demux_packets(source: Source, stream: int) -> Generator[bytes, None, None]:
     """The payloads of all packets of a stream, in the order of its index."""
     with _open(source, stream) as (container, video):
-        for packet in _packets(container, video):
+        for packet in _packets(container, video, []):
             yield packet.data
 
 
-def _packets(container: InputContainer, stream: VideoStream) -> Iterator[_Packet]:
+def _packets(
+    container: InputContainer, stream: VideoStream, problems: list[str]
+) -> Iterator[_Packet]:
+    """All packets of a stream; what ended them too soon is added to `problems`."""
     import av
 
     demuxed = container.demux(stream)
     while True:
         try:
             packet = next(demuxed, None)
-        except av.error.FFmpegError:
-            return  # the rest is unreadable; FFmpeg's own decode ends here too
+        except av.error.FFmpegError as error:
+            # The rest is unreadable; FFmpeg's own decode ends here too.
+            problems.append(f"unreadable behind the last packet ({_reason(error)})")
+            return
         if packet is None:
             return
         if packet.size == 0:
@@ -216,11 +218,15 @@ def _packets(container: InputContainer, stream: VideoStream) -> Iterator[_Packet
             dts=_NO_TIME if packet.dts is None else packet.dts,
             duration=packet.duration or 0,
             flags=int(flags),
+            is_whole=not packet.is_corrupt,
         )
 
 
-def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoIndex:
+def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool]:
     """Index any file that FFmpeg reads, by a pass over its packets.
+
+    Returns:
+        The index, and whether the packets tell which frames there are and in which order.
 
     Raises:
         FormatError: FFmpeg does not open it, or there is no video stream in it.
@@ -231,7 +237,9 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
         if context is None:
             raise UnsupportedError(f"the codec of stream {video.index} has no decoder")
         codec = context.codec.canonical_name
-        first, table, is_located = _tabulate(_packets(container, video), codec, source)
+        problems: list[str] = []
+        packets = _packets(container, video, problems)
+        first, table, is_located = _tabulate(packets, codec, source, problems)
         index = VideoIndex(
             packets=table,
             time_base=_fraction(video.time_base),
@@ -249,18 +257,18 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> VideoInde
             packing="plain" if is_located else "demuxed",
             name=source.name,
             fingerprint=source.fingerprint,
+            warnings=tuple(f"{source.name}: {text}" for text in problems),
         )
+        is_intra_only = context.codec.intra_only
         reorders = context.has_b_frames
     index = replace(index, **_framing(index, first))
     if index.container in _TURNING:
         index = replace(index, orientation=_orientation(source, index.stream))
-    if _is_told(index, reorders=reorders):
-        return index
-    return scan_order(index, demux_packets(source, index.stream))
+    return index, _is_told(index, is_intra_only=is_intra_only, reorders=reorders)
 
 
 def _tabulate(
-    packets: Iterator[_Packet], codec: str, source: Source
+    packets: Iterator[_Packet], codec: str, source: Source, problems: list[str]
 ) -> tuple[bytes, NDArray[Any], bool]:
     """The first payload, the packet table, and whether every packet was found in the file.
 
@@ -268,9 +276,10 @@ def _tabulate(
     such place. A place counts only if all bytes there are the payload's. Payloads are let go of
     one by one: a file need not fit into memory.
     """
-    first, end, is_located = b"", 0, True
+    first, end, is_located, is_whole = b"", 0, True, True
     rows = []
     for packet in packets:
+        is_whole = packet.is_whole
         first = first or packet.data
         offset = _locate(packet, end, source) if is_located else -1
         is_located = offset >= 0
@@ -283,6 +292,8 @@ def _tabulate(
             # Believe the pictures, and not the container's list of keyframes.
             flags = flags & ~PacketFlags.KEY | PacketFlags.KEY * intra
         rows.append((offset, size, packet.pts, packet.dts, packet.duration, int(flags)))
+    if not is_whole:
+        problems.append("truncated: the last packet is not whole")
     table = np.array(rows, dtype=PACKET_DTYPE)
     if not is_located:
         table["offset"] = -1
@@ -340,7 +351,7 @@ def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
     return {}
 
 
-def _is_told(index: VideoIndex, *, reorders: bool) -> bool:
+def _is_told(index: VideoIndex, *, is_intra_only: bool, reorders: bool) -> bool:
     """Whether the packets alone tell which frames there are and in which order."""
     table = index.packets
     if not len(table):
@@ -354,81 +365,8 @@ def _is_told(index: VideoIndex, *, reorders: bool) -> bool:
         # Some writers leave composition times out although frames are reordered.
         and not (reorders and (table["pts"] == table["dts"]).all())
         # AVI and ASF count packets, not frames, and may hold B-frames all the same.
-        and index.container not in ("avi", "asf")
+        and (is_intra_only or index.container not in ("avi", "asf"))
     )
-
-
-def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
-    """Decode everything once: each frame says which packet it came from.
-
-    Args:
-        index: whose packets are known, but not which frames they become.
-        payloads: bytes of all packets, in decode order.
-    """
-    table = index.packets.copy()
-    places: list[int] = []
-    size = (index.width, index.height)
-    for place, frame in _decode_all(index, payloads):
-        if not places:
-            size = (frame.width, frame.height)
-        places.append(place)
-    order = np.array(places, dtype=np.int64)
-    shown = np.zeros(len(table), dtype=bool)
-    shown[order] = True
-    discarded = (table["flags"] & PacketFlags.DISCARD) != 0
-    order = order[~discarded[order]]
-    table["flags"][~shown & ~discarded] |= np.uint16(PacketFlags.HIDDEN)
-    table["pts"][order] = _complete(table["pts"][order], table["duration"][order], index)
-    rest = table["pts"] == _NO_TIME
-    # What is not shown has no time of its own; it takes that of the frame before it.
-    last = np.maximum.accumulate(np.where(rest, -1, np.arange(len(table))))
-    table["pts"][rest] = np.where(last[rest] >= 0, table["pts"][np.maximum(last[rest], 0)], 0)
-    table["dts"][table["dts"] == _NO_TIME] = 0
-    width, height = size
-    return replace(
-        index, packets=table, order=order, exactness="decode", width=width, height=height
-    )
-
-
-def _decode_all(
-    index: VideoIndex, payloads: Iterable[bytes]
-) -> Iterator[tuple[int, av.VideoFrame]]:
-    """All frames in the order a decoder gives them, each with its packet."""
-    import av
-
-    decoder = open_decoder(
-        index.codec,
-        extradata=index.extradata_of(0),
-        tag=index.codec_tag,
-        width=index.width,
-        height=index.height,
-    )
-    packets = (make_packet(payload, number) for number, payload in enumerate(payloads))
-    for packet in itertools.chain(packets, [None]):
-        try:
-            frames = decoder.decode(packet)
-        except av.error.FFmpegError:
-            continue  # FFmpeg's decode leaves out what does not decode
-        for frame in frames:
-            if frame.pts is not None:
-                yield frame.pts, frame
-
-
-def _complete(
-    pts: NDArray[np.int64], durations: NDArray[np.int64], index: VideoIndex
-) -> NDArray[np.int64]:
-    """Times for the frames that have none: a frame's duration after the one before."""
-    missing = pts == _NO_TIME
-    if not missing.any():
-        return pts
-    known = durations[durations > 0]
-    step = int(np.median(known)) if len(known) else max(round(1 / (25 * index.time_base)), 1)
-    places = np.arange(len(pts))
-    given = places[~missing]
-    if not len(given):
-        return places * step
-    anchor = given[np.maximum(np.searchsorted(given, places, side="right") - 1, 0)]
-    return np.where(missing, pts[anchor] + (places - anchor) * step, pts)
 
 
 def _orientation(source: Source, stream: int) -> Orientation:

@@ -10,6 +10,7 @@ from videoloader.indexing.bitstream import av1
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
 from videoloader.indexing.timing import order_is_told, packet_table
+from videoloader.indexing.truncation import past_the_end
 
 __all__ = ["index_obu"]
 
@@ -22,17 +23,24 @@ def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
 
     Returns:
         The index, and whether each temporal unit shows one frame; None if the file is of another
-        format or ends in the middle of a unit.
+        format.
     """
     head = source.read_up_to(0, 3)
     # A sequence header with a size has to follow.
     if head[:2] != _DELIMITER or head[2:] != b"\x0a" or stream not in (None, 0):
         return None
     data = source.window(0, source.size).data
-    offsets = av1.temporal_units(data)
-    if offsets is None:
+    units = av1.temporal_units(data)
+    if units is None:
         return None
-    sizes = np.diff(offsets, append=source.size)
+    offsets, end = units
+    if end > source.size:
+        *offsets, stop = offsets
+        if not offsets:
+            return None
+    else:
+        stop = end
+    sizes = np.diff(offsets, append=stop)
     first = bytes(data[: int(sizes[0])])
     extradata = av1.sequence_unit(first)
     sequence = av1.parse_sequence(extradata)
@@ -53,6 +61,9 @@ def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         durations=np.full(len(offsets), _STEP),
     )
     picture = sequence.picture
+    warnings = past_the_end(source, "the last unit", end)
+    if not warnings and not found[-1][0]:
+        warnings = (f"{source.name}: truncated: the last temporal unit shows no frame",)
     index = VideoIndex(
         packets=table,
         time_base=_TIME_BASE,
@@ -68,5 +79,6 @@ def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         extradata=((0, extradata),),
         name=source.name,
         fingerprint=source.fingerprint,
+        warnings=warnings,
     )
     return index, order_is_told(table) and all(shown == 1 for shown, _ in found)

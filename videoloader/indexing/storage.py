@@ -81,6 +81,7 @@ def encode_index(index: VideoIndex) -> bytes:
     head["color"] = asdict(index.color)
     head["orientation"] = asdict(index.orientation)
     head["fingerprint"] = asdict(index.fingerprint)
+    head["warnings"] = index.warnings
     head["extradata"] = [(at, len(data)) for at, data in index.extradata]
     specs, columns = _tables(index)
     head["columns"] = specs
@@ -133,6 +134,7 @@ def _unpack(raw: bytes) -> VideoIndex:
         orientation=Orientation(**head["orientation"]),
         fingerprint=Fingerprint(**head["fingerprint"]),
         extradata=tuple(extradata),
+        warnings=tuple(head.get("warnings", ())),
         **{name: head[name] for name in FACTS},
     )
 

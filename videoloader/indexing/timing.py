@@ -1,18 +1,26 @@
-"""Packet tables out of columns, and whether their times tell the order of the frames."""
+"""Times of packets: tables out of columns, whether they tell the order of frames, given rates."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.indexing.index import PACKET_DTYPE, PacketFlags
+from videoloader.errors import ArgumentError
+from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 
-__all__ = ["NO_TIME", "order_is_told", "packet_table", "spacings"]
+__all__ = ["NO_TIME", "order_is_told", "packet_table", "read_rate", "spacings", "with_rate"]
 
 NO_TIME = np.iinfo(np.int64).min
 """The time of a packet that has none."""
+
+# Formats whose packets have no times: to FFmpeg, 25 frames a second if the stream does not say.
+_TIMELESS = {"apv", "avs", "avs2", "avs3", "cavsvideo", "dirac", "dnxhd", "evc", "h261", "h263"}
+_TIMELESS |= {"h264", "hevc", "m4v", "mjpeg", "mjpeg_2000", "mpegvideo", "obu", "vc1", "vvc"}
+_MAX_DENOMINATOR = 1_001_000  # of rates given as floats; 24000/1001 is found again
 
 _UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 
@@ -50,3 +58,45 @@ def order_is_told(table: NDArray[Any]) -> bool:
     pts = np.sort(table["pts"][(table["flags"] & _UNSEEN) == 0])
     distinct = bool((pts[1:] > pts[:-1]).all())
     return len(table) == 0 or (distinct and bool(table["flags"][0] & PacketFlags.KEY))
+
+
+def read_rate(fps: float | Fraction) -> Fraction:
+    """Frames a second as an exact number; a float is taken for the fraction it stands for.
+
+    Raises:
+        ArgumentError: it is not above 0, or not finite.
+
+    >>> read_rate(24000 / 1001), read_rate(12.5)
+    (Fraction(24000, 1001), Fraction(25, 2))
+    """
+    try:
+        rate = Fraction(fps)
+        if isinstance(fps, float):
+            rate = rate.limit_denominator(_MAX_DENOMINATOR)
+    except (OverflowError, TypeError, ValueError):
+        rate = Fraction(0)
+    if rate <= 0:
+        raise ArgumentError(f"fps must be a number above 0, got {fps!r}")
+    return rate
+
+
+def with_rate(index: VideoIndex, rate: Fraction) -> VideoIndex:
+    """The same frames, `rate` of them a second from time 0 on; a tick is the time of a frame.
+
+    Raises:
+        ArgumentError: the container has times of its own.
+    """
+    if index.container not in _TIMELESS and not index.container.endswith("_pipe"):
+        raise ArgumentError(
+            f"{index.name}: fps={rate} given, but {index.container} files have times of their own; "
+            "leave fps out"
+        )
+    table = index.packets.copy()
+    # A packet that shows nothing takes the time of the frame shown before it is decoded.
+    shown = np.full(len(table), -1)
+    shown[index.frame_packets] = np.arange(index.num_frames)
+    table["pts"] = np.where(shown >= 0, shown, np.maximum.accumulate(np.maximum(shown, 0)))
+    places = np.arange(len(table))
+    table["dts"] = places - max(int((places - table["pts"]).max(initial=0)), 0)
+    table["duration"] = 1
+    return replace(index, packets=table, time_base=1 / rate)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
+from fractions import Fraction
 
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.avi import index_avi
@@ -10,14 +12,18 @@ from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.ivf import index_ivf
-from videoloader.indexing.libav import index_by_demuxing, scan_order
-from videoloader.indexing.matroska import index_matroska
+from videoloader.indexing.libav import index_by_demuxing
+from videoloader.indexing.matroska import index_matroska, segment_end
 from videoloader.indexing.mp4 import index_mp4
-from videoloader.indexing.mpegts import index_mpegts
+from videoloader.indexing.mpegts import index_mpegts, transport_end
 from videoloader.indexing.obu import index_obu
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.raw import index_raw
+from videoloader.indexing.riff import riff_end
+from videoloader.indexing.scan import scan_order
 from videoloader.indexing.source import Source, VideoSource, open_source
+from videoloader.indexing.timing import read_rate, with_rate
+from videoloader.indexing.truncation import asf_end, past_the_end
 
 __all__ = ["index_video"]
 
@@ -35,7 +41,12 @@ _READERS = (
 
 
 def index_video(
-    source: VideoSource | Source, headers: bool = False, *, stream: int | None = None
+    source: VideoSource | Source,
+    headers: bool = False,
+    *,
+    stream: int | None = None,
+    fps: float | Fraction | None = None,
+    strict: bool = False,
 ) -> VideoIndex:
     """Find every frame of a video from the tables of its container.
 
@@ -49,8 +60,13 @@ def index_video(
         headers: read the header of every packet too, to know which are disposable. Otherwise
             that is found out for each run of packets when it is decoded.
         stream: number of a video stream in the container; the one FFmpeg calls best by default.
+        fps: frames a second of a raw stream, which has no times; by default what its headers say,
+            or else 25. 24000 / 1001 is exact, as a float too.
+        strict: refuse a file of which part is missing, also where the frames that are there can
+            be told; those are indexed otherwise, and `VideoIndex.warnings` says what is missing.
 
     Raises:
+        ArgumentError: `fps` is given, but the container has times of its own.
         SourceError: the file is missing, a directory, or cannot be read.
         FormatError: it is no video, or is damaged or truncated.
         UnsupportedError: it is encrypted, or its codec has no decoder.
@@ -60,9 +76,14 @@ def index_video(
     ...
     videoloader.errors.FormatError: <8 bytes>: no video file that FFmpeg opens ...
     """
+    rate = None if fps is None else read_rate(fps)
     opened = open_source(source)
     try:
         index = _index(opened, stream)
+        if rate is not None:
+            index = with_rate(index, rate)
+        if strict and index.warnings:
+            raise FormatError(index.warnings[0])
         return read_headers(index, opened) if headers else index
     except VideoError as error:
         if str(error).startswith(opened.name):
@@ -80,6 +101,12 @@ def _index(source: Source, stream: int | None) -> VideoIndex:
     for read in _READERS:
         found = read(source, stream=stream)
         if found is not None:
-            index, is_told = found
-            return index if is_told else scan_order(index, read_packets(index, source))
-    return index_by_demuxing(source, stream=stream)
+            return _ordered(source, *found)
+    index, is_told = index_by_demuxing(source, stream=stream)
+    end = max(says(source) for says in (riff_end, segment_end, transport_end, asf_end))
+    warnings = index.warnings or past_the_end(source, "what its headers announce", end)
+    return _ordered(source, replace(index, warnings=warnings), is_told)
+
+
+def _ordered(source: Source, index: VideoIndex, is_told: bool) -> VideoIndex:
+    return index if is_told else scan_order(index, read_packets(index, source))

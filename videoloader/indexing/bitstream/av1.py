@@ -22,6 +22,7 @@ __all__ = [
 _SEQUENCE_HEADER, _DELIMITER, _FRAME_HEADER, _FRAME, _REDUNDANT_HEADER = 1, 2, 3, 6, 7
 _KEY_FRAME, _INTRA_ONLY, _SWITCH_FRAME = 0, 2, 3
 _ALL_SLOTS = 0xFF
+_LONGEST_HEAD = 10  # bytes of a unit's header and size
 _HEADER = 64  # more than the fields of a frame header up to refresh_frame_flags take
 _SELECT = 2  # SELECT_SCREEN_CONTENT_TOOLS, SELECT_INTEGER_MV
 
@@ -68,13 +69,16 @@ def sequence_unit(data: bytes) -> bytes:
     return b""
 
 
-def temporal_units(data: memoryview) -> list[int] | None:
-    """Where the temporal units of a stream begin; None if it does not add up."""
+def temporal_units(data: memoryview) -> tuple[list[int], int] | None:
+    """Where the temporal units of a stream begin; None if it does not add up.
+
+    And where the last one ends, which is past the end of a truncated stream.
+    """
     begins = []
-    position = 0
+    position = start = 0
     try:
         while position < len(data):
-            header = data[position]
+            header, start = data[position], position
             if header & 0x83 != 2:  # forbidden and reserved bits, and no size
                 return None
             if header >> 3 & 15 == _DELIMITER:
@@ -82,8 +86,10 @@ def temporal_units(data: memoryview) -> list[int] | None:
             size, position = _leb128(data, position + 1 + (header >> 2 & 1))
             position += size
     except FormatError:
-        return None
-    return begins if position == len(data) and begins[:1] == [0] else None
+        if len(data) - start > _LONGEST_HEAD:
+            return None
+        position = len(data) + 1  # it ends in the middle of a size, or right before it
+    return (begins, position) if begins[:1] == [0] else None
 
 
 def shown_frames(packet: bytes | memoryview, sequence: Sequence) -> tuple[int, bool]:

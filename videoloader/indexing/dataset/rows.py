@@ -112,6 +112,7 @@ def _facts(index: VideoIndex) -> dict[str, Any]:
         "stream": index.stream,
         "exactness": index.exactness,
         "has_headers": index.has_headers,
+        "warnings": "; ".join(index.warnings) or None,
     }
 
 
@@ -149,6 +150,7 @@ def schema() -> pa.Schema:
             ("stream", small),
             ("exactness", text),
             ("has_headers", pa.bool_()),
+            ("warnings", text),
             ("index", pa.large_binary()),
         ]
     )

@@ -37,13 +37,19 @@ class Blocks:
     """All blocks of all tracks in the order of the file, one entry a block in every array.
 
     `clocks` is the time of a block's cluster in ticks; `durations` (0 if not said) and `refers`
-    (to other blocks) are what the group says that a block stands in.
+    (to other blocks) are what the group says that a block stands in. `end` is how far elements go
+    by what they say, which in a truncated file is past the end.
     """
 
     heads: Heads
     clocks: Ints
     durations: Ints
     refers: NDArray[np.bool_]
+    end: int
+
+
+class _CutError(Exception):
+    """The file ends within the head of an element."""
 
 
 def scan_clusters(source: Source, start: int, stop: int | None) -> Blocks:
@@ -70,15 +76,33 @@ class _Scan:
         self._parts: list[tuple[Ints, Heads]] = []
         self._clocks: list[tuple[int, int]] = []  # place in the file, time from there on
         self._groups: list[tuple[int, int, bool]] = []  # block, duration, whether it refers
+        self._end = 0
 
     def run(self, position: int, stop: int | None) -> None:
         """Walk the elements of a segment."""
         limit = self._source.size if stop is None else min(stop, self._source.size)
         whole: list[tuple[int, int]] = []
+        try:
+            self._walk(position, stop, limit, whole)
+        except _CutError:
+            if stop is not None and stop <= self._source.size:
+                raise NeedsDemuxerError(f"the segment ends within a head, at byte {stop}") from None
+            self._end = max(self._end, limit + 1)
+        if stop is not None and stop < self._source.size:
+            raise NeedsDemuxerError(
+                f"the file goes on behind its segment, which ends at byte {stop}"
+            )
+        self._clusters(np.array(whole, dtype=np.int64).reshape(-1, 2))
+
+    def _walk(
+        self, position: int, stop: int | None, limit: int, whole: list[tuple[int, int]]
+    ) -> None:
+        """The same; clusters whose blocks are still to be found are added to `whole`."""
         is_open = False  # in an element that has no size, as live streams write: the next ends it
-        while position + 1 < limit:
+        while position < limit:
             kind, body, size = self._head(position)
             end = None if size is None else body + size
+            self._end = max(self._end, end or 0)
             if kind == Id.CLUSTER:
                 is_open = False
                 if end is not None and stop is not None and end > stop:
@@ -93,11 +117,6 @@ class _Scan:
                 position = body if end is None else end
             else:
                 raise NeedsDemuxerError(f"element {kind:x} at byte {position} of the segment")
-        if stop is not None and stop < self._source.size:
-            raise NeedsDemuxerError(
-                f"the file goes on behind its segment, which ends at byte {stop}"
-            )
-        self._clusters(np.array(whole, dtype=np.int64).reshape(-1, 2))
 
     def _clusters(self, ranges: Ints) -> None:
         found, stopped = follow_simple_blocks(self._window, ranges[:, 0], ranges[:, 1])
@@ -125,7 +144,7 @@ class _Scan:
             members = np.searchsorted(places, groups[:, 0])
             durations[members] = groups[:, 1]
             refers[members] = groups[:, 2] > 0
-        return Blocks(heads, clocks[since, 1], durations, refers)
+        return Blocks(heads, clocks[since, 1], durations, refers, self._end)
 
     def _cluster(
         self,
@@ -156,6 +175,7 @@ class _Scan:
                     f"element {kind:x} at byte {position} runs past its cluster"
                 )
             if body + size > limit:
+                self._end = max(self._end, body + size)
                 return limit  # a truncated file
             if kind == Id.TIMESTAMP:
                 self._clocks.append((position, self._uint(body, size)))
@@ -222,7 +242,13 @@ class _Scan:
         return value
 
     def _head(self, position: int) -> tuple[int, int, int | None]:
-        kind, length, size = read_head(self._bytes(position, MAX_HEAD), position)
+        data = self._bytes(position, MAX_HEAD)
+        try:
+            kind, length, size = read_head(data, position)
+        except NeedsDemuxerError:
+            if len(data) < MAX_HEAD and any(data):
+                raise _CutError from None
+            raise
         return kind, position + length, size
 
     def _bytes(self, position: int, size: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +20,7 @@ from videoloader.indexing.matroska.segment import Segment, read_segment
 from videoloader.indexing.matroska.timing import decode_times, fill_durations
 from videoloader.indexing.matroska.tracks import VIDEO, Track, check_is_readable
 from videoloader.indexing.source import Source
+from videoloader.indexing.truncation import past_the_end
 
 __all__ = ["index_matroska"]
 
@@ -50,7 +52,8 @@ def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoI
         videos = [track for track in videos if track.stream == stream]
     if not videos or not any(track.codec in CODECS for track in videos):
         return None  # a demuxer reads it, or says what is there instead
-    table = read_blocks(scan_clusters(source, segment.clusters, segment.stop))
+    blocks = scan_clusters(source, segment.clusters, segment.stop)
+    table = read_blocks(blocks)
     if not np.isin(table.tracks, [track.number for track in segment.tracks]).all():
         return None
     track = _best(videos, table)
@@ -67,6 +70,8 @@ def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoI
     if description is None:
         return None
     index = _build(source, segment, track, description, frames)
+    end = max(blocks.end, segment.stop or 0)
+    index = replace(index, warnings=past_the_end(source, "what its elements announce", end))
     return index, _is_told(index, description, source)
 
 

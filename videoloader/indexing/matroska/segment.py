@@ -16,7 +16,7 @@ from videoloader.indexing.matroska.ebml import (
 from videoloader.indexing.matroska.tracks import Track, read_tracks
 from videoloader.indexing.source import Source
 
-__all__ = ["Segment", "read_segment"]
+__all__ = ["Segment", "read_segment", "segment_end"]
 
 _MAX_BEFORE_CLUSTERS = 1 << 16
 _MAX_SCALE = 1 << 32
@@ -43,6 +43,21 @@ def read_segment(source: Source) -> Segment | None:
         FormatError: the file ends before.
         NeedsDemuxerError: elements do not add up.
     """
+    found = _begin(source)
+    return None if found is None else _tables(source, *found)
+
+
+def segment_end(source: Source) -> int:
+    """Where the segment of a Matroska file ends; 0 if that is unknown, or this is none."""
+    try:
+        found = _begin(source)
+    except FormatError:
+        return 0
+    return 0 if found is None else found[1] or 0
+
+
+def _begin(source: Source) -> tuple[int, int | None] | None:
+    """Where the content of the segment begins and ends."""
     if source.read_up_to(0, 4) != Id.EBML.to_bytes(4, "big"):
         return None
     head = _content(source, *_head(source, 0))
@@ -57,8 +72,7 @@ def read_segment(source: Source) -> Segment | None:
         raise NeedsDemuxerError(
             f"element {kind:x} at byte {position} where the segment should begin"
         )
-    stop = None if size is None else body + size
-    return _tables(source, body, stop)
+    return body, None if size is None else body + size
 
 
 def _tables(source: Source, position: int, stop: int | None) -> Segment:

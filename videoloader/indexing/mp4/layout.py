@@ -15,10 +15,11 @@ from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box, box_name
 from videoloader.indexing.source import Source
 
-__all__ = ["Fragment", "Layout", "read_layout"]
+__all__ = ["Fragment", "Layout", "read_layout", "referenced_end"]
 
 # What may begin a file of this family; anything else is another format.
 _FIRST = {b"ftyp", b"styp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot", b"uuid", b"moof"}
+_OF_MEDIA = (b"mdat", b"mfra")
 _FRAGMENT_TABLES = (b"moof", b"sidx")
 _MAX_TOP_LEVEL = 1 << 20
 _BOX = struct.Struct(">I4s").unpack_from
@@ -37,12 +38,29 @@ class Fragment(NamedTuple):
 class Layout:
     """What tables a file has.
 
-    `segments` are the `sidx` boxes in front of fragments, each with the byte behind it.
+    `segments` are the `sidx` boxes in front of fragments, each with the byte behind it. `end` is
+    where the last box of media ends, which is past the end of a truncated file.
     """
 
     movie: Box
     fragments: list[Fragment]
     segments: list[tuple[int, Box]]
+    end: int
+
+
+def referenced_end(segment: tuple[int, Box]) -> int:
+    """Where the last piece ends that a `sidx` box leads to (section 8.16.3), 0 if it is cut."""
+    end, box = segment
+    wide = box.unpack("B")[0] == 1
+    header = 32 if wide else 24
+    if box.size < header:
+        return 0
+    (first,) = box.unpack("Q" if wide else "I", 20 if wide else 16)
+    (count,) = box.unpack("H", header - 2)
+    rows = box.data[box.start + header : min(box.start + header + 12 * count, box.stop)]
+    whole = rows[: len(rows) // 12 * 12]
+    sizes: list[int] = [row[0] & 0x7FFFFFFF for row in struct.iter_unpack(">III", whole)]
+    return end + first + sum(sizes)
 
 
 def read_layout(source: Source) -> Layout | None:
@@ -57,12 +75,14 @@ def read_layout(source: Source) -> Layout | None:
     fragments: list[Fragment] = []
     segments: list[tuple[int, Box]] = []
     block, start, ahead = b"", 0, _HEADER
-    position = 0
+    position = last = 0
     for _ in range(_MAX_TOP_LEVEL):
         inside = position - start
         if inside + _HEADER > len(block):
             block, start, inside = source.read_up_to(position, ahead), position, 0
             if len(block) < 8:
+                if fragments and block:  # the head of a fragment that is not there
+                    last = position + 8
                 break
         size, kind = _BOX(block, inside)
         body = position + 8
@@ -74,6 +94,8 @@ def read_layout(source: Source) -> Layout | None:
             if movie is not None:
                 break
             raise FormatError(f"box {box_name(kind)} at byte {position} has the size {size}")
+        if kind in _OF_MEDIA:
+            last = end
         # Tables of fragments mean nothing before the movie that they belong to.
         if (kind == b"moov") if movie is None else (kind in _FRAGMENT_TABLES):
             if end > source.size:
@@ -97,4 +119,4 @@ def read_layout(source: Source) -> Layout | None:
         raise FormatError(
             f"no 'moov' box in {source.size} bytes; the file is truncated or was never finished"
         )
-    return Layout(movie, fragments, segments)
+    return Layout(movie, fragments, segments, last)

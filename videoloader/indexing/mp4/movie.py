@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
@@ -36,12 +36,14 @@ from videoloader.indexing.mp4.fragments import (
     read_fragments,
     read_segment_times,
 )
-from videoloader.indexing.mp4.layout import Layout, read_layout
+from videoloader.indexing.mp4.layout import Layout, read_layout, referenced_end
 from videoloader.indexing.mp4.older import tells_order
 from videoloader.indexing.mp4.runs import Added
 from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
+from videoloader.indexing.mp4.sync import keys_of_pictures
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.source import Source
+from videoloader.indexing.truncation import past_the_end
 
 __all__ = ["index_mp4"]
 
@@ -118,9 +120,13 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         return None
     _check_places(samples, timeline, source)
     index = _build(source, track, samples, matrix, entries, timeline)
+    end = max([layout.end, *map(referenced_end, layout.segments)])
+    index = replace(index, warnings=past_the_end(source, "what its boxes announce", end))
     if index.codec == "h263":
         starts = [source.read_up_to(offset, 6) for offset in index.packets["offset"].tolist()]
         believe_pictures(index.packets, [is_intra(start) for start in starts])
+    elif (keys := keys_of_pictures(index, source)) is not None:
+        believe_pictures(index.packets, keys)
     return index, _order_is_told(samples, entries, source)
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "pid_of",
     "read_grid",
     "read_headers",
+    "transport_end",
 ]
 
 Bytes = NDArray[np.uint8]
@@ -50,6 +51,12 @@ class Grid:
     headers: Headers
     pids: NDArray[np.uint16]
 
+    @property
+    def end(self) -> int:
+        """Where the last packet ends, which is past the end of the file if part of it is cut."""
+        rest = (len(self.data) - self.phase) % self.step
+        return len(self.data) + (PACKET - rest if 0 < rest < PACKET else 0)
+
     def places(self, rows: Ints) -> Ints:
         """Where in the file transport packets begin."""
         return self.phase + rows * self.step
@@ -77,6 +84,12 @@ def read_grid(source: Source) -> Grid | None:
     if not ((headers >> 24) == _SYNC).all():
         return None
     return Grid(data, step, phase, headers, pid_of(headers))
+
+
+def transport_end(source: Source) -> int:
+    """Where the last packet of a transport stream ends; 0 if this is none."""
+    grid = read_grid(source)
+    return 0 if grid is None else grid.end
 
 
 def _find(head: Bytes) -> tuple[int, int] | None:

@@ -21,6 +21,7 @@ from videoloader.indexing.mpegts.pieces import Packing
 from videoloader.indexing.mpegts.programs import CODECS, ElementaryStream, read_streams
 from videoloader.indexing.mpegts.units import Units, count_pictures, pes_bytes, read_units
 from videoloader.indexing.source import Source
+from videoloader.indexing.truncation import past_the_end
 
 __all__ = ["index_mpegts"]
 
@@ -86,6 +87,7 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
         has_headers=True,
         name=source.name,
         fingerprint=source.fingerprint,
+        warnings=past_the_end(source, "the last transport packet", grid.end),
     )
     reordered = bool(pictures.reordered.any())
     return index, pes.is_whole and _order_is_told(index, reordered=reordered)

@@ -1,0 +1,106 @@
+"""Decoding to find out which frames there are: bounded by the size of the file."""
+
+import resource
+from dataclasses import replace
+
+import pytest
+
+import videoloader as vl
+from videoloader.demo_videos import encode_video
+from videoloader.indexing import Fingerprint, open_source
+from videoloader.indexing.payloads import read_packets
+from videoloader.indexing.scan import scan_order
+
+X264 = {"x264-params": "keyint=20:bframes=0:threads=1", "preset": "ultrafast", "crf": "51"}
+SMALL = Fingerprint(1 << 20)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Pictures of 1280x720 in few bytes each."""
+    path = tmp_path_factory.mktemp("scan") / "large.h264"
+    return encode_video(path, size=(1280, 720), frames=40, options=X264)
+
+
+def without_its_keyframe(path):
+    data = path.read_bytes()
+    index = vl.index_video(data)
+    return index.extradata_of(0) + data[int(index.packets["offset"][1]) :]
+
+
+def test_a_small_file_is_decoded_to_be_known(large):
+    index = vl.index_video(without_its_keyframe(large))
+    assert index.exactness == "decode"
+    assert 0 < index.num_frames < 40
+
+
+def test_a_small_file_of_many_large_pictures_is_refused_at_once(large):
+    data = large.read_bytes()
+    packets = vl.index_video(data).packets
+    tiny = min(range(1, 40), key=lambda n: packets["size"][n])
+    at, size = (int(packets[name][tiny]) for name in ("offset", "size"))
+    many = without_its_keyframe(large) + data[at : at + size] * 500
+    assert len(many) < 1 << 20
+    with pytest.raises(vl.UnsupportedError, match="pixels"):
+        vl.index_video(many)
+
+
+def test_pictures_are_counted_as_they_are_decoded_whatever_the_container_says(large):
+    with open_source(large) as source:
+        index = vl.index_video(source)
+        payloads = list(read_packets(index, source))
+    lying = replace(
+        index, width=16, height=16, packets=index.packets.repeat(100), fingerprint=SMALL
+    )
+    taken = []
+
+    def endless():
+        for number in range(4000):
+            taken.append(number)
+            yield payloads[number % 40]
+
+    with pytest.raises(vl.UnsupportedError, match="pixels"):
+        scan_order(lying, endless())
+    assert len(taken) * 1280 * 720 == pytest.approx(400e6, rel=0.01)
+
+
+def test_packets_that_do_not_decode_are_counted_too(large):
+    with open_source(large) as source:
+        index = vl.index_video(source)
+        first = next(read_packets(index, source))
+    lying = replace(
+        index, width=16, height=16, packets=index.packets.repeat(100), fingerprint=SMALL
+    )
+    taken = []
+
+    def endless():
+        yield first
+        for number in range(4000):
+            taken.append(number)
+            yield first[:-200] + bytes(100)
+
+    with pytest.raises(vl.UnsupportedError, match="pixels"):
+        scan_order(lying, endless())
+    assert len(taken) < 500
+
+
+def test_a_large_file_may_cost_more(large):
+    with open_source(large) as source:
+        index = vl.index_video(source)
+        payloads = list(read_packets(index, source))
+    index = replace(index, packets=index.packets.repeat(15), fingerprint=Fingerprint(1 << 22))
+    assert scan_order(index, payloads).num_frames == 40
+    with pytest.raises(vl.UnsupportedError):
+        scan_order(replace(index, fingerprint=SMALL), payloads)
+
+
+def test_pictures_that_memory_does_not_hold_are_refused(tmp_path):
+    path = encode_video(tmp_path / "huge.h264", size=(4096, 2304), frames=20, options=X264)
+    with open_source(path) as source:
+        index = vl.index_video(source)
+        payloads = list(read_packets(index, source))
+    lying = replace(index, width=16, height=16, fingerprint=SMALL)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(vl.UnsupportedError, match="bytes"):
+        scan_order(lying, payloads)
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10 < 100 << 20

@@ -1,0 +1,54 @@
+"""Files in which every sample is said to be a keyframe: some writers leave the list out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.bitstream import vpx
+from videoloader.indexing.bitstream.nal import is_random_access, length_units
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.payloads import packet_windows
+from videoloader.indexing.source import Source
+
+__all__ = ["keys_of_pictures"]
+
+_CODECS = ("h264", "hevc", "mpeg4", "vp8", "vp9")
+_FEW = 8
+_HEAD = 4096  # bytes of a packet in which its first picture begins
+_MPEG4_PICTURE = b"\0\0\1\xb6"
+
+
+def keys_of_pictures(index: VideoIndex, source: Source) -> list[bool | None] | None:
+    """Which packets are keyframes by their pictures, None if the container is to be believed.
+
+    Where the container tells keyframes from other samples, or where all of the first few are
+    keyframes indeed, as in a stream without references, it is.
+    """
+    table = index.packets
+    if index.codec not in _CODECS or not (table["flags"] & PacketFlags.KEY).all():
+        return None
+    if all(_are_keys(index, source, table[: _FEW + 1])):
+        return None
+    return list(_are_keys(index, source, table))
+
+
+def _are_keys(index: VideoIndex, source: Source, table: NDArray[Any]) -> Iterator[bool]:
+    sizes = table["size"].astype(np.int64)
+    for some, data, starts in packet_windows(source, table["offset"], sizes):
+        for start, size in zip(starts.tolist(), sizes[some].tolist(), strict=True):
+            yield _is_key(index, data[start : start + min(size, _HEAD)])
+
+
+def _is_key(index: VideoIndex, head: NDArray[np.uint8]) -> bool:
+    match index.codec:
+        case "h264" | "hevc":
+            return is_random_access(index.codec, length_units(head.data, index.length_size))
+        case "mpeg4":
+            _, found, picture = head.tobytes().partition(_MPEG4_PICTURE)
+            return bool(found) and picture[:1] < b"\x40"  # vop_coding_type 0
+        case codec:
+            return len(head) > 1 and bool(vpx.are_keys(codec, head[None, :2])[0])

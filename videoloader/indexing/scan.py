@@ -1,0 +1,152 @@
+"""The last resort: everything is decoded once, and each frame says which packet it came from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import UnsupportedError
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.libav import make_packet, open_decoder
+from videoloader.indexing.timing import NO_TIME
+
+if TYPE_CHECKING:
+    import av
+
+__all__ = ["scan_order"]
+
+# What a file may cost: so much whatever its size, and more for each byte over a million, where few
+# bytes are no reason to expect little.
+_MILLION = 1 << 20
+_PIXELS, _PIXELS_A_BYTE = 400_000_000, 4096
+_MEMORY, _MEMORY_A_BYTE = 192 << 20, 64
+_HELD = {"h264": 17, "hevc": 17, "av1": 10, "vp9": 10}  # pictures in a decoder, 4 in others
+
+
+def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
+    """Decode everything once: each frame says which packet it came from.
+
+    Args:
+        index: whose packets are known, but not which frames they become.
+        payloads: bytes of all packets, in decode order.
+
+    Raises:
+        UnsupportedError: that would cost far more than the size of the file lets expect, or the
+            codec has no decoder.
+    """
+    table = index.packets.copy()
+    places: list[int] = []
+    size = (index.width, index.height)
+    for place, frame in _decode_all(index, payloads):
+        if not places:
+            size = (frame.width, frame.height)
+        places.append(place)
+    order = np.array(places, dtype=np.int64)
+    shown = np.zeros(len(table), dtype=bool)
+    shown[order] = True
+    discarded = (table["flags"] & PacketFlags.DISCARD) != 0
+    order = order[~discarded[order]]
+    table["flags"][~shown & ~discarded] |= np.uint16(PacketFlags.HIDDEN)
+    table["pts"][order] = _complete(table["pts"][order], table["duration"][order], index)
+    rest = table["pts"] == NO_TIME
+    # What is not shown has no time of its own; it takes that of the frame before it.
+    last = np.maximum.accumulate(np.where(rest, -1, np.arange(len(table))))
+    table["pts"][rest] = np.where(last[rest] >= 0, table["pts"][np.maximum(last[rest], 0)], 0)
+    table["dts"][table["dts"] == NO_TIME] = 0
+    width, height = size
+    return replace(
+        index, packets=table, order=order, exactness="decode", width=width, height=height
+    )
+
+
+def _decode_all(
+    index: VideoIndex, payloads: Iterable[bytes]
+) -> Iterator[tuple[int, av.VideoFrame]]:
+    """All frames in the order a decoder gives them, each with its packet."""
+    import av
+
+    budget = _Budget(index)
+    decoder = open_decoder(
+        index.codec,
+        extradata=index.extradata_of(0),
+        tag=index.codec_tag,
+        width=index.width,
+        height=index.height,
+        max_pixels=budget.max_pixels,
+    )
+    packets = (make_packet(payload, number) for number, payload in enumerate(payloads))
+    for packet in itertools.chain(packets, [None]):
+        try:
+            frames = decoder.decode(packet)
+        except av.error.FFmpegError:
+            frames = []  # FFmpeg's decode leaves out what does not decode
+        budget.charge(decoder, len(frames))
+        for frame in frames:
+            if frame.pts is not None:
+                yield frame.pts, frame
+
+
+class _Budget:
+    """What the decoding of a file has cost, against what a file of its size may."""
+
+    def __init__(self, index: VideoIndex) -> None:
+        over = max(index.fingerprint.size - _MILLION, 0)
+        self._size = index.fingerprint.size
+        self._pixels = _PIXELS + _PIXELS_A_BYTE * over
+        self._memory = _MEMORY + _MEMORY_A_BYTE * over
+        self._held = min(_HELD.get(index.codec, 4), len(index.packets))
+        self._spent = 0
+        self._check(index.width * index.height * len(index.packets), self._pixels, "pixels")
+        self._check(_bytes_of("yuv420p", index.width, index.height), self._memory, "bytes")
+
+    @property
+    def max_pixels(self) -> int:
+        """Of one picture: more would not fit into memory even with the fewest bits for each."""
+        return self._memory
+
+    def charge(self, decoder: av.VideoCodecContext, frames: int) -> None:
+        """Count what a packet has cost: a picture, even if the decoder gave none."""
+        self._spent += decoder.width * decoder.height * max(frames, 1)
+        self._check(self._spent, self._pixels, "pixels")
+        if decoder.pix_fmt:
+            picture = _bytes_of(decoder.pix_fmt, decoder.width, decoder.height)
+            self._check(picture * self._held, self._memory, "bytes")
+
+    def _check(self, cost: int, limit: int, unit: str) -> None:
+        if cost > limit:
+            raise UnsupportedError(
+                f"only decoding tells its frames, which would take over {limit:.0e} {unit}, too "
+                f"much for a file of {self._size} bytes; remux or encode it again"
+            )
+
+
+def _bytes_of(pixel_format: str, width: int, height: int) -> int:
+    """Bytes of a picture in memory."""
+    import av
+
+    if not (width and height):
+        return 0
+    planes = av.VideoFormat(pixel_format, width, height).components
+    return sum(plane.width * plane.height * -(-plane.bits // 8) for plane in planes)
+
+
+def _complete(
+    pts: NDArray[np.int64], durations: NDArray[np.int64], index: VideoIndex
+) -> NDArray[np.int64]:
+    """Times for the frames that have none: a frame's duration after the one before."""
+    missing = pts == NO_TIME
+    if not missing.any():
+        return pts
+    known = durations[durations > 0]
+    step = int(np.median(known)) if len(known) else max(round(1 / (25 * index.time_base)), 1)
+    places = np.arange(len(pts))
+    given = places[~missing]
+    if not len(given):
+        return places * step
+    anchor = given[np.maximum(np.searchsorted(given, places, side="right") - 1, 0)]
+    return np.where(missing, pts[anchor] + (places - anchor) * step, pts)
