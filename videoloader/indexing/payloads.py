@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import SourceError
+from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
 from videoloader.indexing.mpegts.pieces import Packing
 from videoloader.indexing.source import Source
 
-__all__ = ["PacketReader", "packet_windows", "packing_prefix", "read_packets"]
+__all__ = ["PacketReader", "check_packing", "packet_windows", "packing_prefix", "read_packets"]
+
+_PREFIX = re.compile("prefix:([0-9a-f]{2})+")
 
 _CHUNK = 64
 _MAX_GAP = 1 << 16
@@ -121,6 +124,17 @@ def packing_prefix(packing: str) -> bytes:
     ('', '000001')
     """
     return bytes.fromhex(packing.removeprefix("prefix:")) if packing.startswith("prefix:") else b""
+
+
+def check_packing(packing: str) -> None:
+    """Make sure that this is one of the ways in which packets lie in a file.
+
+    Raises:
+        FormatError: it is not.
+    """
+    if packing not in ("plain", "demuxed") and not _PREFIX.fullmatch(packing):
+        if Packing.parse(packing) is None:
+            raise FormatError(f"packets cannot be packed as {packing!r}")
 
 
 def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:
