@@ -14,6 +14,7 @@ from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex
 from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.workers import Failure, run_tasks
+from videoloader.indexing.writing import written_whole
 from videoloader.sampling import plan_decode
 
 if TYPE_CHECKING:
@@ -88,10 +89,8 @@ def check_dataset(
     fields = [("path", pa.string()), ("member", pa.string())]
     fields += [("frames", pa.list_(pa.int64())), ("reason", pa.string())]
     table = pa.Table.from_pylist(rows, schema=pa.schema(fields))
-    target = Path(out)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    pq.write_table(table, partial, compression="zstd")
-    partial.replace(target)
+    with written_whole(Path(out)) as partial:
+        pq.write_table(table, partial, compression="zstd")
     return table
 
 

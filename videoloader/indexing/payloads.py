@@ -16,7 +16,7 @@ from videoloader.indexing.source import Source
 
 __all__ = ["PacketReader", "check_packing", "packet_windows", "packing_prefix", "read_packets"]
 
-_PREFIX = re.compile("prefix:([0-9a-f]{2})+")
+_SIMPLE = re.compile("plain|demuxed|prefix:([0-9a-f]{2})+")
 
 _CHUNK = 64
 _MAX_GAP = 1 << 16
@@ -132,9 +132,8 @@ def check_packing(packing: str) -> None:
     Raises:
         FormatError: it is not.
     """
-    if packing not in ("plain", "demuxed") and not _PREFIX.fullmatch(packing):
-        if Packing.parse(packing) is None:
-            raise FormatError(f"packets cannot be packed as {packing!r}")
+    if not _SIMPLE.fullmatch(packing) and Packing.parse(packing) is None:
+        raise FormatError(f"packets cannot be packed as {packing!r}")
 
 
 def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:

@@ -36,6 +36,8 @@ _LENGTHS = struct.Struct("<IIII")  # check sum of the rest; bytes of head, set-u
 _MAX_BYTES = 1 << 31
 _MAX_PACKETS = 1 << 27
 
+_UNFORESEEN = (LookupError, TypeError, ValueError, ArithmeticError, RecursionError, struct.error)
+
 FACTS: dict[str, type | UnionType] = {
     "codec": str,
     "width": int,
@@ -105,7 +107,7 @@ def decode_index(data: bytes) -> VideoIndex:
     """
     try:
         return _unpack(data)
-    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError, struct.error) as error:
+    except _UNFORESEEN as error:
         raise FormatError(f"bytes of an index are damaged ({error})") from error
 
 

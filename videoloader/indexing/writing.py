@@ -9,7 +9,18 @@ from pathlib import Path
 
 from videoloader.errors import SourceError, VideoError
 
-__all__ = ["written_whole"]
+__all__ = ["written", "written_whole"]
+
+
+@contextmanager
+def written(target: Path) -> Iterator[None]:
+    """Errors of the system while a file is written as ours."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, VideoError):
+            raise
+        raise SourceError(f"{target}: cannot be written ({error.strerror or error})") from error
 
 
 @contextmanager
@@ -22,12 +33,9 @@ def written_whole(target: Path) -> Iterator[Path]:
         SourceError: it cannot be written; nothing is left behind, and `target` is as it was.
     """
     partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
-    try:
-        yield partial
-        partial.replace(target)
-    except OSError as error:
-        if isinstance(error, VideoError):
-            raise
-        raise SourceError(f"{target}: cannot be written ({error.strerror or error})") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    with written(target):
+        try:
+            yield partial
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
