@@ -54,14 +54,22 @@ class PacketReader:
         starts = self._offsets[packets]
         stops = starts + self._sizes[packets]
         payloads: list[bytes] = []
-        for first, last in _spans(starts, stops):
-            base = int(starts[first])
-            block = memoryview(self._source.read(base, int(stops[last]) - base))
+        for first, last, data in self._blocks(starts, stops):
+            base, block = int(starts[first]), memoryview(data)
             for start, stop in zip(
                 starts[first : last + 1].tolist(), stops[first : last + 1].tolist(), strict=True
             ):
                 payloads.append(self._prefix + block[start - base : stop - base])
         return payloads
+
+    def _blocks(
+        self, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> Iterator[tuple[int, int, bytes]]:
+        """Packets that are fetched together, first and last of them, and the bytes they lie in."""
+        spans = list(_spans(starts, stops))
+        ranges = [(int(starts[a]), int(stops[b]) - int(starts[a])) for a, b in spans]
+        for (first, last), block in zip(spans, self._source.read_ranges(ranges), strict=True):
+            yield first, last, block
 
     def close(self) -> None:
         """Close the demuxer, if one is open."""
@@ -75,10 +83,8 @@ class PacketReader:
         inner = packets[packets < last]
         starts, stops = self._offsets[inner], self._offsets[inner + 1]
         payloads: list[bytes] = []
-        for first, final in _spans(starts, stops):
-            base = int(starts[first])
-            block = self._source.read(base, int(stops[final]) - base)
-            offsets = (starts[first : final + 1] - base).tolist()
+        for first, final, block in self._blocks(starts, stops):
+            offsets = (starts[first : final + 1] - starts[first]).tolist()
             sizes = self._sizes[inner[first : final + 1]].tolist()
             payloads += packing.unpack(block, offsets, sizes)
         if len(inner) < len(packets):
