@@ -5,8 +5,8 @@ asked for, and those are kept for a while: the tables of an MP4 file come with o
 lie in front, and with one more if they lie at the end. Where several ranges are known to be
 needed, they are requested side by side.
 
-A request may take 30 s, 5 s of them to connect; one that fails for want of a connection or an
-answer, or with a status of 5xx or 429, is tried again up to six times, in all for a minute.
+A request may take 30 s, 5 s of them to connect. One that gets no connection or no answer, or an
+error of the server (5xx), is tried again up to six times, in all for a minute.
 """
 
 from __future__ import annotations
