@@ -230,7 +230,7 @@ def _walk(folder: Path) -> list[str]:
         except OSError as error:
             raise SourceError(f"{place}: cannot be listed ({error.strerror})") from error
         # Those that are no links come first, so that files have their own names where they can.
-        waiting += sorted(folders, key=lambda path: (not os.path.islink(path), path), reverse=True)
+        waiting += sorted(folders, key=lambda path: (os.path.islink(path), path), reverse=True)
     return sorted(found)
 
 
@@ -270,17 +270,19 @@ def _entries(text: bytes, name: str) -> Iterator[str]:
 def _members(archive: Item) -> Iterator[Item]:
     """The videos in an uncompressed tar archive, in its order."""
     path = archive.path
-    with _open_archive(path) as source, source.file() as file:
-        whole = source.fingerprint if is_url(local_path(path)) else None
-        try:
+    try:
+        with _open_archive(path) as source, source.file() as file:
+            whole = source.fingerprint if is_url(local_path(path)) else None
             with tarfile.open(fileobj=file, mode="r:") as tar:
                 for member in tar:
                     if member.isreg() and _ending(member.name) in VIDEO_SUFFIXES:
                         yield _member(path, member, whole)
                 _check_end(file, tar.offset)
-        except tarfile.TarError as error:
-            problem = f"no uncompressed tar archive, or damaged ({error})"
-            yield replace(archive, problem=problem)
+    except FormatError:
+        yield archive  # it is empty, as opening it says
+    except (tarfile.TarError, ValueError, OverflowError) as error:
+        problem = f"no uncompressed tar archive, or damaged ({error})"
+        yield replace(archive, problem=problem)
 
 
 def _member(path: str, member: tarfile.TarInfo, whole: Fingerprint | None) -> Item:
