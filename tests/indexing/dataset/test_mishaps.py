@@ -17,6 +17,7 @@ from videoloader.demo_videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import make_row
+from videoloader.indexing.dataset.workers import run_tasks
 
 COUNT = 6
 
@@ -119,6 +120,18 @@ def test_the_lock_goes_with_the_file_that_it_is_of(folder, tmp_path):
     assert second.get(find_items(folder)[0]) is None
     assert path.exists()
     second.close()
+
+
+def a_large_result(task):
+    return task[:10] + "x" * 3_000_000
+
+
+def test_long_tasks_and_large_results_do_not_wait_for_each_other(monkeypatch):
+    """As long as the URLs that some clouds sign."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    tasks = [f"{number:010}" + "u" * length for number, length in enumerate([4000, 200_000] * 40)]
+    done = run_tasks("test_mishaps:a_large_result", tasks, workers=1, time_limit=20)
+    assert [task[:10] == result[:10] for task, result in done] == [True] * len(tasks)
 
 
 def test_an_output_that_cannot_be_is_refused_by_name(folder, tmp_path):

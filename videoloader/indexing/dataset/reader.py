@@ -13,7 +13,7 @@ import shutil
 import struct
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -87,18 +87,21 @@ class DatasetIndex:
     @property
     def table(self) -> pa.Table:
         """All columns but the indexes, of all videos, those with errors too."""
-        import pyarrow.parquet as pq
-
-        with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
-            return file.read([name for name in file.schema_arrow.names if name != "index"])
+        return self._columns(lambda name: name != "index")
 
     @property
     def errors(self) -> pa.Table:
         """Path, member and error of every video that cannot be read."""
         import pyarrow.compute as pc
 
-        table = self.table.select(["path", "member", "error"])
+        table = self._columns({"path", "member", "error"}.__contains__)
         return table.filter(pc.is_valid(table["error"]))
+
+    def _columns(self, is_wanted: Callable[[str], bool]) -> pa.Table:
+        import pyarrow.parquet as pq
+
+        with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+            return file.read([name for name in file.schema_arrow.names if is_wanted(name)])
 
     def close(self) -> None:
         """Let go of the file."""
