@@ -133,6 +133,13 @@ def test_times_before_that_of_their_cluster(entry, coded):
     assert native(matroska([entry], *parts)).pts.tolist() == [0, 32767]
 
 
+def test_frames_without_durations_last_until_the_next(entry, coded):
+    key = coded[0][1]
+    blocks = [block(key, time, key=True) for time in (0, 40, 140, 150)]
+    index = native(matroska([entry], cluster(0, *blocks)))
+    assert index.packets["duration"].tolist() == [40, 100, 10, 10]
+
+
 def test_a_cluster_that_tells_its_time_twice(entry, blocks):
     data = matroska([entry], cluster(0, *blocks[:8], element(0xE7, 3000), *blocks[8:]))
     assert native(data).pts[-1] > 3000

@@ -14,6 +14,7 @@ from videoloader.indexing.payloads import read_packets
 
 PACKET = 188
 VIDEO, MAP = 0x100, 0x1000
+IDR_W_RADL, IDR_N_LP = b"\0\0\1\x26", b"\0\0\1\x28"
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +78,12 @@ def check_sum(section):
     return value.to_bytes(4, "big")
 
 
-def program_map(version, *entries, stuffing=0):
-    """A transport packet with a program map of (stream type, PID)."""
+def program_map(version, *entries, told=b""):
+    """A transport packet with a program map of (stream type, PID); `told` are descriptors."""
     body = b"".join(bytes([kind, 0xE0 | pid >> 8, pid & 255, 0xF0, 0]) for kind, pid in entries)
-    length = 9 + len(body) + 4
+    length = 9 + len(told) + len(body) + 4
     section = bytes([2, 0xB0 | length >> 8, length & 255, 0, 1, 0xC1 | version << 1, 0, 0])
-    section += bytes([0xE0 | VIDEO >> 8, VIDEO & 255, 0xF0, 0]) + body
+    section += bytes([0xE0 | VIDEO >> 8, VIDEO & 255, 0xF0, len(told)]) + told + body
     packet = head(MAP, 0, 1, 0x40) + b"\0" + section + check_sum(section)
     return packet.ljust(PACKET, b"\xff")
 
@@ -154,6 +155,34 @@ def test_a_map_with_a_wrong_check_sum_is_left_to_the_demuxer(packets):
     ]
     with open_source(b"".join(damaged)) as source:
         assert index_mpegts(source) is None
+
+
+def test_descriptors_of_the_program_are_passed_over(packets):
+    for told in (b"\x05\x04HDMV", b"\x0e\x03\xc0\0\0" * 6):
+        maps = program_map(0, (0x03, 0x300), (0x1B, VIDEO), told=told)
+        mixed = [maps if pid_of(packet) == MAP else packet for packet in packets]
+        index, is_told = native_of(mixed, stream=1)
+        assert is_told
+        assert (index.stream, index.num_frames) == (1, 40)
+
+
+@pytest.mark.parametrize("kind", [16, 17, 18, 19, 20, 21])
+def test_hevc_pictures_of_all_kinds_to_begin_at(tmp_path, kind):
+    """The random-access pictures of a stream made another kind of such (table 7-1 of H.265)."""
+    path = tmp_path / "clip.ts"
+    options = {"x265-params": "log-level=none:keyint=10:open-gop=0:bframes=0:pools=none"}
+    encode_video(path, frames=25, size=(160, 96), codec="libx265", options=options)
+    data = path.read_bytes()
+    found = [at for at in range(len(data) - 4) if data[at : at + 4] in (IDR_W_RADL, IDR_N_LP)]
+    assert len(found) == 3
+    changed = bytearray(data)
+    for at in found[1:]:
+        changed[at + 3] = kind << 1
+    with open_source(bytes(changed)) as source:
+        index = index_mpegts(source)[0]
+    keys = (index.packets["flags"] & 1 > 0).tolist()
+    assert keys == [key for _, _, key, _ in demuxed(bytes(changed))]
+    assert sum(keys) == 3
 
 
 def test_a_map_over_two_packets_is_read(packets):
