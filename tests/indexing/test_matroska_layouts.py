@@ -133,6 +133,12 @@ def test_times_before_that_of_their_cluster(entry, coded):
     assert native(matroska([entry], *parts)).pts.tolist() == [0, 32767]
 
 
+def test_a_block_without_content_is_no_packet(entry, blocks):
+    for empty in (block(b"", 20), block(b"", 20, group=[element(0x9B, 5)])):
+        data = matroska([entry], cluster(0, *blocks[:5], empty, *blocks[5:]))
+        assert len(native(data).packets) == 24
+
+
 def test_frames_without_durations_last_until_the_next(entry, coded):
     key = coded[0][1]
     blocks = [block(key, time, key=True) for time in (0, 40, 140, 150)]

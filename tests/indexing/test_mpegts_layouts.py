@@ -4,12 +4,16 @@ import io
 import random
 
 import av
+import numpy as np
 import pytest
 
 import videoloader as vl
 from videoloader.demo_videos import encode_video
 from videoloader.indexing import open_source
+from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.mpegts import index_mpegts
+from videoloader.indexing.mpegts.pictures import read_pictures
+from videoloader.indexing.mpegts.units import HEADER, Units
 from videoloader.indexing.payloads import read_packets
 
 PACKET = 188
@@ -183,6 +187,34 @@ def test_hevc_pictures_of_all_kinds_to_begin_at(tmp_path, kind):
     keys = (index.packets["flags"] & 1 > 0).tolist()
     assert keys == [key for _, _, key, _ in demuxed(bytes(changed))]
     assert sum(keys) == 3
+
+
+def test_a_frame_without_a_time_is_left_to_the_demuxer(packets):
+    begun = [n for n, packet in enumerate(packets) if is_video(packet) and packet[1] & 0x40]
+    packet = bytearray(packets[begun[7]])
+    start = 4 + (packet[4] + 1 if packet[3] & 0x20 else 0)
+    packet[start + 7] &= 0x3F
+    left_to_the_demuxer([*packets[: begun[7]], bytes(packet), *packets[begun[7] + 1 :]])
+
+
+def test_fields_of_mpeg2_are_told_by_their_coding_extension():
+    """Picture headers by hand (ISO/IEC 13818-2, sections 6.2.3 and 6.2.3.1)."""
+    headers, kinds = [], [(1, 1), (2, 2), (3, 1), (1, 3), (2, 3), (3, 2)]
+    for kind, structure in kinds:
+        more = {1: "", 2: "0111", 3: "01110111"}[kind]
+        bits = f"{37:010b}{kind:03b}{0xFFFF:016b}{more}0"
+        bits = bits.ljust(-(-len(bits) // 8) * 8, "0")
+        extension = bytes([0, 0, 1, 0xB5, 0x8F, 0xFF, 0xF4 | structure])
+        header = b"\0" + int(bits, 2).to_bytes(len(bits) // 8, "big") + extension
+        headers.append(list(header.ljust(HEADER, b"\xff")[:HEADER]))
+    table, none = np.array(headers, dtype=np.uint8), np.zeros(len(kinds), dtype=np.bool_)
+    picture = PictureFormat(width=64, height=48, pixel_format="yuv420p", bit_depth=8)
+    found = read_pictures("mpeg2video", picture, None, None, Units(table, none, none))
+    assert found.keys.tolist() == [kind == 1 for kind, _ in kinds]
+    assert found.reordered.tolist() == [kind == 3 for kind, _ in kinds]
+    assert found.is_field.tolist() == [structure < 3 for _, structure in kinds]
+    assert found.parity.tolist() == [structure for _, structure in kinds]
+    assert found.number.tolist() == [37] * len(kinds)
 
 
 def test_a_map_over_two_packets_is_read(packets):

@@ -210,6 +210,8 @@ def _ending(place: str) -> str:
 
 def _walk(folder: Path) -> list[str]:
     """Videos and archives under a folder, sorted; only their names are kept on the way."""
+    if not folder.is_dir():
+        raise SourceError(f"{folder}: no such folder")
     wanted = VIDEO_SUFFIXES | {_ARCHIVE}
     found: list[str] = []
     waiting, seen = [os.path.abspath(folder)], set()
