@@ -23,6 +23,9 @@ class ObjectServer:
     delay: float = 0.0
     has_etags: bool = True
     modified: float = 1_700_000_000.0
+    busy: int = 0
+    most_at_once: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def sent(self):
@@ -30,6 +33,7 @@ class ObjectServer:
 
     def forget(self):
         self.requests.clear()
+        self.most_at_once = 0
 
 
 @contextmanager
@@ -61,7 +65,18 @@ def serve(**options):
 
 
 def answer(server, request):
-    time.sleep(server.delay)
+    with server.lock:
+        server.busy += 1
+        server.most_at_once = max(server.most_at_once, server.busy)
+    try:
+        time.sleep(server.delay)
+        respond(server, request)
+    finally:
+        with server.lock:
+            server.busy -= 1
+
+
+def respond(server, request):
     place = urlsplit(request.path)
     query = parse_qs(place.query)
     wanted = request.headers.get("Range")

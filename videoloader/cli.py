@@ -81,9 +81,9 @@ def index(
         print(json.dumps(facts))  # noqa: T201  (what the option asks for)
     else:
         for row in errors:
-            problems.print(row["error"], style="red", markup=False, soft_wrap=True)
+            _complain(row["error"])
         rate = (len(dataset) + len(errors)) / max(seconds, 1e-9)
-        console.print(
+        _say(
             f"{out}: {len(dataset)} videos, {len(errors)} cannot be read, "
             f"{seconds:.1f} s, {rate:.0f} files/s"
         )
@@ -100,7 +100,7 @@ def merge(
 
     with _reported():
         dataset = merge_datasets(parts, out)
-    console.print(f"{out}: {len(dataset)} videos of {len(parts)} parts")
+    _say(f"{out}: {len(dataset)} videos of {len(parts)} parts")
 
 
 @app.command()
@@ -134,15 +134,15 @@ def check(
     for row in damage:
         frames = f"{len(row['frames'])} frames from {row['frames'][0]}" if row["frames"] else "all"
         name = "/".join(filter(None, (row["path"], row["member"])))
-        problems.print(f"{name}: {frames}: {row['reason']}", markup=False, soft_wrap=True)
+        _complain(f"{name}: {frames}: {row['reason']}")
     bad = len({(row["path"], row["member"]) for row in damage})
-    console.print(f"{target}: {count} videos decoded, {bad} damaged")
+    _say(f"{target}: {count} videos decoded, {bad} damaged")
     raise typer.Exit(int(bool(damage)))
 
 
 @app.command()
 def inspect(
-    source: Annotated[Path, typer.Argument(help="A video file.")],
+    source: Annotated[str, typer.Argument(help="A video file or its URL.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="PNG to write (needs matplotlib).")
     ] = None,
@@ -157,15 +157,15 @@ def inspect(
     with _reported():
         made = index_video(source, headers=True, fps=None if fps is None else _rate(fps))
         console.print(video_table([made]))
-        facts = _facts(str(source), made)
+        facts = _facts(made.name, made)
         del facts["warnings"]  # printed as such
         for name, value in facts.items():
-            console.print(f"{name:>14}  {value}", markup=False, highlight=False)
+            _say(f"{name:>14}  {value}")
         _warn(made)
         console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
         if out is not None:
             draw_timeline(made, out)
-            console.print(f"timeline: {out}", markup=False)
+            _say(f"timeline: {out}")
 
 
 @app.command()
@@ -192,10 +192,11 @@ def sample(
                 caption = f"{video.name}  frames {clip.indices[0]}-{clip.indices[-1]}"
                 rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))
     except VideoError as error:
-        problems.print(str(error), style="red", markup=False, soft_wrap=True)
+        _complain(str(error))
         raise typer.Exit(1) from None
-    write_png(contact_sheet(rows), out)
-    console.print(f"{out}: {clips} clips of {count} frames")
+    with _reported():
+        write_png(contact_sheet(rows), out)
+    _say(f"{out}: {clips} clips of {count} frames")
 
 
 @app.command()
@@ -230,7 +231,7 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
             with item.open() as source:
                 made = index_video(source, headers=headers)
         except VideoError as error:
-            problems.print(str(error), style="red", markup=False, soft_wrap=True)
+            _complain(str(error))
             continue
         _warn(made)
         indexes.append(made)
@@ -243,7 +244,15 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
 
 def _warn(index: VideoIndex) -> None:
     for warning in index.warnings:
-        problems.print(warning, style="yellow", markup=False, soft_wrap=True)
+        problems.print(warning, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _complain(text: str) -> None:
+    problems.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -252,7 +261,7 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except VideoError as error:
-        problems.print(str(error), style="red", markup=False, soft_wrap=True)
+        _complain(str(error))
         raise typer.Exit(2) from None
 
 

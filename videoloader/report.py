@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.writing import written
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -99,6 +100,7 @@ def draw_timeline(index: VideoIndex, path: Path) -> None:
 
     Raises:
         UnsupportedError: matplotlib is not installed.
+        SourceError: the file cannot be written.
     """
     try:
         from matplotlib.figure import Figure
@@ -133,7 +135,8 @@ def draw_timeline(index: VideoIndex, path: Path) -> None:
         f"{index.width}x{index.height}, {len(index.keyframes):,} keyframes",
     )
     figure.legend(loc="outside lower center", ncols=len(kinds))
-    figure.savefig(path, dpi=110)
+    with written(path):
+        figure.savefig(path, dpi=110, format="png")
 
 
 def contact_sheet(
@@ -168,9 +171,14 @@ def contact_sheet(
 
 
 def write_png(picture: NDArray[np.uint8], path: Path) -> None:
-    """Write an RGB picture (H, W, 3)."""
+    """Write an RGB picture (H, W, 3).
+
+    Raises:
+        SourceError: the file cannot be written.
+    """
     import cv2
 
     done, data = cv2.imencode(".png", np.ascontiguousarray(picture[:, :, ::-1]))
     assert done
-    path.write_bytes(data.tobytes())
+    with written(path):
+        path.write_bytes(data.tobytes())

@@ -1,14 +1,20 @@
 """`VideoIndex`: what it keeps, where it is stored, and when it no longer fits its file."""
 
+import json
 import os
 import pickle
+import struct
+import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import videoloader as vl
 from videoloader.demo_videos import encode_video
-from videoloader.indexing import PacketFlags
+from videoloader.indexing import PacketFlags, open_source
+from videoloader.indexing.payloads import PacketReader
+from videoloader.indexing.storage import decode_index, encode_index
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +39,102 @@ def test_a_damaged_index_file_is_refused(clip, tmp_path):
         path.write_bytes(wrong)
         with pytest.raises(vl.FormatError, match=r"clip\.index"):
             vl.VideoIndex.load(path)
+
+
+def usable(index):
+    """Go through what an index is asked for."""
+    for name in ("pts", "keyframes", "seek_packets", "end_packets", "duration", "average_fps"):
+        getattr(index, name)
+    repr(index)
+    return PacketReader(index, open_source(b"some bytes"))
+
+
+def test_damage_anywhere_in_stored_bytes_is_found_out(clip, tmp_path):
+    path = tmp_path / "clip.index"
+    index = vl.index_video(clip)
+    index.save(path)
+    rng = np.random.default_rng(7)
+    for data, read in ((path.read_bytes(), None), (encode_index(index), decode_index)):
+        for _ in range(400):
+            wrong = bytearray(data)
+            at = int(rng.integers(len(data)))
+            match rng.integers(4):
+                case 0:
+                    wrong[at] ^= 1 << int(rng.integers(8))
+                case 1:
+                    del wrong[at:]
+                case 2:
+                    del wrong[at : at + 1 + int(rng.integers(8))]
+                case _:
+                    wrong[at:at] = rng.bytes(1 + int(rng.integers(8)))
+            path.write_bytes(wrong)
+            with pytest.raises(vl.FormatError):
+                read(bytes(wrong)) if read else vl.VideoIndex.load(path)
+
+
+def sealed(head, setup, columns):
+    """Stored bytes with a check sum that holds."""
+    body = head + setup + columns
+    return struct.pack("<4I", zlib.crc32(body), len(head), len(setup), len(columns)) + body
+
+
+WRONG = (None, True, -1, 3, 1 << 40, 1 << 70, 0.5, "", "x", "1/0", "-1", "prefix:0", [], [1], {})
+WRONG += ("mpegts:188", "mpegts:1:0x100", "mpegts:188:0x9999", "mpegts:188:0x1x", "0/1", [[0, -1]])
+
+
+def test_a_stored_index_that_was_written_wrongly_is_refused_or_usable(clip):
+    data = encode_index(vl.index_video(clip))
+    _, *lengths = struct.unpack_from("<4I", data)
+    ends = 16 + np.cumsum(lengths)
+    text, setup, columns = data[16 : ends[0]], data[ends[0] : ends[1]], data[ends[1] :]
+    head = json.loads(text)
+    assert data == sealed(text, setup, columns)
+    heads = [head | {name: wrong} for name in head for wrong in WRONG]
+    heads += [{name: head[name] for name in head if name != left} for left in head]
+    for part in ("color", "orientation", "fingerprint"):
+        heads += [
+            head | {part: head[part] | {name: wrong}} for name in head[part] for wrong in WRONG
+        ]
+    for place, spec in enumerate(head["columns"]):
+        for wrong in (*WRONG, 1 << 27, -(1 << 63), [0, 1, 0, 0], [0, 1, 8, 250], [1, 2, 0, 250]):
+            heads.append(head | {"columns": [*head["columns"]]})
+            heads[-1]["columns"][place] = wrong
+        for number in range(4 if isinstance(spec, list) else 0):
+            for wrong in (*WRONG, 1 << 62):
+                heads.append(json.loads(text))
+                heads[-1]["columns"][place][number] = wrong
+    texts = [json.dumps(wrong).encode() for wrong in heads]
+    texts += [b"[" * 100_000, b"\xff", b"null", b"9" * 5000]
+    refused = 0
+    for wrong in texts:
+        try:
+            index = decode_index(sealed(wrong, setup, columns))
+        except vl.FormatError:
+            refused += 1
+        else:
+            usable(index)
+    assert refused > 0.8 * len(texts)
+
+
+def test_frames_of_packets_that_are_not_there_are_refused(clip):
+    index = vl.index_video(clip)
+    for wrong in (-1, len(index.packets)):
+        order = index.frame_packets.copy()
+        order[7] = wrong
+        with pytest.raises(vl.FormatError):
+            decode_index(encode_index(replace(index, order=order)))
+    order = index.frame_packets[::-1].copy()
+    assert decode_index(encode_index(replace(index, order=order))).frame_packets[0] == order[0]
+
+
+def test_an_index_that_cannot_be_written_leaves_nothing_behind(clip, tmp_path):
+    index = vl.index_video(clip)
+    with pytest.raises(vl.SourceError, match=r"none/clip\.index: cannot be written"):
+        index.save(tmp_path / "none" / "clip.index")
+    (tmp_path / "clip.index").mkdir()
+    with pytest.raises(vl.SourceError, match="cannot be written"):
+        index.save(tmp_path / "clip.index")
+    assert os.listdir(tmp_path) == ["clip.index"]
 
 
 def test_a_changed_file_makes_its_index_stale(clip, tmp_path):

@@ -275,8 +275,10 @@ def test_ticks_are_what_the_file_says(coded, scale):
 
 @pytest.mark.parametrize("yaw", [0.0, 180.0])
 @pytest.mark.parametrize("roll", [-180.0, -90.0, 0.0, 90.0, 180.0, 10.0])
-def test_a_rolled_projection_turns_the_picture(coded, roll, yaw):
-    projection = element(0x7670, element(0x7673, yaw), element(0x7675, roll))
+@pytest.mark.parametrize("private", [None, b"\0", b"\0\1\2\3", b"\1\0\0\0"])
+def test_a_rolled_projection_turns_the_picture(coded, roll, yaw, private):
+    more = [] if private is None else [element(0x7672, private)]
+    projection = element(0x7670, *more, element(0x7673, yaw), element(0x7675, roll))
     video = element(0xE0, element(0xB0, 64), element(0xBA, 48), projection)
     data = matroska([track(video, private=coded[0])], cluster(0, *blocks_of(coded)))
     index, _ = native(data)
@@ -288,7 +290,8 @@ def test_a_rolled_projection_turns_the_picture(coded, roll, yaw):
         values = np.frombuffer(bytes(matrix), dtype="<i4")[[0, 1, 3, 4]].tolist()
         expected = vl.indexing.Orientation.from_matrix(*values)
     assert index.orientation == expected
-    assert (matrix is not None) == (roll != 0 or yaw != 0)
+    is_flat = private is None or private[0] == 0
+    assert (matrix is not None) == (is_flat and (roll != 0 or yaw != 0))
 
 
 @settings(max_examples=40)

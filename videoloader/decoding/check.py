@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex
 from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.workers import Failure, run_tasks
+from videoloader.indexing.writing import written, written_whole
 from videoloader.sampling import plan_decode
 
 if TYPE_CHECKING:
@@ -44,16 +46,14 @@ def check_video(task: tuple[str, int]) -> list[Damage]:
     with DatasetIndex(path) as dataset:
         try:
             index, source = dataset[video], dataset.source(video)
-            with source:
+            wrong: dict[str, list[int]] = {}
+            with source, closing(CpuDecoder(index, source)) as decoder:
                 index.check(source)
-                decoder = CpuDecoder(index, source)
-                wrong: dict[str, list[int]] = {}
                 for start in range(0, index.num_frames, _PART):
                     frames = np.arange(start, min(start + _PART, index.num_frames))
                     for frame, reason in decoder.examine(plan_decode(index, frames)):
                         if reason is not None:
                             wrong.setdefault(reason, []).append(frame)
-                decoder.close()
         except VideoError as error:
             return [Damage((), str(error))]
     return [Damage(tuple(sorted(frames)), reason) for reason, frames in wrong.items()]
@@ -83,15 +83,16 @@ def check_dataset(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    target = Path(out)
+    with written(target):  # rather found out now than when all is done
+        target.parent.mkdir(parents=True, exist_ok=True)
     count = len(os.sched_getaffinity(0)) if workers is None else workers
     rows = sorted(_rows(dataset, count, time_limit, progress), key=lambda row: row["video"])
     fields = [("path", pa.string()), ("member", pa.string())]
     fields += [("frames", pa.list_(pa.int64())), ("reason", pa.string())]
     table = pa.Table.from_pylist(rows, schema=pa.schema(fields))
-    target = Path(out)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    pq.write_table(table, partial, compression="zstd")
-    partial.replace(target)
+    with written_whole(target) as partial:
+        pq.write_table(table, partial, compression="zstd")
     return table
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from videoloader.indexing.bitstream import av1
 from videoloader.indexing.bitstream.nal import disposable_packets
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.payloads import packet_windows, read_packets
+from videoloader.indexing.payloads import head_windows, read_packets
 from videoloader.indexing.source import Source
 
 __all__ = ["classify_packets", "read_headers"]
@@ -57,8 +57,9 @@ def _nal_packets(
 def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     """The same index with `DISPOSABLE` known for every packet.
 
-    Where packets lie in one piece and the file is local, it is mapped and only the headers in
-    them are touched. Otherwise the packets are read, those that lie close together at once.
+    Where packets lie in one piece, only what is at the beginning of their units is touched in a
+    mapped file, and requested of a URL where the packets are large. Otherwise the packets are
+    read, those that lie close together at once.
     """
     if index.has_headers:
         return index
@@ -66,7 +67,7 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     found = np.zeros(len(table), dtype=np.bool_)
     if index.codec in ("h264", "hevc") and index.packing == "plain" and index.length_size:
         sizes = table["size"].astype(np.int64)
-        for some, data, starts in packet_windows(source, table["offset"], sizes):
+        for some, data, starts in head_windows(source, index.length_size, table["offset"], sizes):
             found[some] = _nal_packets(index, data, starts, sizes[some])
     else:
         payloads = read_packets(index, source)

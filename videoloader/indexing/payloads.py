@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import SourceError
+from videoloader.errors import FormatError, SourceError
+from videoloader.indexing.bitstream.nal import walk_units
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
 from videoloader.indexing.mpegts.pieces import Packing
 from videoloader.indexing.source import Source
 
-__all__ = ["PacketReader", "packet_windows", "packing_prefix", "read_packets"]
+__all__ = [
+    "PacketReader",
+    "check_packing",
+    "head_windows",
+    "packet_windows",
+    "packing_prefix",
+    "read_packets",
+]
+
+_SIMPLE = re.compile("plain|demuxed|prefix:([0-9a-f]{2})+")
 
 _CHUNK = 64
 _MAX_GAP = 1 << 16
 _MAX_SPAN = 1 << 24
+_HEAD = 1 << 10  # bytes of a packet in which the first units begin, but for long messages
+_HEAD_GAP = 1 << 17
 
 
 class PacketReader:
@@ -51,14 +64,22 @@ class PacketReader:
         starts = self._offsets[packets]
         stops = starts + self._sizes[packets]
         payloads: list[bytes] = []
-        for first, last in _spans(starts, stops):
-            base = int(starts[first])
-            block = memoryview(self._source.read(base, int(stops[last]) - base))
+        for first, last, data in self._blocks(starts, stops):
+            base, block = int(starts[first]), memoryview(data)
             for start, stop in zip(
                 starts[first : last + 1].tolist(), stops[first : last + 1].tolist(), strict=True
             ):
                 payloads.append(self._prefix + block[start - base : stop - base])
         return payloads
+
+    def _blocks(
+        self, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> Iterator[tuple[int, int, bytes]]:
+        """Packets that are fetched together, first and last of them, and the bytes they lie in."""
+        spans = list(_spans(starts, stops))
+        ranges = [(int(starts[a]), int(stops[b]) - int(starts[a])) for a, b in spans]
+        for (first, last), block in zip(spans, self._source.read_ranges(ranges), strict=True):
+            yield first, last, block
 
     def close(self) -> None:
         """Close the demuxer, if one is open."""
@@ -72,10 +93,8 @@ class PacketReader:
         inner = packets[packets < last]
         starts, stops = self._offsets[inner], self._offsets[inner + 1]
         payloads: list[bytes] = []
-        for first, final in _spans(starts, stops):
-            base = int(starts[first])
-            block = self._source.read(base, int(stops[final]) - base)
-            offsets = (starts[first : final + 1] - base).tolist()
+        for first, final, block in self._blocks(starts, stops):
+            offsets = (starts[first : final + 1] - starts[first]).tolist()
             sizes = self._sizes[inner[first : final + 1]].tolist()
             payloads += packing.unpack(block, offsets, sizes)
         if len(inner) < len(packets):
@@ -123,6 +142,16 @@ def packing_prefix(packing: str) -> bytes:
     return bytes.fromhex(packing.removeprefix("prefix:")) if packing.startswith("prefix:") else b""
 
 
+def check_packing(packing: str) -> None:
+    """Make sure that this is one of the ways in which packets lie in a file.
+
+    Raises:
+        FormatError: it is not.
+    """
+    if not _SIMPLE.fullmatch(packing) and Packing.parse(packing) is None:
+        raise FormatError(f"packets cannot be packed as {packing!r}")
+
+
 def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:
     """The bytes of all packets, in decode order, few of them in memory at a time."""
     reader = PacketReader(index, source)
@@ -144,21 +173,72 @@ def packet_windows(
     if source.is_mapped or source.size <= _MAX_SPAN:
         yield slice(0, len(starts)), source.window(0, source.size), starts
         return
+    for some, base, end in _stretches(source, starts, sizes):
+        yield some, source.window(base, end - base), starts[some] - base
+
+
+def head_windows(
+    source: Source, length_size: int, starts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Iterator[tuple[slice, NDArray[np.uint8], NDArray[np.int64]]]:
+    """What `packet_windows` gives, for parsers that only look at the first bytes of NAL units.
+
+    Where packets are large, what lies between is not fetched, and zeros stand for it. A request
+    for the beginnings of packets pays if more bytes lie between them than a server gives in the
+    time that one of several requests side by side takes.
+    """
+    if source.is_mapped:
+        yield from packet_windows(source, starts, sizes)
+        return
+    for some, base, end in _stretches(source, starts, sizes):
+        window = np.zeros(end - base, dtype=np.uint8)
+        begins, ends = starts[some] - base, starts[some] + sizes[some] - base
+        known = np.minimum(begins + _HEAD, ends)
+        for first, last in _spans(begins, known, max_gap=_HEAD_GAP):
+            # What lies between two heads is fetched with them.
+            known[first:last] = np.minimum(ends[first:last], known[last])
+        _fill(source, base, window, begins, known)
+        # Units that begin further behind are in packets that are fetched whole.
+        short = np.zeros(len(begins), dtype=np.bool_)
+        for packets, units in walk_units(window, begins, sizes[some], length_size):
+            short[packets] |= True if units is None else units + 2 > known[packets]
+        short &= known < ends
+        _fill(source, base, window, begins[short], ends[short])
+        yield some, window, begins
+
+
+def _fill(
+    source: Source,
+    base: int,
+    window: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+) -> None:
+    """Fetch ranges of a window that begins at `base`, those that touch as one."""
+    spans = list(_spans(starts, stops, max_gap=_HEAD_GAP))
+    ranges = [(int(starts[a]), int(stops[b])) for a, b in spans]
+    blocks = source.read_ranges([(base + start, stop - start) for start, stop in ranges])
+    for (start, stop), block in zip(ranges, blocks, strict=True):
+        window[start:stop] = np.frombuffer(block, dtype=np.uint8)
+
+
+def _stretches(
+    source: Source, starts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Iterator[tuple[slice, int, int]]:
+    """Some packets, and from where to where they lie in the file."""
     stops = starts + sizes
     for first, last in _spans(starts, stops):
-        base = int(starts[first])
         # One byte more, since parsers look at two bytes of a unit that may have one.
-        end = min(int(stops[last]) + 1, source.size)
-        window = source.window(base, end - base)
-        yield slice(first, last + 1), window, starts[first : last + 1] - base
+        yield slice(first, last + 1), int(starts[first]), min(int(stops[last]) + 1, source.size)
 
 
-def _spans(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _spans(
+    starts: NDArray[np.int64], stops: NDArray[np.int64], *, max_gap: int = _MAX_GAP
+) -> Iterator[tuple[int, int]]:
     """Groups of packets (first, last) to fetch together: in file order, close, and not too many."""
     first = 0
     for place in range(1, len(starts)):
         gap = int(starts[place] - stops[place - 1])
-        if not 0 <= gap <= _MAX_GAP or int(stops[place] - starts[first]) > _MAX_SPAN:
+        if not 0 <= gap <= max_gap or int(stops[place] - starts[first]) > _MAX_SPAN:
             yield first, place - 1
             first = place
     if len(starts):

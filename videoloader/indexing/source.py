@@ -8,6 +8,7 @@ import os
 import re
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, TypeAlias, cast
 from urllib.parse import unquote
@@ -99,8 +100,20 @@ class Source(ABC):
         size = min(size, max(self.size - offset, 0))
         return self._read(offset, size) if size else b""
 
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Exactly the bytes of each (offset, size), side by side where waiting is what it costs.
+
+        Raises:
+            SourceError: as `read`.
+        """
+        return [self.read(offset, size) for offset, size in ranges]
+
     def window(self, offset: int, size: int) -> NDArray[np.uint8]:
-        """The same bytes as an array; see `is_mapped` for what it costs."""
+        """The same bytes as an array; see `is_mapped` for what it costs.
+
+        For parsers that look at little of a file and at once: if another process truncates a
+        mapped file just then, the system ends this one (SIGBUS).
+        """
         return np.frombuffer(self.read(offset, size), dtype=np.uint8)
 
     def gather(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -128,9 +141,12 @@ class _LocalSource(Source):
 
     is_mapped = True
 
-    def __init__(self, file: BinaryIO, *, name: str, size: int, path: str, base: int = 0) -> None:
+    def __init__(
+        self, file: BinaryIO, *, name: str, size: int, mtime_ns: int, path: str, base: int = 0
+    ) -> None:
         super().__init__(name=name, size=size)
         self._file = file
+        self._mtime_ns = mtime_ns
         self._path = path
         self._base = base
         self._lock = threading.Lock()
@@ -138,8 +154,8 @@ class _LocalSource(Source):
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Size, and the time of the last change."""
-        return Fingerprint(self.size, os.stat(self._file.fileno()).st_mtime_ns)
+        """Size, and the time of the last change, when the file was opened."""
+        return Fingerprint(self.size, self._mtime_ns)
 
     def _read(self, offset: int, size: int) -> bytes:
         try:
@@ -150,6 +166,11 @@ class _LocalSource(Source):
     def window(self, offset: int, size: int) -> NDArray[np.uint8]:
         """The bytes as an array, mapped and not read."""
         with self._lock:
+            end = os.stat(self._file.fileno()).st_size
+            if end < self._base + self.size:
+                raise SourceError(
+                    f"{self.name}: the file was truncated to {end} bytes while being read"
+                )
             if self._map is None:
                 self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         begin = self._base + offset
@@ -250,7 +271,7 @@ def is_url(place: str) -> bool:
 
 
 def local_path(place: str) -> str:
-    """The path that a `file://` URL means; anything else as it is.
+    """The path that a `file://` URL means, whatever its bytes; anything else as it is.
 
     >>> local_path("file:///videos/a%20clip.mp4")
     '/videos/a clip.mp4'
@@ -260,7 +281,7 @@ def local_path(place: str) -> str:
     host, slash, path = place[len("file://") :].partition("/")
     if host not in ("", "localhost"):
         raise SourceError(f"{place}: is on another machine; file URLs begin with file:///")
-    return unquote(slash + path)
+    return unquote(slash + path, errors="surrogateescape")
 
 
 def open_member(path: str | os.PathLike[str], *, name: str, offset: int, size: int) -> Source:
@@ -305,24 +326,30 @@ def _open_path(
     path: str, *, name: str | None = None, offset: int = 0, size: int | None = None
 ) -> Source:
     """A file, or `size` bytes of it from `offset` on."""
+    shown = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
     try:
         if os.path.isdir(path):
-            raise SourceError(f"{path}: is a directory; name a video file in it")
+            raise SourceError(f"{shown}: is a directory; name a video file in it")
         file = open(path, "rb")  # noqa: SIM115  (closed by the source)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         if isinstance(error, SourceError):
             raise
-        raise SourceError(f"{path}: {error.strerror or error}") from error
+        raise SourceError(f"{shown}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        end = os.stat(file.fileno()).st_size
+        status = os.stat(file.fileno())
         if size is None:
-            size = end - offset
-        if not 0 <= offset <= offset + size <= end:
+            size = status.st_size - offset
+        if not 0 <= offset <= offset + size <= status.st_size:
             raise SourceError(
-                f"{path}: {name} is said to lie at {offset}, but the file ends before"
+                f"{shown}: {name} is said to lie at {offset}, but the file ends before"
             )
         return _LocalSource(
-            file, name=name or path, size=size, path=os.path.abspath(path), base=offset
+            file,
+            name=name or shown,
+            size=size,
+            mtime_ns=status.st_mtime_ns,
+            path=os.path.abspath(path),
+            base=offset,
         )
     except BaseException:
         file.close()

@@ -14,50 +14,59 @@ import zlib
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.bitstream.color import Color
-from videoloader.indexing.index import PACKET_DTYPE, Orientation, VideoIndex
+from videoloader.indexing.index import PACKET_DTYPE, Exactness, Orientation, VideoIndex
+from videoloader.indexing.payloads import check_packing
 from videoloader.indexing.source import Fingerprint
+from videoloader.indexing.writing import written_whole
 
 __all__ = ["FACTS", "decode_index", "encode_index", "load_index", "save_index"]
 
 Ints = NDArray[np.int64]
 
-_MAGIC = b"VLINDEX2"
-_LENGTHS = struct.Struct("<III")  # bytes of the head, of the set-up data, of the columns
+_MAGIC = b"VLINDEX3"
+_LENGTHS = struct.Struct("<IIII")  # check sum of the rest; bytes of head, set-up data, columns
 _MAX_BYTES = 1 << 31
 _MAX_PACKETS = 1 << 27
 
-FACTS = (
-    "codec",
-    "width",
-    "height",
-    "exactness",
-    "stream",
-    "container",
-    "pixel_format",
-    "bit_depth",
-    "codec_tag",
-    "length_size",
-    "sub_layers",
-    "packing",
-    "has_headers",
-    "name",
-)
-"""Fields of an index that are stored as they are."""
+_UNFORESEEN = (LookupError, TypeError, ValueError, ArithmeticError, RecursionError, struct.error)
+
+FACTS: dict[str, type | UnionType] = {
+    "codec": str,
+    "width": int,
+    "height": int,
+    "exactness": str,
+    "stream": int,
+    "container": str,
+    "pixel_format": str | None,
+    "bit_depth": int | None,
+    "codec_tag": str,
+    "length_size": int,
+    "sub_layers": int,
+    "packing": str,
+    "has_headers": bool,
+    "name": str,
+}
+"""Fields of an index that are stored as they are, and what they hold."""
+
+_PARTS: dict[str, dict[str, type | UnionType]] = {
+    "color": dict.fromkeys(Color.__slots__, str | None),
+    "orientation": dict.fromkeys(Orientation.__slots__, bool),
+    "fingerprint": {"size": int, "mtime_ns": int | None, "etag": str | None},
+}
 
 
 def save_index(index: VideoIndex, path: str | os.PathLike[str]) -> None:
     """Write `index` to `path`, whole or not at all."""
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    partial.write_bytes(_MAGIC + zlib.compress(encode_index(index), 9))
-    partial.replace(target)
+    with written_whole(Path(path)) as partial:
+        partial.write_bytes(_MAGIC + zlib.compress(encode_index(index), 9))
 
 
 def load_index(path: str | os.PathLike[str]) -> VideoIndex:
@@ -87,8 +96,8 @@ def encode_index(index: VideoIndex) -> bytes:
     head["columns"] = specs
     text = json.dumps(head, separators=(",", ":")).encode()
     setup = b"".join(data for _, data in index.extradata)
-    lengths = _LENGTHS.pack(len(text), len(setup), len(columns))
-    return lengths + text + setup + columns
+    body = text + setup + columns
+    return _LENGTHS.pack(zlib.crc32(body), len(text), len(setup), len(columns)) + body
 
 
 def decode_index(data: bytes) -> VideoIndex:
@@ -99,7 +108,7 @@ def decode_index(data: bytes) -> VideoIndex:
     """
     try:
         return _unpack(data)
-    except (KeyError, TypeError, ValueError, IndexError, struct.error) as error:
+    except _UNFORESEEN as error:
         raise FormatError(f"bytes of an index are damaged ({error})") from error
 
 
@@ -115,17 +124,27 @@ def _inflate(data: bytes) -> bytes:
 
 
 def _unpack(raw: bytes) -> VideoIndex:
-    head_size, setup_size, columns_size = _LENGTHS.unpack_from(raw)
+    checksum, head_size, setup_size, columns_size = _LENGTHS.unpack_from(raw)
     begin = _LENGTHS.size + head_size
     if begin + setup_size + columns_size != len(raw):
         raise FormatError("its size is not what it says")
+    if zlib.crc32(memoryview(raw)[_LENGTHS.size :]) != checksum:
+        raise FormatError("its check sum is not that of what it holds")
     head = json.loads(raw[_LENGTHS.size : begin])
+    facts = _checked(head)
     extradata = []
     position = begin
     for at, size in head["extradata"]:
+        if not isinstance(at, int) or size < 0:
+            raise FormatError("its set-up data is not what set-up data can be")
         extradata.append((at, raw[position : position + size]))
         position += size
+    if position != begin + setup_size:
+        raise FormatError("its set-up data is not as long as it says")
     packets, order = _unpack_tables(head["columns"], raw, begin + setup_size)
+    warnings = head.get("warnings", [])
+    if not (isinstance(warnings, list) and all(isinstance(text, str) for text in warnings)):
+        raise FormatError(f"warnings cannot be {warnings!r}")
     return VideoIndex(
         packets=packets,
         order=order,
@@ -134,9 +153,24 @@ def _unpack(raw: bytes) -> VideoIndex:
         orientation=Orientation(**head["orientation"]),
         fingerprint=Fingerprint(**head["fingerprint"]),
         extradata=tuple(extradata),
-        warnings=tuple(head.get("warnings", ())),
-        **{name: head[name] for name in FACTS},
+        warnings=tuple(warnings),
+        **facts,
     )
+
+
+def _checked(head: dict[str, Any]) -> dict[str, Any]:
+    """The facts that a head tells, each of its kind."""
+    facts = {name: head[name] for name in FACTS}
+    for name, kind in FACTS.items():
+        if not isinstance(facts[name], kind) or (kind is int and facts[name] < 0):
+            raise FormatError(f"{name} cannot be {facts[name]!r}")
+    if facts["exactness"] not in get_args(Exactness):
+        raise FormatError(f"exactness cannot be {facts['exactness']!r}")
+    check_packing(facts["packing"])
+    for name, kinds in _PARTS.items():
+        if any(not isinstance(head[name][part], kind) for part, kind in kinds.items()):
+            raise FormatError(f"{name} cannot be {head[name]!r}")
+    return facts
 
 
 def _tables(index: VideoIndex) -> tuple[list[Any], bytes]:
@@ -172,6 +206,11 @@ def _unpack_tables(specs: list[Any], raw: bytes, position: int) -> tuple[NDArray
     if position != len(raw):
         raise FormatError("its columns are not as long as they say")
     gaps, size, lead, steps, excess, flags = columns[:6]
+    order = np.cumsum(columns[6]) if len(columns) > 6 else None
+    if any(len(column) != count for column in columns[:6]) or (size < 0).any():
+        raise FormatError("its columns are not those of packets")
+    if order is not None and ((order < 0) | (order >= count)).any():
+        raise FormatError("its frames are of packets that it does not have")
     packets = np.empty(count, dtype=PACKET_DTYPE)
     dts = np.empty(count, dtype=np.int64)
     if count:
@@ -185,7 +224,7 @@ def _unpack_tables(specs: list[Any], raw: bytes, position: int) -> tuple[NDArray
     packets["dts"] = dts
     packets["duration"] = excess + steps
     packets["flags"] = flags
-    return packets, np.cumsum(columns[6]) if len(columns) > 6 else None
+    return packets, order
 
 
 def _pack(column: Ints) -> tuple[list[int], bytes]:

@@ -17,6 +17,7 @@ __all__ = [
     "is_random_access",
     "length_units",
     "recovers_at_once",
+    "walk_units",
 ]
 
 Bytes = NDArray[np.uint8]
@@ -80,7 +81,7 @@ def disposable_packets(
         ]
         return np.equal(np.array(found, dtype=np.uint8), _DISPOSABLE)
     seen = np.zeros(len(starts), dtype=np.uint8)
-    for packets, units in _walk(data, starts, sizes, length_size):
+    for packets, units in walk_units(data, starts, sizes, length_size):
         if units is None:
             seen[packets] |= _REFERENCE
             continue
@@ -92,7 +93,7 @@ def disposable_packets(
     return np.equal(seen, _DISPOSABLE)
 
 
-def _walk(
+def walk_units(
     data: Bytes, starts: Ints, sizes: Ints, length_size: int
 ) -> Iterator[tuple[Ints, Ints | None]]:
     """All packets' first units, then all second ones, and so on: (packet numbers, positions).
@@ -143,7 +144,7 @@ def has_b_slices(data: Bytes, starts: Ints, sizes: Ints, *, length_size: int) ->
     Only slices that begin with the first macroblock are told; theirs is the first of a picture
     (section 7.3.3: first_mb_in_slice, then slice_type, both Exp-Golomb codes).
     """
-    for _, units in _walk(data, starts, sizes, length_size):
+    for _, units in walk_units(data, starts, sizes, length_size):
         if units is None:
             continue
         slices = units[np.isin(data[units] & 31, (1, 2, 5)) & (units + 1 < len(data))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,14 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from videoloader.errors import ArgumentError, FormatError, VideoError
+from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.on_ray import run_on_ray
-from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
-from videoloader.indexing.dataset.rows import Row, failed_row, schema
+from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset, reading
+from videoloader.indexing.dataset.rows import Row, check_schema, failed_row, schema
 from videoloader.indexing.dataset.sources import Item, find_items
 from videoloader.indexing.dataset.workers import Failure, run_tasks
 from videoloader.indexing.source import Fingerprint, is_url
+from videoloader.indexing.writing import written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,7 +79,8 @@ def index_dataset(
     if workers is None:
         workers = len(os.sched_getaffinity(0))
     target = Path(out)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    with written(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
         _keep_unchanged(journal, target, items)
@@ -100,9 +103,9 @@ def index_dataset(
             if progress is not None:
                 progress(done, len(items), failed)
         _write(target, (_row(journal, item) for item in items))
+        journal.remove()
     finally:
         journal.close()
-    journal.remove()
     return open_dataset(target)
 
 
@@ -123,24 +126,19 @@ def merge_datasets(
 
 def read_rows(path: Path) -> Iterator[Row]:
     """All rows of a data set index, those with errors too."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as file:
-            if file.schema_arrow.names != schema().names:
-                raise FormatError(f"{path}: no data set index of videoloader")
-            for batch in file.iter_batches(batch_size=_GROUP):
-                for values in batch.to_pylist():
-                    item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
-                    state = Fingerprint(*(values.pop(name) for name in _STATE))
-                    item = replace(item, size=state.size if item.member else -1)
-                    index, error = values.pop("index") or b"", values.pop("error") or ""
-                    is_known = state.mtime_ns is not None or state.etag is not None
-                    facts = {} if error else values
-                    yield Row(item, state if is_known else None, facts, index, error)
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{path}: no data set index of videoloader ({error})") from error
+    with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        check_schema(file.schema_arrow, path)
+        for batch in file.iter_batches(batch_size=_GROUP):
+            for values in batch.to_pylist():
+                item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
+                state = Fingerprint(*(values.pop(name) for name in _STATE))
+                item = replace(item, size=state.size if item.member else -1)
+                index, error = values.pop("index") or b"", values.pop("error") or ""
+                is_known = state.mtime_ns is not None or state.etag is not None
+                facts = {} if error else values
+                yield Row(item, state if is_known else None, facts, index, error)
 
 
 def _keep_unchanged(journal: Journal, target: Path, items: list[Item]) -> None:
@@ -187,22 +185,19 @@ def _write(target: Path, rows: Iterator[Row]) -> None:
     """Write the Parquet file, whole or not at all."""
     import pyarrow.parquet as pq
 
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    try:
-        with pq.ParquetWriter(
-            partial, schema(), compression="zstd", compression_level=9, use_dictionary=_DICTIONARY
-        ) as writer:
-            group: list[Row] = []
-            for row in rows:
-                group.append(row)
-                if len(group) == _GROUP:
-                    writer.write_table(_table(group))
-                    group = []
-            if group:
-                writer.write_table(_table(group))
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with (
+        written_whole(target) as partial,
+        pq.ParquetWriter(
+            partial,
+            schema(),
+            compression="zstd",
+            compression_level=9,
+            use_dictionary=_DICTIONARY,
+            write_page_checksum=True,
+        ) as writer,
+    ):
+        while group := list(itertools.islice(rows, _GROUP)):
+            writer.write_table(_table(group))
 
 
 _DICTIONARY = ["member", "error", "codec", "container", "pixel_format", "exactness"]

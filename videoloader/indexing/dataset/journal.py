@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import struct
 import zlib
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 
+from videoloader.errors import SourceError
 from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.writing import written
 
 __all__ = ["Journal"]
 
-_FRAME = struct.Struct("<II")  # bytes of a row, their checksum
+_FRAME = struct.Struct("<II")  # bytes of a row, their check sum
+_FORMAT = 3  # goes into check sums, so that rows in another format are none
 
 
 class Journal:
     """Rows by the video that they belong to, the last one of each; on disk, one behind the other.
 
-    A row that was cut short, as happens to a killed process, ends the file: it and what follows
-    is dropped when the journal is opened again.
+    One job at a time has it, the one that holds the system's lock. A row that was cut short, as
+    happens to a killed process, ends the file: it and what follows is dropped when the journal is
+    opened again.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._places: dict[Item, tuple[int, int]] = {}
-        self._file = open(path, "a+b")  # noqa: SIM115  (closed by close)
-        end = 0
-        for item, begin, size in self._scan():
-            self._places[item] = (begin, size)
-            end = begin + size
-        self._file.truncate(end)
-        self._file.seek(0, os.SEEK_END)
+        self._end = 0
+        with written(path):
+            self._file = _locked(path)
+            for item, begin, size in self._scan():
+                self._places[item] = (begin, size)
+                self._end = begin + size
+            self._file.truncate(self._end)
 
     def add(self, row: Row) -> None:
-        """Append a row; it is in the file when this returns."""
+        """Append a row; it is in the file when this returns.
+
+        Raises:
+            SourceError: it cannot be written; the rows before stay.
+        """
         data = row.encode()
-        self._file.write(_FRAME.pack(len(data), zlib.crc32(data)) + data)
-        self._file.flush()
-        end = self._file.tell()
-        self._places[row.item] = (end - len(data), len(data))
+        frame = _FRAME.pack(len(data), zlib.crc32(data, _FORMAT)) + data
+        with written(self.path):
+            done = 0
+            while done < len(frame):
+                done += os.pwrite(self._file.fileno(), frame[done:], self._end + done)
+        self._places[row.item] = (self._end + _FRAME.size, len(data))
+        self._end += len(frame)
 
     def get(self, item: Item) -> Row | None:
         """The row of a video."""
@@ -54,18 +67,37 @@ class Journal:
         self._file.close()
 
     def remove(self) -> None:
-        """Close the file and delete it."""
-        self.close()
+        """Delete the file and close it."""
         self.path.unlink(missing_ok=True)
+        self.close()
 
     def _scan(self) -> Iterator[tuple[Item, int, int]]:
         """Video, place and size of every sound row from the beginning."""
-        self._file.seek(0)
         position = 0
-        while len(frame := self._file.read(_FRAME.size)) == _FRAME.size:
-            size, checksum = _FRAME.unpack(frame)
-            data = self._file.read(size)
-            if len(data) != size or zlib.crc32(data) != checksum:
-                return
-            yield Row.decode(data).item, position + _FRAME.size, size
-            position += _FRAME.size + size
+        with open(self.path, "rb") as file:
+            while len(frame := file.read(_FRAME.size)) == _FRAME.size:
+                size, checksum = _FRAME.unpack(frame)
+                data = file.read(size)
+                if len(data) != size or zlib.crc32(data, _FORMAT) != checksum:
+                    return
+                yield Row.decode(data).item, position + _FRAME.size, size
+                position += _FRAME.size + size
+
+
+def _locked(path: Path) -> FileIO:
+    """The file, opened by this job alone; the system lets go of it with the process."""
+    while True:
+        file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.stat(file.fileno()).st_nlink:
+                return file
+        except BlockingIOError as error:
+            file.close()
+            raise SourceError(
+                f"{path}: another job is at work on the same output; wait for it, or write "
+                "elsewhere"
+            ) from error
+        except OSError:  # a file system without locks
+            return file
+        file.close()  # the job that had it has just come to its end

@@ -6,6 +6,7 @@ import json
 import struct
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from videoloader.errors import FormatError, SourceError, VideoError
@@ -18,9 +19,10 @@ from videoloader.indexing.video import index_video
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Row", "failed_row", "make_row", "schema"]
+__all__ = ["Row", "check_schema", "failed_row", "make_row", "schema"]
 
 _LENGTH = struct.Struct("<I")
+_FORMAT = "3"  # of the column of indexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,5 +154,21 @@ def schema() -> pa.Schema:
             ("has_headers", pa.bool_()),
             ("warnings", text),
             ("index", pa.large_binary()),
-        ]
+        ],
+        metadata={"videoloader": _FORMAT},
     )
+
+
+def check_schema(found: pa.Schema, path: Path) -> None:
+    """Make sure that a Parquet file is a data set index as `schema` says.
+
+    Raises:
+        FormatError: it is not.
+    """
+    if not found.equals(schema()):
+        raise FormatError(f"{path}: no data set index of videoloader")
+    if (found.metadata or {}).get(b"videoloader") != _FORMAT.encode():
+        raise FormatError(
+            f"{path}: the data set index is of another version of videoloader; delete it and "
+            "index the videos again"
+        )

@@ -6,8 +6,10 @@ import glob
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.source import (
@@ -42,6 +44,7 @@ class Item:
         offset: of the member in the archive.
         size: of the member.
         listed: the state that a listing told, no part of what the item is.
+        problem: what the listing found to be wrong with it, no part of that either.
     """
 
     path: str
@@ -49,6 +52,7 @@ class Item:
     offset: int = 0
     size: int = -1
     listed: Fingerprint | None = field(default=None, compare=False, repr=False)
+    problem: str = field(default="", compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -56,7 +60,14 @@ class Item:
         return f"{self.path}/{self.member}" if self.member else self.path
 
     def open(self) -> Source:
-        """The bytes of the video."""
+        """The bytes of the video.
+
+        Raises:
+            SourceError: they cannot be had.
+            FormatError: the file is empty, or has the `problem` that the listing found.
+        """
+        if self.problem:
+            raise FormatError(f"{self.name}: {self.problem}")
         if not self.member:
             return open_source(self.path)
         return open_member(self.path, name=self.member, offset=self.offset, size=self.size)
@@ -69,12 +80,13 @@ class Item:
         """
         if self.listed is not None:
             return self.listed
-        if is_url(self.path):
+        path = local_path(self.path)
+        if is_url(path):
             from videoloader.indexing.remote import look
 
-            return self._part(look(self.path))
+            return self._part(look(path))
         try:
-            status = os.stat(self.path)
+            status = os.stat(path)
         except OSError as error:
             raise SourceError(f"{self.path}: {error.strerror}") from error
         return self._part(Fingerprint(status.st_size, status.st_mtime_ns))
@@ -107,9 +119,13 @@ def find_items(
     A text list (`.txt`, `.list`, `.lst`) has a path or URL a line, relative to its own folder;
     blank lines and lines that begin with `#` are passed over. A URL that ends with a slash stands
     for all videos and archives under it. Files that are named are taken whatever their ending.
+    Links to folders are followed, but each folder is gone through once. A path that is no UTF-8
+    becomes a `file://` URL. An archive that is damaged gives the members in front of the damage,
+    and itself as an item that cannot be opened.
 
     Raises:
-        SourceError: a folder, glob or URL has no video, or a list or archive cannot be read.
+        SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
+            read.
         UnsupportedError: a URL of a kind that is not read.
     """
     items: dict[Item, None] = {}
@@ -130,18 +146,31 @@ def _found(source: str) -> Iterator[Item]:
         found = _walk(path)
         if not found:
             raise SourceError(f"{source}: no video files in it (known by endings such as .mp4)")
-        yield from map(Item, found)
+        yield from map(_item, found)
     elif not path.exists() and glob.has_magic(source):
         matches = sorted(glob.glob(source, recursive=True))
         if not matches:
             raise SourceError(f"{source}: nothing matches")
         for match in matches:
             found = _walk(Path(match)) if os.path.isdir(match) else [os.path.abspath(match)]
-            yield from map(Item, found)
+            yield from map(_item, found)
     elif path.suffix.lower() in _LISTS and path.is_file():
         yield from map(Item, _listed(path))
     else:
-        yield Item(os.path.abspath(source))
+        yield _item(os.path.abspath(source))
+
+
+def _item(path: str) -> Item:
+    """A local file; names that no text can hold are written as URLs."""
+    return Item(path if _is_text(path) else Path(path).as_uri())
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _found_remote(url: str) -> Iterator[Item]:
@@ -180,16 +209,43 @@ def _ending(place: str) -> str:
 
 
 def _walk(folder: Path) -> list[str]:
+    """Videos and archives under a folder, sorted; only their names are kept on the way."""
     if not folder.is_dir():
         raise SourceError(f"{folder}: no such folder")
     wanted = VIDEO_SUFFIXES | {_ARCHIVE}
-    found = (
-        os.path.abspath(os.path.join(place, name))
-        for place, _, names in os.walk(folder, followlinks=True)
-        for name in names
-        if os.path.splitext(name)[1].lower() in wanted
-    )
-    return sorted(path for path in found if os.path.isfile(path))
+    found: list[str] = []
+    waiting, seen = [os.path.abspath(folder)], set()
+    while waiting:
+        place = waiting.pop()
+        try:
+            status = os.stat(place)
+            if (status.st_dev, status.st_ino) in seen:
+                continue  # a link that leads back, or to where another one led
+            seen.add((status.st_dev, status.st_ino))
+            folders = []
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if os.path.splitext(entry.name)[1].lower() in wanted and _is_file(entry):
+                        found.append(entry.path)
+                    elif _is_folder(entry):
+                        folders.append(entry.path)
+        except OSError as error:
+            raise SourceError(f"{place}: cannot be listed ({error.strerror})") from error
+        # Those that are no links come first, so that files have their own names where they can.
+        waiting += sorted(folders, key=lambda path: (os.path.islink(path), path), reverse=True)
+    return sorted(found)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):  # a link that leads nowhere, or in a circle
+        return entry.is_file()
+    return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        return entry.is_dir()
+    return False
 
 
 def _listed(path: Path) -> Iterator[str]:
@@ -218,18 +274,40 @@ def _members(archive: Item) -> Iterator[Item]:
     path = archive.path
     try:
         with _open_archive(path) as source, source.file() as file:
-            whole = source.fingerprint if is_url(path) else None
+            whole = source.fingerprint if is_url(local_path(path)) else None
             with tarfile.open(fileobj=file, mode="r:") as tar:
                 for member in tar:
                     if member.isreg() and _ending(member.name) in VIDEO_SUFFIXES:
-                        state = whole and replace(whole, size=member.size)
-                        yield Item(path, member.name, member.offset_data, member.size, state)
-    except tarfile.TarError as error:
-        raise FormatError(f"{path}: no uncompressed tar archive ({error})") from error
+                        yield _member(path, member, whole)
+                _check_end(file, tar.offset)
+    except FormatError:
+        yield archive  # it is empty, as opening it says
+    except (tarfile.TarError, ValueError, OverflowError) as error:
+        problem = f"no uncompressed tar archive, or damaged ({error})"
+        yield replace(archive, problem=problem)
+
+
+def _member(path: str, member: tarfile.TarInfo, whole: Fingerprint | None) -> Item:
+    name = member.name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    state = whole and replace(whole, size=member.size)
+    problem = "stored with holes, as sparse files are; pack it again without" * member.issparse()
+    return Item(path, name, member.offset_data, member.size, state, problem)
+
+
+def _check_end(file: BinaryIO, offset: int) -> None:
+    """Make sure that an archive ends where its list of members does; tarfile passes over damage.
+
+    Raises:
+        TarError: there is something else than the zeros of its end, or the end of the file.
+    """
+    file.seek(offset)
+    block = file.read(tarfile.BLOCKSIZE)
+    if block.strip(b"\0") or 0 < len(block) < tarfile.BLOCKSIZE:
+        raise tarfile.ReadError(f"no header of a member at byte {offset}")
 
 
 def _open_archive(path: str) -> Source:
-    if not is_url(path):
+    if not is_url(local_path(path)):
         return open_source(path)
     from videoloader.indexing.remote import open_url
 

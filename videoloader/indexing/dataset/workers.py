@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import pickle
 import socket
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from typing import Any, NamedTuple
 
 __all__ = ["Failure", "load", "run_tasks", "work"]
 
-_BATCH = 64  # tasks given to a worker at a time
+_BATCH = 128  # tasks that a worker is given ahead, so that it never waits for more
+_ROOM = 1 << 16  # bytes of them; a socket that is full makes both sides wait for each other
 
 
 class Failure(NamedTuple):
@@ -75,18 +77,25 @@ class _Worker:
         self._function = function
         self._arguments = arguments
         self.given: deque[Any] = deque()
+        self._sizes: deque[int] = deque()
         self.since = 0.0
         self._start()
 
     def give(self, waiting: deque[Any]) -> None:
-        """Hand over tasks if few are left to do, so that the process never waits for more."""
-        if len(self.given) >= _BATCH or not waiting:
-            return
-        more = [waiting.popleft() for _ in range(min(_BATCH, len(waiting)))]
-        if not self.given:
-            self.since = time.monotonic()
-        self.given += more
-        self._send(more)
+        """Hand over tasks as long as few are left to do."""
+        while waiting and len(self.given) < _BATCH:
+            data = pickle.dumps(waiting[0])
+            if self.given and sum(self._sizes) + len(data) > _ROOM:
+                return
+            if not self.given:
+                self.since = time.monotonic()
+            self._add(waiting.popleft(), data)
+
+    def _add(self, task: Any, data: bytes) -> None:
+        self.given.append(task)
+        self._sizes.append(len(data))
+        with suppress(OSError):  # if it has died already, `take` finds out
+            self.connection.send_bytes(data)
 
     def take(self) -> Iterator[tuple[Any, Any]]:
         """The results that have arrived; if the process has died, the one that says so."""
@@ -94,6 +103,7 @@ class _Worker:
             while self.given and self.connection.poll():
                 result = self.connection.recv()
                 self.since = time.monotonic()
+                self._sizes.popleft()
                 yield self.given.popleft(), result
         except (EOFError, OSError):
             code = self._process.wait()
@@ -102,11 +112,13 @@ class _Worker:
     def give_up(self, reason: str) -> tuple[Any, Failure]:
         """Blame the task at hand, and begin again with the next."""
         self.stop()
-        task = self.given.popleft()
+        task, *rest = self.given
+        self.given.clear()
+        self._sizes.clear()
         self._start()
-        if self.given:
-            self.since = time.monotonic()
-            self._send(list(self.given))
+        self.since = time.monotonic()
+        for other in rest:
+            self._add(other, pickle.dumps(other))
         return task, Failure(reason)
 
     def stop(self) -> None:
@@ -131,10 +143,6 @@ class _Worker:
             )
         self.connection: Connection[Any, Any] = Connection(ours.detach())
 
-    def _send(self, tasks: list[Any]) -> None:
-        with suppress(OSError):  # if it has died already, `take` finds out
-            self.connection.send(tasks)
-
 
 def work(descriptor: int, function: str, **arguments: Any) -> None:
     """What a worker does: results for the tasks that come, until nobody is there to take them."""
@@ -142,8 +150,7 @@ def work(descriptor: int, function: str, **arguments: Any) -> None:
     with Connection(descriptor) as connection:
         try:
             while True:
-                for task in connection.recv():
-                    connection.send(call(task, **arguments))
+                connection.send(call(connection.recv(), **arguments))
         except (EOFError, OSError):
             return
 

@@ -112,7 +112,7 @@ class _Scan:
                     position = end
                 else:
                     position = self._cluster(body, end, limit)
-            elif kind in LEVEL_1 or is_open:
+            elif kind in LEVEL_1 or (is_open and kind not in (Id.EBML, Id.SEGMENT)):
                 is_open = is_open or end is None
                 position = body if end is None else end
             else:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
+from videoloader.errors import FormatError
 from videoloader.indexing.mpegts.grid import PACKET, Bytes, Ints, pid_of, read_headers
 from videoloader.indexing.mpegts.pes import elementary_starts
 
 __all__ = ["Packing", "elementary_bytes"]
 
 _PAYLOAD = PACKET - 4
+_WRITTEN = re.compile("mpegts:(188|192|204):0x(1?[0-9a-f]{1,3})")
 
 
 def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
@@ -51,9 +54,17 @@ class Packing:
 
     @classmethod
     def parse(cls, text: str) -> Packing | None:
-        """The meaning of `VideoIndex.packing`, None if it is another one."""
-        name, *numbers = text.split(":")
-        return cls(*(int(number, 0) for number in numbers)) if name == "mpegts" else None
+        """The meaning of `VideoIndex.packing`, None if it is another one.
+
+        Raises:
+            FormatError: it is this one, but damaged.
+        """
+        if not text.startswith("mpegts:"):
+            return None
+        found = _WRITTEN.fullmatch(text)
+        if found is None:
+            raise FormatError(f"packets cannot be packed as {text!r}")
+        return cls(int(found[1]), int(found[2], 16))
 
     def unpack(self, block: bytes, offsets: list[int], sizes: list[int]) -> list[bytes]:
         """Take packets out of a block of the file.
