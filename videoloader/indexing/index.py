@@ -227,7 +227,7 @@ class VideoIndex:
             return 0.0
         last = self.frame_packets[-1]
         ticks = int(self.pts[-1]) - int(self.pts[0]) + max(int(self.packets["duration"][last]), 0)
-        return float(ticks * self.time_base)
+        return ticks * self.time_base.numerator / self.time_base.denominator
 
     @property
     def average_fps(self) -> float:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videoloader.errors import FormatError
-from videoloader.indexing.mp4.boxes import Box
+from videoloader.indexing.mp4.boxes import Box, box_ranges
 from videoloader.indexing.mp4.layout import Fragment
 from videoloader.indexing.mp4.runs import ALL_FIELDS, ROW_BYTES, Added, Run, end_of_data, samples_of
 from videoloader.indexing.mp4.samples import NO_SAMPLES
@@ -25,7 +25,6 @@ _BASE_IS_MOOF = 0x20000
 # Flags of `trun`, likewise (section 8.8.8.1).
 _OFFSET, _FIRST_FLAGS = 1, 4
 
-_BOX = struct.Struct(">I4s").unpack_from
 _UINT = struct.Struct(">I").unpack_from
 _TWO_UINTS = struct.Struct(">II").unpack_from
 
@@ -113,35 +112,14 @@ def read_fragments(
     return samples_of(runs, segment_times, clock, file_size)
 
 
-def _boxes(data: bytes, start: int, stop: int) -> list[tuple[bytes, int, int]]:
-    """Type, begin and end of each box; like `Box.children`, and faster."""
-    boxes = []
-    last = stop - 8
-    while start <= last:
-        size, kind = _BOX(data, start)
-        body = start + 8
-        end = start + size
-        if size < 8:
-            if size == 1 and body <= last:
-                end = start + struct.unpack_from(">Q", data, body)[0]
-                body += 8
-            elif size == 0:
-                end = stop
-            if end < body:
-                break
-        boxes.append((kind, body, end if end < stop else stop))
-        start = end
-    return boxes
-
-
 def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[Run]:
     """The runs of a track in a `moof` box."""
     data = fragment.content
     runs: list[Run] = []
     try:
         parts = [
-            _boxes(data, start, stop)
-            for kind, start, stop in _boxes(data, 0, len(data))
+            list(box_ranges(data, start, stop))
+            for kind, start, stop in box_ranges(data, 0, len(data))
             if kind == b"traf"
         ]
         headers = [_header(data, part) for part in parts]
