@@ -150,22 +150,28 @@ class VideoIndex:
     def __len__(self) -> int:
         return self.num_frames
 
-    @cached_property
+    @property
     def frame_packets(self) -> NDArray[np.int64]:
         """Packet that carries each frame, in presentation order."""
-        if self.order is not None:
-            return self.order
-        shown = np.flatnonzero(~self._has(PacketFlags.DISCARD | PacketFlags.HIDDEN))
-        pts = self.packets["pts"][shown]
-        if (pts[1:] >= pts[:-1]).all():
-            return shown
-        return shown[np.argsort(pts, kind="stable")]
+        return self._frames[0]
 
-    @cached_property
+    @property
     def pts(self) -> NDArray[np.int64]:
         """Presentation time of each frame in ticks."""
-        pts: NDArray[np.int64] = self.packets["pts"][self.frame_packets]
-        return pts
+        return self._frames[1]
+
+    @cached_property
+    def _frames(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Packet and presentation time of each frame."""
+        if self.order is not None:
+            return self.order, self.packets["pts"][self.order]
+        unseen = self._has(PacketFlags.DISCARD | PacketFlags.HIDDEN)
+        shown = np.flatnonzero(~unseen) if unseen.any() else np.arange(len(unseen))
+        pts = self.packets["pts"][shown] if unseen.any() else self.packets["pts"].copy()
+        if (pts[1:] >= pts[:-1]).all():
+            return shown, pts
+        order = np.argsort(pts, kind="stable")
+        return shown[order], pts[order]
 
     @cached_property
     def keyframes(self) -> NDArray[np.int64]:

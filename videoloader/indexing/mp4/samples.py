@@ -181,10 +181,12 @@ def _expand(runs: NDArray[Any], count: int) -> Ints:
         return _repeated(int(runs[0, 1]), count)
     if len(runs) >= count and (runs[:count, 0] == 1).all():
         return runs[:count, 1].astype(np.int64)
-    counts = np.append(runs[:, 0].astype(np.int64).clip(0, count), count)
-    values = np.append(runs[:, 1].astype(np.int64), 0)
-    ends = np.minimum(np.cumsum(counts), count)
-    return np.repeat(values, np.diff(ends, prepend=0))
+    values, counts = runs[:, 1].astype(np.int64), runs[:, 0].astype(np.int64)
+    if counts.min() < 0 or counts.sum() != count:
+        counts = np.append(counts.clip(0, count), count)
+        values = np.append(values, 0)
+        counts = np.diff(np.minimum(np.cumsum(counts), count), prepend=0)
+    return values.repeat(counts)
 
 
 def _repeated(value: int, count: int) -> Ints:
