@@ -51,7 +51,7 @@ def _reading(run: dict[str, Any]) -> list[str]:
     if corpus := run.get("corpus"):
         text += (
             f" The stored indexes of {corpus['videos']} test videos of all kinds, most of them "
-            f"short, with {corpus['frames']:,} frames take {corpus['bytes_a_frame']:.1f} bytes each."
+            f"short, take {corpus['bytes_a_frame']:.1f} bytes a frame."
         )
     rows: dict[str, list[str]] = {
         "file, MB": [],
