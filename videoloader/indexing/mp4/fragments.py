@@ -41,6 +41,7 @@ _RUN_FIELDS = [
     (_OFFSET, "offset", ">i4"),
     (_FIRST_FLAGS, "first_flags", ">u4"),
 ]
+_NOTHING = Added(NO_SAMPLES, np.zeros(0, dtype=np.bool_), 0)
 _SHAPES = 8  # looked for in a file
 
 _UINT = struct.Struct(">I").unpack_from
@@ -117,6 +118,8 @@ def read_fragments(
     Raises:
         FormatError: the boxes contradict each other or lead out of the file.
     """
+    if not fragments:
+        return _NOTHING
     runs: list[Run] = []
     known = _read_alike(fragments, track, defaults)
     for number, fragment in enumerate(fragments):
@@ -128,7 +131,7 @@ def read_fragments(
     if total > file_size:
         raise FormatError(f"fragments claim {total} samples in a file of {file_size} bytes")
     if not total:
-        return Added(NO_SAMPLES, np.zeros(0, dtype=np.bool_), 0)
+        return _NOTHING
     return samples_of(runs, segment_times, clock, file_size)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
-from videoloader.indexing.mp4.boxes import Box
+from videoloader.indexing.mp4.boxes import Box, box_ranges
 
 __all__ = ["NO_SAMPLES", "Ints", "Samples", "concatenate", "read_samples", "sums_before"]
 
@@ -206,8 +206,9 @@ def _keys(table: Box, count: int) -> NDArray[np.bool_]:
         if len(numbers):
             numbers -= 1 if numbers[0] > 0 else 0  # some writers count from 0
             keys[numbers[(numbers >= 0) & (numbers < count)]] = True
-    for box in table.children():
-        if box.kind == b"sbgp" and box.data[box.start + 4 : box.start + 8] == b"rap ":
+    for kind, start, stop in box_ranges(table.data, table.start, table.stop):
+        if kind == b"sbgp" and table.data[start + 4 : start + 8] == b"rap ":
+            box = Box(kind, table.data, start, stop)
             header = 8 + 4 * (box.unpack("B")[0] == 1)
             groups = box.table(">u4", width=2, header=header)
             keys |= _expand(groups, count) > 0  # samples behind the last group are in none
