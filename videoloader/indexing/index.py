@@ -163,15 +163,18 @@ class VideoIndex:
     @cached_property
     def _frames(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Packet and presentation time of each frame."""
+        pts = self.packets["pts"]
         if self.order is not None:
-            return self.order, self.packets["pts"][self.order]
+            return self.order, pts[self.order]
         unseen = self._has(PacketFlags.DISCARD | PacketFlags.HIDDEN)
-        shown = np.flatnonzero(~unseen) if unseen.any() else np.arange(len(unseen))
-        pts = self.packets["pts"][shown] if unseen.any() else self.packets["pts"].copy()
+        shown = np.flatnonzero(~unseen) if unseen.any() else None
+        pts = pts.copy() if shown is None else pts[shown]
         if (pts[1:] >= pts[:-1]).all():
-            return shown, pts
-        order = np.argsort(pts, kind="stable")
-        return shown[order], pts[order]
+            order = np.arange(len(pts))
+        else:
+            order = np.argsort(pts, kind="stable")
+            pts = pts[order]
+        return order if shown is None else shown[order], pts
 
     @cached_property
     def keyframes(self) -> NDArray[np.int64]:
