@@ -25,7 +25,10 @@ def indexing() -> str:
         f"{repetitions} ([measurement](benchmarks/results/{path.name}), {run['cores']} cores, "
         f"{run['date'][:10]}; `make bench` repeats it). Approximate modes know no times."
     )
-    return "\n\n".join([intro, _times(run["cases"]), *_reading(run), *_many(run)])
+    parts = [intro, _times(run["cases"])]
+    if "small_files" in run:  # older measurements have the times alone
+        parts += [*_reading(run), *_many(run)]
+    return "\n\n".join(parts)
 
 
 def _times(cases: dict[str, Any]) -> str:
