@@ -34,6 +34,7 @@ class CountingSource(Source):
         path = path.resolve()
         super().__init__(name=str(path), size=path.stat().st_size)
         self.bytes_read = 0
+        self._is_looked_at = False
         self._file = path.open("rb")
         self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         self._bytes = np.frombuffer(self._map, dtype=np.uint8)
@@ -52,10 +53,13 @@ class CountingSource(Source):
 
     def window(self, offset: int, size: int) -> NDArray[np.uint8]:
         """The bytes as an array, mapped and not read."""
+        self._is_looked_at = True
         return self._bytes[offset : offset + size]
 
     def bytes_touched(self) -> int:
         """What was read, and the pages of the mapping that were looked at since it was made."""
+        if not self._is_looked_at:  # a few pages have their marks for other reasons
+            return self.bytes_read
         maps = Path("/proc/self/smaps").read_text()
         (pages,) = re.findall(rf"{re.escape(self.name)}\n(?:.+\n)*?Referenced: +(\d+) kB", maps)
         return self.bytes_read + 1024 * int(pages)
