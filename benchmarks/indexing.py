@@ -21,46 +21,22 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from contenders import CONTENDERS, LIBRARIES, OURS, PACKAGES, REFERENCE, link_ffmpeg
+from many_files import JOB, index_of_many, measure_files
+from reads import corpus_sizes, our_figures
 from rich.console import Console
 from rich.table import Table
+from videos import CASES, make_small_files
 
 BENCHMARKS = Path(__file__).parent
-FPS, MINUTES = 30, 10
-VIDEO = BENCHMARKS / "data" / f"h264-360p-{MINUTES}min.mp4"
-# The same stream in other containers, and twelve times over: format, options, repeats.
-CASES: dict[str, tuple[Path, str, dict[str, str], int]] = {
-    "MP4": (VIDEO, "mp4", {}, 1),
-    "fragmented MP4": (
-        VIDEO.with_name(f"h264-360p-{MINUTES}min-fragments.mp4"),
-        "mp4",
-        {"movflags": "frag_keyframe+empty_moov"},
-        1,
-    ),
-    "MKV": (VIDEO.with_suffix(".mkv"), "matroska", {}, 1),
-    "TS": (VIDEO.with_suffix(".ts"), "mpegts", {}, 1),
-    "MP4, 2 hours": (VIDEO.with_name("h264-360p-120min.mp4"), "mp4", {}, 12),
-}
-LIBRARIES = BENCHMARKS / "data" / "ffmpeg"  # FFmpeg's libraries under the names peers look for
-PACKAGES = ("videoloader", "av", "torchcodec", "decord2", "torch", "numpy")
-REFERENCE = "PyAV, demux"
-OURS = "videoloader"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a contender says about the frames; a field that it does not know is None."""
-
-    num_frames: int | None
-    seconds: NDArray[np.float64] | None = None  # presentation time of each frame, ascending
+SMALL = "small files"
+FIGURES = "figures of our index"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,77 +54,6 @@ class Measurement:
     num_frames: int | None
     times_known: bool
     agrees: bool
-
-
-# -- Contenders: each imports its library outside the measured time, and gives what is measured and
-# -- what is made of its result afterwards. "Known" means that a list of all pts is at hand. --
-
-Contender = tuple[Callable[[str], Any], Callable[[Any], Claim]]
-
-
-def ours() -> Contender:
-    import videoloader
-
-    def index(path: str) -> tuple[NDArray[np.int64], Fraction]:
-        index = videoloader.index_video(path)
-        return index.pts, index.time_base
-
-    return index, lambda known: Claim(len(known[0]), known[0] * float(known[1]))
-
-
-def pyav_demux() -> Contender:
-    import av
-
-    def scan(path: str) -> tuple[list[int], Fraction | None]:
-        with av.open(path) as container:
-            stream = container.streams.video[0]
-            pts = [packet.pts for packet in container.demux(stream) if packet.pts is not None]
-            return sorted(pts), stream.time_base
-
-    return scan, lambda known: Claim(len(known[0]), np.asarray(known[0]) * float(known[1]))
-
-
-def pyav_index_entries() -> Contender:
-    import av
-
-    def read(path: str) -> list[int]:
-        with av.open(path) as container:
-            entries = container.streams.video[0].index_entries
-            return [entry.timestamp for entry in entries]
-
-    return read, lambda decoding_times: Claim(len(decoding_times))
-
-
-def torchcodec(seek_mode: str) -> Callable[[], Contender]:
-    def contender() -> Contender:
-        from torchcodec.decoders import VideoDecoder
-
-        def open_decoder(path: str) -> Any:
-            return VideoDecoder(path, seek_mode=seek_mode)
-
-        return open_decoder, lambda decoder: Claim(decoder.metadata.num_frames)
-
-    return contender
-
-
-def decord2() -> Contender:
-    import decord
-
-    def claim(reader: Any) -> Claim:
-        times = reader.get_frame_timestamp(range(len(reader)))[:, 0]
-        return Claim(len(reader), np.sort(times))
-
-    return lambda path: decord.VideoReader(path, num_threads=1), claim
-
-
-CONTENDERS: dict[str, Callable[[], Contender]] = {
-    REFERENCE: pyav_demux,
-    OURS: ours,
-    "PyAV, index_entries": pyav_index_entries,
-    "torchcodec, exact": torchcodec("exact"),
-    "torchcodec, approx.": torchcodec("approximate"),
-    "decord2": decord2,
-}
 
 
 # -- One contender, in its own process. --
@@ -188,7 +93,10 @@ def measure(name: str, video: Path, repetitions: int) -> dict[str, Any]:
 
 
 def measure_apart(name: str, case: str, repetitions: int) -> dict[str, Any] | None:
-    """Run one contender in a process of its own; None, with a line said, when it cannot run."""
+    """Run one contender in a process of its own; None, with a line said, when it cannot run.
+
+    This process stays small meanwhile: the peak memory of a new one begins with that of its parent.
+    """
     command = [sys.executable, __file__, "--contender", name, "--case", case]
     command += ["--repetitions", str(repetitions)]
     libraries = [str(LIBRARIES), os.environ.get("LD_LIBRARY_PATH", "")]
@@ -226,65 +134,6 @@ def compare(names: list[str], case: str, repetitions: int) -> list[Measurement]:
 
 
 # -- What is measured, and where. --
-
-
-def make_video() -> None:
-    """Encode the video once: B-frames, keyframes every 250 frames, the index at the end."""
-    from videoloader.demo_videos import encode_video
-
-    if VIDEO.exists():
-        return
-    VIDEO.parent.mkdir(exist_ok=True)
-    print("Encoding ten minutes of video, once ...", file=sys.stderr)
-    unfinished = VIDEO.with_name(f"unfinished-{VIDEO.name}")
-    encode_video(
-        unfinished,
-        size=(640, 360),
-        fps=FPS,
-        frames=FPS * 60 * MINUTES,
-        options={
-            "preset": "ultrafast",
-            "crf": "32",
-            "x264-params": "bframes=3:b-adapt=0",
-        },
-    ).replace(VIDEO)
-
-
-def remux(path: Path, format_name: str, options: dict[str, str], repeats: int) -> None:
-    """Put the packets of the video into another container, one copy behind the other."""
-    import av
-
-    if path.exists():
-        return
-    unfinished = path.with_name(f"unfinished-{path.name}")
-    with av.open(str(unfinished), "w", format=format_name, options=options) as target:
-        stream = None
-        for repeat in range(repeats):
-            with av.open(str(VIDEO)) as source:
-                video = source.streams.video[0]
-                if stream is None:
-                    stream = target.add_stream_from_template(video)
-                assert video.time_base is not None
-                shift = round(repeat * MINUTES * 60 / video.time_base)
-                for packet in source.demux(video):
-                    if packet.dts is not None and packet.pts is not None:
-                        packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
-                        packet.stream = stream
-                        target.mux(packet)
-    unfinished.replace(path)
-
-
-def link_ffmpeg() -> None:
-    """Give FFmpeg's libraries in PyAV's wheel their plain names too, so that peers use the same."""
-    import av
-
-    LIBRARIES.mkdir(parents=True, exist_ok=True)
-    for old in LIBRARIES.iterdir():
-        old.unlink()
-    for library in Path(av.__file__).parents[1].joinpath("av.libs").iterdir():
-        (LIBRARIES / library.name).symlink_to(library)  # they look for each other under these
-        if name := re.fullmatch(r"(lib(?:av|sw)[a-z]+)-[0-9a-f]+\.so\.(\d+)[.\d]*", library.name):
-            (LIBRARIES / f"{name[1]}.so.{name[2]}").symlink_to(library)
 
 
 def machine() -> dict[str, Any]:
@@ -338,45 +187,74 @@ def show(case: str, measurements: list[Measurement]) -> None:
     Console().print(table)
 
 
+def compare_files(names: list[str], repetitions: int) -> list[dict[str, Any]]:
+    """Many small files, one contender after the other; how many frames each finds is compared."""
+    found = [measure_apart(name, SMALL, repetitions) for name in names]
+    measured = [figures for figures in found if figures is not None]
+    for figures in measured:
+        figures["agrees"] = figures["frames_a_file"] == measured[0]["frames_a_file"]
+    return sorted(measured, key=lambda figures: -figures["files_a_second"])
+
+
+def report_of(names: list[str], chosen: list[str], repetitions: int) -> dict[str, Any]:
+    """Measure everything that was asked for, and show it on the way."""
+    cases: dict[str, Any] = {}
+    for case in (case for case in chosen if case != SMALL):
+        CASES[case].make()
+        path = CASES[case].path
+        measurements = compare([name for name in names if name != JOB], case, repetitions)
+        show(case, measurements)
+        cases[case] = {
+            "bytes": path.stat().st_size,
+            "measurements": [asdict(measurement) for measurement in measurements],
+        }
+        if OURS in names:
+            cases[case]["ours"] = measure_apart(FIGURES, case, repetitions)
+            print(json.dumps(cases[case]["ours"]))
+    report = {"benchmark": "indexing", **machine(), "cases": cases}
+    if SMALL in chosen:
+        folder = make_small_files()
+        report["small_files"] = compare_files(names, repetitions)
+        if OURS in names:
+            report["dataset"] = index_of_many(folder, repetitions)
+        print(json.dumps([report["small_files"], report.get("dataset")], indent=1))
+    if OURS in names and (corpus := os.environ.get("VIDEOLOADER_CORPUS")):
+        report["corpus"] = corpus_sizes(Path(corpus) / "video")
+        print(json.dumps(report["corpus"]))
+    report["load_average"] = [round(load, 2) for load in os.getloadavg()]
+    return report
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", choices=("ours", "peers"), help="the default is both")
     parser.add_argument("--repetitions", type=int, default=15)
-    parser.add_argument("--case", choices=CASES, help="the default is all")
-    parser.add_argument("--contender", choices=CONTENDERS, help=argparse.SUPPRESS)
+    parser.add_argument("--case", choices=[*CASES, SMALL], help="the default is all")
+    parser.add_argument("--contender", choices=[*CONTENDERS, JOB, FIGURES], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    repetitions = arguments.repetitions
     if arguments.contender:
-        video = CASES[arguments.case][0]
-        print(json.dumps(measure(arguments.contender, video, arguments.repetitions)))
+        if arguments.contender == FIGURES:
+            figures = our_figures(CASES[arguments.case].path, repetitions)
+        elif arguments.case == SMALL:
+            figures = measure_files(arguments.contender, make_small_files(), repetitions)
+        else:
+            figures = measure(arguments.contender, CASES[arguments.case].path, repetitions)
+        print(json.dumps(figures))
         return
 
-    make_video()
     link_ffmpeg()
-    names = {"ours": [REFERENCE, OURS], "peers": [name for name in CONTENDERS if name != OURS]}
-    chosen = names.get(arguments.only, list(CONTENDERS))
-    cases = {}
-    for case in [arguments.case] if arguments.case else CASES:
-        remux(*CASES[case])
-        cases[case] = compare(chosen, case, arguments.repetitions)
-        show(case, cases[case])
-    report = {
-        "benchmark": "indexing",
-        **machine(),
-        "cases": {
-            case: {
-                "bytes": CASES[case][0].stat().st_size,
-                "measurements": [asdict(measurement) for measurement in measurements],
-            }
-            for case, measurements in cases.items()
-        },
-    }
+    peers = [name for name in CONTENDERS if name not in (REFERENCE, OURS)]
+    ours = [OURS, JOB]
+    names = [REFERENCE, *{"ours": ours, "peers": peers}.get(arguments.only, ours + peers)]
+    report = report_of(names, [arguments.case] if arguments.case else [*CASES, SMALL], repetitions)
     if arguments.only is None and arguments.case is None:
-        date = datetime.datetime.now(datetime.UTC).date()
-        result = BENCHMARKS / "results" / f"indexing-{date}.json"
+        result = BENCHMARKS / "results" / f"indexing-{report['date'][:10]}.json"
         result.parent.mkdir(exist_ok=True)
         result.write_text(json.dumps(report, indent=2) + "\n")
-    everything = (one for measurements in cases.values() for one in measurements)
-    if any(one.contender == OURS and not one.agrees for one in everything):
+    everything = [one for case in report["cases"].values() for one in case["measurements"]]
+    everything += report.get("small_files", [])
+    if any(one["contender"] in (OURS, JOB) and not one["agrees"] for one in everything):
         sys.exit("our index disagrees with the demuxer about the frames")
 
 

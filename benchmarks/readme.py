@@ -18,33 +18,102 @@ def newest(name: str) -> tuple[Path, dict[str, Any]]:
 
 def indexing() -> str:
     path, run = newest("indexing")
-    cases = {name: case["measurements"] for name, case in run["cases"].items()}
-    repetitions = cases["MP4"][0]["repetitions"]
-    lines = [
+    repetitions = run["cases"]["MP4"]["measurements"][0]["repetitions"]
+    intro = (
         "Milliseconds to find every frame of a 360p H.264 video of 10 minutes (18,000 frames), or "
         "2 hours (216,000), warm cache, every contender in its own process, median of "
         f"{repetitions} ([measurement](benchmarks/results/{path.name}), {run['cores']} cores, "
-        f"{run['date'][:10]}; `make bench` repeats it). Approximate modes know no times.",
-        "",
-        f"| | {' | '.join(cases)} |",
-        f"|---|{'---|' * len(cases)}",
+        f"{run['date'][:10]}; `make bench` repeats it). Approximate modes know no times."
+    )
+    parts = [intro, _times(run["cases"])]
+    if "small_files" in run:  # older measurements have the times alone
+        parts += [*_reading(run), *_many(run)]
+    return "\n\n".join(parts)
+
+
+def _times(cases: dict[str, Any]) -> str:
+    """Every contender on every case."""
+    tables = {name: case["measurements"] for name, case in cases.items()}
+    rows = []
+    for row in sorted(tables["MP4"], key=lambda row: row["median_ms"]):
+        name = row["contender"]
+        found = [
+            next((one for one in measured if one["contender"] == name), None)
+            for measured in tables.values()
+        ]
+        rows.append([_bold(name), *map(_cell, found)])
+    return _table(["", *tables], rows)
+
+
+def _reading(run: dict[str, Any]) -> list[str]:
+    """What of a file is looked at, and how large the index is."""
+    text = (
+        "What our index looks at: bytes read, and whole pages of 4 KB where the file is mapped; a "
+        "page is more than a frame of this video. `headers` are those of the packets."
+    )
+    if corpus := run.get("corpus"):
+        text += (
+            f" The stored indexes of {corpus['videos']} test videos of all kinds, most of them "
+            f"short, take {corpus['bytes_a_frame']:.1f} bytes a frame."
+        )
+    rows: dict[str, list[str]] = {
+        "file, MB": [],
+        "looked at, MB": [],
+        "with headers, MB": [],
+        "with headers, ms": [],
+        "stored, bytes a frame": [],
+    }
+    for case in run["cases"].values():
+        index, headers = case["ours"]["index"], case["ours"]["index_with_headers"]
+        (frames,) = (
+            row["num_frames"] for row in case["measurements"] if row["contender"] == "videoloader"
+        )
+        cells = [
+            f"{1e-6 * case['bytes']:.1f}",
+            f"{1e-6 * index['bytes_touched']:.2f}",
+            f"{1e-6 * headers['bytes_touched']:.1f}",
+            f"{headers['median_ms']:.1f}",
+            f"{index['stored_bytes'] / frames:.2f}",
+        ]
+        for row, cell in zip(rows.values(), cells, strict=True):
+            row.append(cell)
+    return [text, _table(["", *run["cases"]], [[name, *row] for name, row in rows.items()])]
+
+
+def _many(run: dict[str, Any]) -> list[str]:
+    """Many small files, and an index of many videos."""
+    measured, dataset = run["small_files"], run["dataset"]
+    files = max(row["files"] for row in measured)
+    fewer = min(row["files"] for row in measured)
+    text = (
+        f"{files:,} MP4 files of two seconds, warm cache, one process (peers on {fewer} of them); "
+        "`index_dataset` finds the files, indexes them, and writes the Parquet file. An index of "
+        f"{dataset['videos']:,} videos opens in {dataset['open_ms']:.2f} ms, and gives any one of "
+        f"them in {dataset['one_index_us']:.0f} µs."
+    )
+    rows = [
+        [_bold(row["contender"]), f"{row['files_a_second']:,.0f}" + _wrong(row)] for row in measured
     ]
-    names = [row["contender"] for row in sorted(cases["MP4"], key=lambda row: row["median_ms"])]
-    for name in names:
-        found = {
-            case: next((row for row in rows if row["contender"] == name), None)
-            for case, rows in cases.items()
-        }
-        cells = [_cell(row) for row in found.values()]
-        shown = f"**{name}**" if name == "videoloader" else name
-        lines.append(f"| {shown} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return [text, _table(["", "files a second"], rows)]
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("|  |", "| |")
+
+
+def _bold(name: str) -> str:
+    return f"**{name}**" if name.startswith("videoloader") else name
 
 
 def _cell(row: dict[str, Any] | None) -> str:
     if row is None:
         return "-"
-    return f"{row['median_ms']:.2f}" + ("" if row["agrees"] else " (wrong)")
+    return f"{row['median_ms']:.2f}" + _wrong(row)
+
+
+def _wrong(row: dict[str, Any]) -> str:
+    return "" if row["agrees"] else " (wrong)"
 
 
 def filled(readme: str) -> str:

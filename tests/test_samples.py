@@ -1,11 +1,14 @@
 """The samples and the README run as they stand."""
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from videoloader.indexing.dataset.rows import schema
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,3 +61,22 @@ def test_the_code_of_the_readme_runs(folder):
 def test_the_figures_of_the_readme_are_the_measured_ones():
     program = "import readme, pathlib; text = pathlib.Path('../README.md').read_text(); "
     run("-c", program + "assert readme.filled(text) == text", cwd=ROOT / "benchmarks")
+
+
+def test_every_column_of_a_data_set_is_documented():
+    page = (ROOT / "docs" / "indexing.md").read_text()
+    table = page.partition("| columns | |\n")[2].partition("\n\n")[0]
+    left = "\n".join(row.split("|")[1] for row in table.split("\n"))
+    documented = re.findall(r"`(\w+\*?)`", left)
+    columns = [re.sub("^color_.*", "color_*", name) for name in schema().names]
+    assert sorted(documented) == sorted(set(columns))
+
+
+def test_the_examples_on_a_data_set_name_its_columns():
+    page = (ROOT / "docs" / "indexing.md").read_text()
+    (pandas,) = re.findall(r"^columns = (\[.*\])$", page, re.MULTILINE)
+    polars = re.findall(r"""(?:pl\.col|select)\("(\w+)"\)""", page)
+    queries = re.findall(r"select (\w+(?:, \w+)*),? (?:count|from)", page)
+    used = {*json.loads(pandas), *polars, *", ".join(queries).split(", ")}
+    assert {"error", "duration", "height", "member", "num_keyframes"} <= used
+    assert used <= set(schema().names)

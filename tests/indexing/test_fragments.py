@@ -95,6 +95,36 @@ def test_any_arrangement_gives_ffmpegs_packets(clip, seed):
     assert found == expected
 
 
+@settings(max_examples=250)
+@given(st.integers(0, 1 << 32))
+def test_many_fragments_of_a_few_shapes_give_ffmpegs_packets(clip, seed):
+    rng = random.Random(seed)
+    shapes = [
+        {
+            "fields": rng.choice([0xF00, 0xB00, 0xE00, 0xA00]),
+            "first": rng.random() < 0.5,
+            "base": rng.choice(["moof", "bytes", "none"]),
+            "entry": rng.choice([None, None, 1]),
+            "timed": rng.random() < 0.8,
+        }
+        for _ in range(rng.randint(1, 3))
+    ]
+    fragments, clock, position = [], 0, 0
+    while position < FRAMES:
+        shape = rng.choice(shapes)
+        group = clip.samples[position : position + rng.randint(1, 3)]
+        position += len(group)
+        fields, first = shape["fields"], shape["first"] or group[0].key
+        fields |= 0x400 if any(sample.key for sample in group[1:]) else 0
+        runs = [Run(group, fields, first_flags=first)]
+        if rng.random() < 0.1 and len(group) > 1:  # another form, which is read by itself
+            runs = [Run(group[:1], 0xF00), Run(group[1:], 0xF00)]
+        time = clock if shape["timed"] else None
+        fragments.append([Part(runs, time, base=shape["base"], entry=shape["entry"])])
+        clock += sum(sample.duration for sample in group)
+    assert len(same(movie(clip, fragments=fragments))) == FRAMES
+
+
 def test_boxes_between_fragments_are_passed_over(clip):
     between = [box(b"styp", b"msdh", bytes(4)), full(b"emsg", 0, 0, bytes(40)), box(b"free", b"x")]
     file = movie(clip, fragments=parts_of(clip.samples), between=between)

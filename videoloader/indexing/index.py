@@ -152,22 +152,31 @@ class VideoIndex:
     def __len__(self) -> int:
         return self.num_frames
 
-    @cached_property
+    @property
     def frame_packets(self) -> NDArray[np.int64]:
         """Packet that carries each frame, in presentation order."""
-        if self.order is not None:
-            return self.order
-        shown = np.flatnonzero(~self._has(PacketFlags.DISCARD | PacketFlags.HIDDEN))
-        pts = self.packets["pts"][shown]
-        if (pts[1:] >= pts[:-1]).all():
-            return shown
-        return shown[np.argsort(pts, kind="stable")]
+        return self._frames[0]
 
-    @cached_property
+    @property
     def pts(self) -> NDArray[np.int64]:
         """Presentation time of each frame in ticks."""
-        pts: NDArray[np.int64] = self.packets["pts"][self.frame_packets]
-        return pts
+        return self._frames[1]
+
+    @cached_property
+    def _frames(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Packet and presentation time of each frame."""
+        pts = self.packets["pts"]
+        if self.order is not None:
+            return self.order, pts[self.order]
+        unseen = self._has(PacketFlags.DISCARD | PacketFlags.HIDDEN)
+        shown = np.flatnonzero(~unseen) if unseen.any() else None
+        pts = pts.copy() if shown is None else pts[shown]
+        if (pts[1:] >= pts[:-1]).all():
+            order = np.arange(len(pts))
+        else:
+            order = np.argsort(pts, kind="stable")
+            pts = pts[order]
+        return order if shown is None else shown[order], pts
 
     @cached_property
     def keyframes(self) -> NDArray[np.int64]:
@@ -229,7 +238,7 @@ class VideoIndex:
             return 0.0
         last = self.frame_packets[-1]
         ticks = int(self.pts[-1]) - int(self.pts[0]) + max(int(self.packets["duration"][last]), 0)
-        return float(ticks * self.time_base)
+        return ticks * self.time_base.numerator / self.time_base.denominator
 
     @property
     def average_fps(self) -> float:

@@ -11,7 +11,6 @@ import json
 import os
 import struct
 import zlib
-from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from types import UnionType
@@ -33,6 +32,7 @@ Ints = NDArray[np.int64]
 
 _MAGIC = b"VLINDEX3"
 _LENGTHS = struct.Struct("<IIII")  # check sum of the rest; bytes of head, set-up data, columns
+_JSON = json.JSONEncoder(separators=(",", ":"))
 _MAX_BYTES = 1 << 31
 _MAX_PACKETS = 1 << 27
 
@@ -87,14 +87,15 @@ def encode_index(index: VideoIndex) -> bytes:
     """Everything that `decode_index` needs to make the same index; compresses well."""
     head: dict[str, Any] = {name: getattr(index, name) for name in FACTS}
     head["time_base"] = str(index.time_base)
-    head["color"] = asdict(index.color)
-    head["orientation"] = asdict(index.orientation)
-    head["fingerprint"] = asdict(index.fingerprint)
-    head["warnings"] = index.warnings
+    if index.warnings:
+        head["warnings"] = index.warnings
+    for name in ("color", "orientation", "fingerprint"):
+        value = getattr(index, name)
+        head[name] = {field: getattr(value, field) for field in value.__slots__}
     head["extradata"] = [(at, len(data)) for at, data in index.extradata]
     specs, columns = _tables(index)
     head["columns"] = specs
-    text = json.dumps(head, separators=(",", ":")).encode()
+    text = _JSON.encode(head).encode()
     setup = b"".join(data for _, data in index.extradata)
     body = text + setup + columns
     return _LENGTHS.pack(zlib.crc32(body), len(text), len(setup), len(columns)) + body
@@ -179,10 +180,11 @@ def _tables(index: VideoIndex) -> tuple[list[Any], bytes]:
     offset, size, pts, dts, duration, flags = (
         table[name].astype(np.int64) for name in PACKET_DTYPE.names or ()
     )
-    behind = np.zeros_like(offset)
-    behind[1:] = (offset + size)[:-1]
-    steps = np.diff(dts, append=dts[-1:])  # to the next packet
-    columns = [offset - behind, size, pts - dts, steps, duration - steps, flags]
+    gaps = offset.copy()
+    gaps[1:] -= (offset + size)[:-1]
+    steps = np.zeros_like(dts)  # to the next packet
+    np.subtract(dts[1:], dts[:-1], out=steps[:-1])
+    columns = [gaps, size, pts - dts, steps, duration - steps, flags]
     if index.order is not None:
         columns.append(np.diff(index.order, prepend=0))
     specs: list[Any] = [count, int(dts[0]) if count else 0]
@@ -233,11 +235,11 @@ def _pack(column: Ints) -> tuple[list[int], bytes]:
         return [0, 1, 0, 0], b""
     first = int(column[0])
     rest = column - first
-    factor = max(int(np.gcd.reduce(rest)), 1)
+    if not rest.any():
+        return [first, 1, 0, len(column)], b""
+    factor = int(np.gcd.reduce(rest))
     small = rest // factor
     low, high = int(small.min()), int(small.max())
-    if low == high == 0:
-        return [first, factor, 0, len(column)], b""
     width = next(w for w in (1, 2, 4, 8) if max(-low - 1, high) >> (8 * w - 1) == 0)
     octets = small.astype(f"<i{width}").view(np.uint8).reshape(-1, width).T
     return [first, factor, width, len(column)], np.ascontiguousarray(octets).tobytes()

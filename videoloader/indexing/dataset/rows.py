@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ __all__ = ["Row", "check_schema", "failed_row", "make_row", "schema"]
 
 _LENGTH = struct.Struct("<I")
 _FORMAT = "3"  # of the column of indexes
+_JSON = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,8 @@ class Row:
 
     def encode(self) -> bytes:
         """The row as bytes."""
-        head = json.dumps(
-            [self.item.place(), self.state and asdict(self.state), self.facts, self.error],
-            separators=(",", ":"),
-        ).encode()
+        state = self.state and [self.state.size, self.state.mtime_ns, self.state.etag]
+        head = _JSON.encode([self.item.place(), state, self.facts, self.error]).encode()
         return _LENGTH.pack(len(head)) + head + self.index
 
     @classmethod
@@ -57,7 +56,7 @@ class Row:
         (length,) = _LENGTH.unpack_from(data)
         end = _LENGTH.size + length
         item, state, facts, error = json.loads(data[_LENGTH.size : end])
-        return cls(Item(*item), state and Fingerprint(**state), facts, data[end:], error)
+        return cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error)
 
 
 def make_row(item: Item, *, headers: bool) -> Row:

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 
-__all__ = ["Box", "box_name"]
+__all__ = ["Box", "box_name", "box_ranges"]
+
+_HEADER = struct.Struct(">I4s").unpack_from
+_LONG_SIZE = struct.Struct(">Q").unpack_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +34,21 @@ class Box:
 
     def children(self, skip: int = 0) -> Iterator[Box]:
         """The boxes inside, from `skip` bytes on. A last one that runs over is cut to fit."""
-        position = self.start + skip
-        while position + 8 <= self.stop:
-            size, kind = struct.unpack_from(">I4s", self.data, position)
-            body = position + 8
-            if size == 1 and body + 8 <= self.stop:
-                (size,) = struct.unpack_from(">Q", self.data, body)
-                body += 8
-            end = self.stop if size == 0 else position + size
-            if end < body:
-                return  # QuickTime ends some lists with four zero bytes; nothing can follow
-            yield Box(kind, self.data, body, min(end, self.stop))
-            position = end
+        for kind, start, stop in box_ranges(self.data, self.start + skip, self.stop):
+            yield Box(kind, self.data, start, stop)
 
     def find(self, *path: bytes) -> Box | None:
         """The first box at a path of types below this one."""
-        box: Box | None = self
-        for kind in path:
-            if box is None:
+        found = self.kind, self.start, self.stop
+        for wanted in path:
+            inside = box_ranges(self.data, found[1], found[2])
+            for found in inside:
+                if found[0] == wanted:
+                    break
+            else:
                 return None
-            box = next((child for child in box.children() if child.kind == kind), None)
-        return box
+        kind, start, stop = found
+        return Box(kind, self.data, start, stop)
 
     def need(self, *path: bytes) -> Box:
         """The same, or a `FormatError` that names the missing box."""
@@ -83,6 +80,23 @@ class Box:
             )
         values = np.frombuffer(self.data, dtype=dtype, count=count * width, offset=first)
         return values.reshape(count, width)
+
+
+def box_ranges(data: bytes, start: int, stop: int) -> Iterator[tuple[bytes, int, int]]:
+    """Type, and begin and end of the content, of each box in a range; see `Box.children`."""
+    while start + 8 <= stop:
+        size, kind = _HEADER(data, start)
+        body, end = start + 8, start + size
+        if size < 8:
+            if size == 1 and body + 8 <= stop:
+                end = start + _LONG_SIZE(data, body)[0]
+                body += 8
+            elif size == 0:
+                end = stop
+            if end < body:
+                return  # QuickTime ends some lists with four zero bytes; nothing can follow
+        yield kind, body, min(end, stop)
+        start = end
 
 
 def box_name(kind: bytes) -> str:

@@ -1,18 +1,20 @@
 """The samples of movie fragments (ISO/IEC 14496-12, section 8.8).
 
-A long video has thousands of fragments of one or two seconds each. Python looks at the headers of
-their runs only; all samples of all runs become arrays at once.
+A long video has thousands of fragments of one or two seconds each, most of them with the same boxes
+in the same places: the headers of those are read all at once, and the samples of all runs too.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from itertools import islice, repeat
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
-from videoloader.indexing.mp4.boxes import Box
+from videoloader.indexing.mp4.boxes import Box, box_ranges
 from videoloader.indexing.mp4.layout import Fragment
 from videoloader.indexing.mp4.runs import ALL_FIELDS, ROW_BYTES, Added, Run, end_of_data, samples_of
 from videoloader.indexing.mp4.samples import NO_SAMPLES
@@ -25,7 +27,23 @@ _BASE_IS_MOOF = 0x20000
 # Flags of `trun`, likewise (section 8.8.8.1).
 _OFFSET, _FIRST_FLAGS = 1, 4
 
-_BOX = struct.Struct(">I4s").unpack_from
+_ALWAYS = 1 << 31
+# Fields by their flags, in the order in which they follow one another.
+_PART_FIELDS = [
+    (_BASE, "base", ">u8"),
+    (_ENTRY, "entry", ">u4"),
+    (_DURATION, "duration", ">u4"),
+    (_SIZE, "size", ">u4"),
+    (_FLAGS, "flags", ">u4"),
+]
+_RUN_FIELDS = [
+    (_ALWAYS, "count", ">u4"),
+    (_OFFSET, "offset", ">i4"),
+    (_FIRST_FLAGS, "first_flags", ">u4"),
+]
+_NOTHING = Added(NO_SAMPLES, np.zeros(0, dtype=np.bool_), 0)
+_SHAPES = 8  # looked for in a file
+
 _UINT = struct.Struct(">I").unpack_from
 _TWO_UINTS = struct.Struct(">II").unpack_from
 
@@ -100,38 +118,143 @@ def read_fragments(
     Raises:
         FormatError: the boxes contradict each other or lead out of the file.
     """
+    if not fragments:
+        return _NOTHING
     runs: list[Run] = []
-    for fragment in fragments:
-        runs += _read_fragment(fragment, track, defaults)
+    known = _read_alike(fragments, track, defaults)
+    for number, fragment in enumerate(fragments):
+        found = known.get(number)
+        runs += _read_fragment(fragment, track, defaults) if found is None else found
     # A track of one description has no samples of another; FFmpeg leaves them out.
     runs = [run for run in runs if num_entries > 1 or run.entry == 1]
     total = sum(run.num_samples for run in runs)
     if total > file_size:
         raise FormatError(f"fragments claim {total} samples in a file of {file_size} bytes")
     if not total:
-        return Added(NO_SAMPLES, np.zeros(0, dtype=np.bool_), 0)
+        return _NOTHING
     return samples_of(runs, segment_times, clock, file_size)
 
 
-def _boxes(data: bytes, start: int, stop: int) -> list[tuple[bytes, int, int]]:
-    """Type, begin and end of each box; like `Box.children`, and faster."""
-    boxes = []
-    last = stop - 8
-    while start <= last:
-        size, kind = _BOX(data, start)
-        body = start + 8
-        end = start + size
-        if size < 8:
-            if size == 1 and body <= last:
-                end = start + struct.unpack_from(">Q", data, body)[0]
-                body += 8
-            elif size == 0:
-                end = stop
-            if end < body:
-                break
-        boxes.append((kind, body, end if end < stop else stop))
-        start = end
-    return boxes
+class _Shape(NamedTuple):
+    """How a fragment of one part with one run is made up.
+
+    `part` and `run` are where these boxes begin, `rows` where the rows of the run do. `fields` has
+    the place and type of each number that may differ between fragments of one shape, `fixed` tells
+    which bytes may not.
+    """
+
+    track: int
+    part: int
+    run: int
+    layout: int
+    rows: int
+    fields: dict[str, tuple[int, str]]
+    fixed: NDArray[np.bool_]
+
+
+def _shape_of(data: bytes) -> _Shape | None:
+    """The shape of a fragment; None if it has no simple one."""
+    outer = list(islice(box_ranges(data, 0, len(data)), 3))
+    if [kind for kind, _, _ in outer] != [b"mfhd", b"traf"]:
+        return None
+    inner = list(islice(box_ranges(data, outer[1][1], len(data)), 4))
+    if [kind for kind, _, _ in inner if kind != b"tfdt"] != [b"tfhd", b"trun"]:
+        return None
+    bodies = {kind: (body, stop) for kind, body, stop in inner}
+    fields: dict[str, tuple[int, str]] = {}
+
+    def take(box: bytes, at: int, names: list[tuple[int, str, str]], flags: int) -> int | None:
+        """Where the fields of a box end, None if that is outside of it."""
+        for flag, name, dtype in names:
+            if flags & flag:
+                fields[name] = at, dtype
+                at += np.dtype(dtype).itemsize
+        return at if at <= bodies[box][1] else None
+
+    header, run = bodies[b"tfhd"][0], bodies[b"trun"][0]
+    if max(header, run) + 8 > len(data):
+        return None
+    flags, track = _TWO_UINTS(data, header)
+    run_flags = _UINT(data, run)[0]
+    if b"tfdt" in bodies:
+        time = bodies[b"tfdt"][0]
+        if take(b"tfdt", time + 4, [(1, "time", ">u8" if data[time] else ">u4")], 1) is None:
+            return None
+    rows = take(b"trun", run + 4, _RUN_FIELDS, run_flags | _ALWAYS)
+    if rows is None or take(b"tfhd", header + 8, _PART_FIELDS, flags) is None:
+        return None
+    fixed = np.ones(rows, dtype=np.bool_)
+    part = outer[1][1] - 8
+    variable = [(outer[0][1], outer[0][2]), (part, part + 4), (run - 8, run - 4)]
+    variable += [(at, at + np.dtype(dtype).itemsize) for at, dtype in fields.values()]
+    for begin, end in variable:
+        fixed[begin:end] = False
+    return _Shape(track, part, run - 8, run_flags & ALL_FIELDS, rows, fields, fixed)
+
+
+def _read_alike(fragments: list[Fragment], track: int, defaults: Defaults) -> dict[int, list[Run]]:
+    """What `_read_fragment` gives for fragments that have one of a few simple shapes, by number."""
+    known: dict[int, list[Run]] = {}
+    numbers = np.arange(len(fragments))
+    sizes = np.array([len(fragment.content) for fragment in fragments], dtype=np.int64)
+    for _ in range(_SHAPES):
+        if not len(numbers):
+            break
+        shape = _shape_of(fragments[numbers[0]].content)
+        if shape is None:
+            numbers = numbers[1:]
+            continue
+        tried = numbers[sizes[numbers] >= shape.rows]
+        heads = b"".join([fragments[number].content[: shape.rows] for number in tried.tolist()])
+        table = np.frombuffer(heads, np.uint8).reshape(-1, shape.rows)
+        alike = (table == table[0])[:, shape.fixed].all(axis=1)
+        for begin in (shape.part, shape.run):  # both boxes end where the fragment does
+            alike &= _column(table, begin, ">u4") == sizes[tried] - begin
+        counts = _column(table, *shape.fields["count"])
+        alike &= counts > 0
+        alike &= counts * ROW_BYTES[shape.layout >> 8] == sizes[tried] - shape.rows
+        found = tried[alike].tolist()
+        if shape.track == track:
+            runs = _runs_of(shape, table[alike], [fragments[number] for number in found], defaults)
+            # What lies before the file is left to be complained about.
+            known |= {n: [run] for n, run in zip(found, runs, strict=True) if run.offset >= 0}
+        else:
+            known |= {number: [] for number in found}
+        numbers = np.setdiff1d(numbers[1:], found, assume_unique=True)
+    return known
+
+
+def _runs_of(
+    shape: _Shape, heads: NDArray[np.uint8], fragments: list[Fragment], defaults: Defaults
+) -> list[Run]:
+    """The one run of each fragment of a shape."""
+    told = {name: _column(heads, *field).tolist() for name, field in shape.fields.items()}
+    positions = [fragment.position for fragment in fragments]
+    offsets = told.get("base", positions)
+    if "offset" in told:
+        offsets = [base + offset for base, offset in zip(offsets, told["offset"], strict=True)]
+    usual = [told.get(name, repeat(value)) for name, value in defaults._asdict().items()]
+    return list(
+        map(
+            Run,
+            positions,
+            repeat(object=True),
+            repeat(shape.layout),
+            told["count"],
+            [fragment.content[shape.rows :] for fragment in fragments],
+            told.get("first_flags", repeat(-1)),
+            offsets,
+            told.get("time", repeat(None)),
+            *usual,
+        )
+    )
+
+
+def _column(heads: NDArray[np.uint8], at: int, dtype: str) -> NDArray[Any]:
+    """One number of each row of bytes; of 32 bits as 64."""
+    octets = np.ascontiguousarray(heads[:, at : at + np.dtype(dtype).itemsize])
+    values = octets.view(dtype)[:, 0]
+    return values if dtype == ">u8" else values.astype(np.int64)
 
 
 def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[Run]:
@@ -140,8 +263,8 @@ def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[R
     runs: list[Run] = []
     try:
         parts = [
-            _boxes(data, start, stop)
-            for kind, start, stop in _boxes(data, 0, len(data))
+            list(box_ranges(data, start, stop))
+            for kind, start, stop in box_ranges(data, 0, len(data))
             if kind == b"traf"
         ]
         headers = [_header(data, part) for part in parts]

@@ -161,13 +161,14 @@ def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
         timescale, duration = media.unpack("IQ" if long else "II", 20 if long else 12)
         if timescale == 0:
             raise FormatError(f"track {number} has a timescale of 0")
-        samples = read_samples(_table(box), file_size=file_size)
+        table = _table(box)
+        samples = read_samples(table, file_size=file_size)
         (identifier,) = head.unpack("I", 20 if wide else 12)
         added = read_fragments(
             layout.fragments,
             track=identifier,
             defaults=defaults.get(identifier, Defaults()),
-            num_entries=_table(box).need(b"stsd").unpack("I", 4)[0],
+            num_entries=table.need(b"stsd").unpack("I", 4)[0],
             segment_times=read_segment_times(
                 layout.segments, track=identifier, timescale=timescale
             ),
