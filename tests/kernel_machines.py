@@ -25,6 +25,7 @@ CUDA_IN_CPP = r"""
 using std::max, std::min;
 #define __device__
 #define __global__
+#define __noinline__
 #define __shared__ static
 #define __launch_bounds__(threads)
 struct Place { unsigned x, y, z; };
@@ -87,6 +88,8 @@ def compiled(options):
         source, library = Path(folder, "convert.cpp"), Path(folder, "convert.so")
         source.write_text(CUDA_IN_CPP + kernel_source() + LAUNCH_IN_CPP)
         flags = ["-O2", "-shared", "-fPIC", "-pthread", "-fno-strict-aliasing", *options]
+        # A misaligned access, which a GPU refuses, or one outside shared memory is a trap here.
+        flags += ["-fsanitize=alignment,bounds", "-fsanitize-undefined-trap-on-error"]
         flags += ["-std=c++20", "-Wall", "-Wno-unknown-pragmas", "-Werror"]
         done = subprocess.run(
             ["g++", *flags, source, "-o", library], capture_output=True, text=True

@@ -102,9 +102,8 @@ def axis_weights(
     shown = (last >= start) & (first < start + length)
     if mirrored:
         at = length - 1 - at
-    wanted = np.arange(crop[0], crop[0] + crop[1])
     # Samples from which some pixel of the crop is interpolated.
-    used = shown & (np.abs(at[None] - wanted[:, None]) < step).any(axis=0)
+    used = shown & (at + step > crop[0]) & (at - step < crop[0] + crop[1] - 1)
     scale = crop[1] / size
     place = np.arange(size)
     if interpolation == "nearest":

@@ -186,7 +186,7 @@ def test_a_wheel_indexes_a_video_where_torch_is_not(wheel, tmp_path):
 
 def test_a_wheel_holds_every_module_the_marker_and_the_licence(wheel):
     names = set(run_python("-m", "zipfile", "-l", wheel).split())
-    for path in PACKAGE.rglob("*.py"):
+    for path in (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.cu")):
         assert path.relative_to(ROOT).as_posix() in names
     assert "videoloader/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import Phase, example, given, settings
-
-NOSHRINK = [Phase.explicit, Phase.generate]
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kernel_machines import Compiled, Gpu, empty_clip
 from surface_oracle import FORMATS, WEIGHTS, expected, random_surface
@@ -134,7 +132,7 @@ def check(slot, rgb, output):
     assert (np.abs(slot - wanted) <= bound).all(), np.abs(slot - wanted).max()
 
 
-@settings(max_examples=400, phases=NOSHRINK)
+@settings(max_examples=400)
 @given(data=st.data())
 def test_any_picture_becomes_what_the_formulas_say(machine, data):
     picture = data.draw(pictures())
@@ -148,7 +146,7 @@ def test_any_picture_becomes_what_the_formulas_say(machine, data):
 SIZES = [
     # surface (height, width), slot
     ((1080, 1920), (224, 224)),
-    ((1080, 1920), (1080, 1920)),
+    ((270, 482), (270, 482)),
     ((361, 641), (300, 1001)),
     ((4096, 64), (8, 8)),
     ((16, 8192), (3, 5)),
@@ -229,7 +227,7 @@ def test_tone_maps_follow_their_formulas(machine, transfer, tone_map, size):
     output = OutputFormat("float32", tone_map=tone_map)
     slot = converted(machine, surface, picture, View(size), output)
     rgb = expected(planes, picture, View(size), "triangular", tone_map)
-    assert np.abs(slot - rgb).max() <= 0.02
+    assert np.abs(slot - rgb).max() <= 0.01
 
 
 def flat(machine, output, luma, **description):

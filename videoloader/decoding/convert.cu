@@ -91,8 +91,8 @@ __device__ inline float clamp(float value, float top) { return fminf(fmaxf(value
 
 #if TONE_MAP
 __device__ inline float pq_light(float signal) {  // BT.2100, in units of 203 cd/m2
-    float power = powf(signal, 1.0f / 78.84375f);
-    float ratio = fmaxf(power - 0.8359375f, 0.0f) / (18.8515625f - 18.6875f * power);
+    float rest = -expm1f(logf(signal) / 78.84375f);  // 1 - signal^(1/m2), and 1 - c1 = c2 - c3
+    float ratio = fmaxf(0.1640625f - rest, 0.0f) / (0.1640625f + 18.6875f * rest);
     return 10000.0f / 203.0f * powf(ratio, 1.0f / 0.1593017578125f);
 }
 
@@ -101,8 +101,8 @@ __device__ inline float hlg_scene(float signal) {  // BT.2100, inverse OETF
     return (expf((signal - 0.55991073f) / 0.17883277f) + 0.28466892f) / 12.0f;
 }
 
-__device__ inline float hable(float x) {
-    return (x * (0.15f * x + 0.05f) + 0.004f) / (x * (0.15f * x + 0.5f) + 0.06f) - 0.02f / 0.3f;
+__device__ inline float hable(float x) {  // on one denominator: nothing cancels near 0
+    return x * (0.042f * x + 0.005f) / (0.3f * (x * (0.15f * x + 0.5f) + 0.06f));
 }
 
 __device__ inline float compress(float light) {  // 0..1 from 0..1000 cd/m2
@@ -237,7 +237,7 @@ __device__ inline float weight(const Taps& t, int k) {
     return t.norm * fmaxf(1.0f - fabsf(k - t.offset) * t.slope, 0.0f);
 }
 
-__device__ inline Taps taps_of(const Surface& s, bool vertical, bool chroma, int place) {
+__device__ __noinline__ Taps taps_of(const Surface& s, bool vertical, bool chroma, int place) {
     Axis a = axis_of(s, vertical);
     Bounds b = bounds_of(a, chroma);
     double scale = (double)a.crop_length / a.size;
@@ -257,6 +257,7 @@ __device__ inline Taps taps_of(const Surface& s, bool vertical, bool chroma, int
     int count = min((int)ceil(center + support), b.high) - first;
     Taps t = {first, count, (float)(center - first), (float)(1.0 / support), 1.0f};
     float sum = 0.0f;
+#pragma unroll 1
     for (int k = 0; k < count; k++) sum += weight(t, k);
     t.norm = 1.0f / sum;
     return t;
@@ -272,7 +273,7 @@ struct Scratch {
 
 // Adds a plane of N interleaved components to sums[component].
 template <typename T, int N>
-__device__ void add_plane(u64 plane, i64 pitch, const Tile& tile, const Taps* row_taps,
+__device__ __noinline__ void add_plane(u64 plane, i64 pitch, const Tile& tile, const Taps* row_taps,
                           const Taps* column_taps, Scratch& m, int component) {
     const Taps& last = column_taps[tile.columns - 1];
     int end = N * (last.first + last.count);

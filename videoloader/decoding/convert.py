@@ -26,15 +26,15 @@ class Converter:
     they are those of uint8 without its rounding. Integers are rounded to nearest, ties to even, as
     are float16 and bfloat16; uint16 spreads 0-255 over 0-65535.
 
-    Threads may share it. It works on whichever GPU is the current one; compiling takes about a
-    second, once a machine.
+    Threads may share it, and GPUs: it works on the current one. Compiling takes some seconds; the
+    result is kept on disk by CuPy.
     """
 
     def __init__(self, output: OutputFormat) -> None:
         import cupy
 
-        module = cupy.RawModule(code=kernel_source(), options=compile_options(output))
-        self._kernel = module.get_function("convert")
+        self._kernel = cupy.RawKernel(kernel_source(), "convert", compile_options(output))
+        self._kernel.compile()
 
     def launch(self, table: NDArray[Any], count: int, stream: Any) -> None:
         """Queue the conversion of the first `count` surfaces of a table; returns at once.
