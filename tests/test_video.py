@@ -108,9 +108,38 @@ def test_layouts_hold_the_same_pixels(video, layout):
     assert torch.equal(other, plain.permute(["FHWC".index(axis) for axis in layout]))
 
 
+@pytest.mark.parametrize("dtype", ["uint16", "float16", "bfloat16", "float32"])
+def test_element_types_hold_the_same_colours(video, dtype):
+    # At another size than the picture's, chroma is interpolated for all types.
+    wanted = video.get_frames([2, 9], size=(60, 80)).frames.double()
+    frames = video.get_frames([2, 9], size=(60, 80), dtype=dtype).frames
+    assert frames.dtype == getattr(torch, dtype)
+    scaled = frames.double() / 257 if dtype == "uint16" else frames.double()
+    assert (scaled - wanted).abs().max() <= 0.51 + (0.5 if dtype == "bfloat16" else 0.07)
+
+
+def test_normalised_frames_are_those_of_the_formula(video):
+    mean, std = (120.0, 110.0, 100.0), (60.0, 50.0, 40.0)
+    plain = video.get_frames([3, -1], pad_mode="constant", fill_value=7, dtype="float32").frames
+    clip = video.get_frames(
+        [3, -1], pad_mode="constant", fill_value=7, dtype="float32", mean=mean, std=std
+    )
+    wanted = (plain - torch.tensor(mean)) / torch.tensor(std)
+    assert (clip.frames - wanted).abs().max() < 1e-4
+    assert (plain[1] == 7).all()
+
+
+def test_crop_and_flip_are_those_of_the_whole_picture(video):
+    whole = video[5]
+    part = video.get_frames([5], crop=(11, 7, 40, 61), flip=True).frames[0]
+    assert torch.equal(part, whole[11:51, 7:68].flip(1))
+    with pytest.raises(vl.VideoError, match=r"clip.mp4: crop .* outside"):
+        video.get_frames([5], crop=(60, 0, 40, 61))
+
+
 def test_a_size_is_reached_while_decoding(video):
     small = video.get_frames([2], size=(30, 40), layout="FCHW").frames.float()
-    full = video.get_frames([2], layout="FCHW").frames.float()
+    full = video.get_frames([2], layout="FCHW", dtype="float32").frames
     # Filtering planes and then converting is not the same as the other way round, but near.
     expected = torch.nn.functional.interpolate(full, (30, 40), mode="bilinear", antialias=True)
     assert small.shape == (1, 3, 30, 40)

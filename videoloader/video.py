@@ -7,14 +7,24 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.decoding.color import RgbConverter
+from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.libav import CpuDecoder
+from videoloader.decoding.output import (
+    CHANNELS,
+    ElementType,
+    Interpolation,
+    Layout,
+    OutputFormat,
+    View,
+    normalize_size,
+)
+from videoloader.decoding.rgb import RgbConverter
 from videoloader.decoding.surface import Surface
 from videoloader.errors import ArgumentError, DecodeError, FrameRangeError, UnsupportedError
 from videoloader.indexing.index import Orientation, VideoIndex
@@ -27,18 +37,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Clip", "Layout", "Video"]
 
-Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
-
-_CHANNELS = 3
-_MAX_SIDE = 1 << 15
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clip:
     """Frames that were sampled together.
 
     Attributes:
-        frames: uint8 tensor, RGB of full range, in the layout that was asked for.
+        frames: tensor of RGB of full range, in the element type and layout that were asked for.
         indices: int64[F], the frame that stands at each place, -1 where it was filled.
         times: float64[F], presentation times in seconds, -1 where filled.
         mask: bool[F], False where filled.
@@ -115,7 +120,7 @@ class Video:
         self._scales = resolution_change == "scale"
         self._threads = threads
         self._decoder = CpuDecoder(index, self._source, threads=threads)
-        self._converter = RgbConverter(index.color, self._orientation)
+        self._converters: dict[OutputFormat, RgbConverter] = {}
         self._lock = threading.Lock()
 
     @property
@@ -134,11 +139,13 @@ class Video:
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         """All frames (H, W, C), decoded as they are consumed."""
-        converter = RgbConverter(self.index.color, self._orientation)
+        converter = self._make_converter(OutputFormat())
+        view = View(self.size)
         for number, surface in self.decode(range(len(self))):
-            self._check_size(number, surface)
-            tensor, slots = _allocate(1, self.size, "FHWC")
-            converter.write(surface, slots[0])
+            if not self._scales:
+                self._check_size(number, surface)
+            tensor, slots = _allocate(1, self.size, OutputFormat())
+            converter.write(surface, slots[0], view)
             yield tensor[0].to(self.device)
 
     @overload
@@ -168,6 +175,12 @@ class Video:
         fill_value: int | Sequence[int] = 0,
         size: int | tuple[int, int] | None = None,
         layout: Layout = "FHWC",
+        dtype: ElementType = "uint8",
+        mean: Sequence[float] | float | None = None,
+        std: Sequence[float] | float | None = None,
+        interpolation: Interpolation = "triangular",
+        crop: tuple[int, int, int, int] | None = None,
+        flip: bool = False,
     ) -> Clip:
         """Decode a set of frames, each distinct one once.
 
@@ -179,8 +192,19 @@ class Video:
             count: number of frames, in place of `stop`.
             pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
             fill_value: of frames filled with `constant`: one number, or one for each channel.
-            size: (height, width) of the result, or one number for both; as the video by default.
+            size: (height, width) of the result, or one number for both; as the video, or the crop,
+                by default.
             layout: order of the dimensions: F frames, H rows, W columns, C channels.
+            dtype: `uint8` (0-255), `uint16` (0-65535), or `float16`, `bfloat16`, `float32`, whose
+                values are from 0 to 255 and keep what a video has in more than 8 bits.
+            mean: subtracted, on the scale from 0 to 255: a number, or one for each channel; float
+                types only.
+            std: what is divided by afterwards.
+            interpolation: filter of resizing: `nearest`, `bilinear` (two by two pixels whatever the
+                scale) or `triangular` (averages over the source where it shrinks).
+            crop: (top, left, height, width) in pixels of the picture as it is displayed, taken
+                before resizing.
+            flip: mirror left and right.
 
         Raises:
             FrameRangeError: a frame lies outside the video and `pad_mode` is `none`.
@@ -195,10 +219,21 @@ class Video:
             raise ArgumentError("give frames, or start, stop, stride and count, not both")
         numbers = as_frame_numbers(frames)
         indices, mask = pad_frames(numbers, len(self), pad_mode, name=self.name)
-        tensor, slots = _allocate(len(indices), self._output_size(size), layout)
-        self._decode_into(indices, slots, scales=size is not None)
+        output = OutputFormat(
+            dtype=dtype,
+            layout=layout,
+            mean=as_channels(mean),
+            std=as_channels(std),
+            interpolation=interpolation,
+        )
+        whole = self.size if crop is None else (crop[2], crop[3])
+        view = View(whole if size is None else normalize_size(size), crop, flip)
+        view.check(self.name, self.size)
+        tensor, slots = _allocate(len(indices), view.size, output)
+        scales = crop is None and (self._scales or size is not None)
+        self._decode_into(indices, slots, output, view, scales=scales)
         if not mask.all():
-            slots[~mask] = as_fill(fill_value)
+            slots[~mask] = as_fill(fill_value, output)
         times = np.full(len(indices), -1.0)
         times[mask] = self.index.seconds(indices[mask])
         return Clip(tensor.to(self.device), indices, times, mask)
@@ -211,6 +246,12 @@ class Video:
         fill_value: int | Sequence[int] = 0,
         size: int | tuple[int, int] | None = None,
         layout: Layout = "FHWC",
+        dtype: ElementType = "uint8",
+        mean: Sequence[float] | float | None = None,
+        std: Sequence[float] | float | None = None,
+        interpolation: Interpolation = "triangular",
+        crop: tuple[int, int, int, int] | None = None,
+        flip: bool = False,
     ) -> Clip:
         """The frame on screen at each time: the last that begins at or before it.
 
@@ -220,6 +261,12 @@ class Video:
             fill_value: as for `get_frames`.
             size: as for `get_frames`.
             layout: as for `get_frames`.
+            dtype: as for `get_frames`.
+            mean: as for `get_frames`.
+            std: as for `get_frames`.
+            interpolation: as for `get_frames`.
+            crop: as for `get_frames`.
+            flip: as for `get_frames`.
         """
         wanted = np.asarray(times, dtype=np.float64).reshape(-1)
         if not np.isfinite(wanted).all():
@@ -233,7 +280,17 @@ class Video:
                 f'{begin:g} to {end:g} s; pass pad_mode="edge" to repeat the edge frame'
             )
         return self.get_frames(
-            numbers, pad_mode=pad_mode, fill_value=fill_value, size=size, layout=layout
+            numbers,
+            pad_mode=pad_mode,
+            fill_value=fill_value,
+            size=size,
+            layout=layout,
+            dtype=dtype,
+            mean=mean,
+            std=std,
+            interpolation=interpolation,
+            crop=crop,
+            flip=flip,
         )
 
     def decode(self, frames: ArrayLike) -> Iterator[tuple[int, Surface]]:
@@ -267,7 +324,13 @@ class Video:
         return f"<Video {self.name}: {len(self)} frames of {height}x{width}, {self.index.codec}>"
 
     def _decode_into(
-        self, indices: NDArray[np.int64], slots: NDArray[Any], *, scales: bool
+        self,
+        indices: NDArray[np.int64],
+        slots: NDArray[Any],
+        output: OutputFormat,
+        view: View,
+        *,
+        scales: bool,
     ) -> None:
         """Write each frame into the first slot that wants it, and copy it to the others."""
         first: dict[int, int] = {}
@@ -277,29 +340,29 @@ class Video:
                 repeated.append((place, first[number]))
         plan = plan_decode(self.index, np.array(list(first), dtype=np.int64))
         with self._lock:
+            converter = self._converters.get(output)
+            if converter is None:
+                self._converters = {output: self._make_converter(output)}  # one is all that is used
+                converter = self._converters[output]
             for number, surface in self._decoder.decode(plan):
                 if not scales:
                     self._check_size(number, surface)
-                self._converter.write(surface, slots[first[number]])
+                converter.write(surface, slots[first[number]], view)
         for place, source in repeated:
             slots[place] = slots[source]
 
     def _check_size(self, number: int, surface: Surface) -> None:
-        if (surface.width, surface.height) == (self.index.width, self.index.height) or self._scales:
+        if (surface.width, surface.height) == (self.index.width, self.index.height):
             return
         raise DecodeError(
             f"{self.name}: frame {number} is {surface.width}x{surface.height}, the stream began "
-            f'with {self.index.width}x{self.index.height}; pass size= or resolution_change="scale"'
+            f"with {self.index.width}x{self.index.height}; pass size= without crop=, or "
+            'resolution_change="scale"'
         )
 
-    def _output_size(self, size: int | tuple[int, int] | None) -> tuple[int, int]:
-        if size is None:
-            return self.size
-        sides = (size, size) if isinstance(size, int) else tuple(size)
-        whole = all(isinstance(side, int | np.integer) and 0 < side <= _MAX_SIDE for side in sides)
-        if len(sides) != 2 or not whole:
-            raise ArgumentError(f"size must be (height, width) in whole pixels, got {size}")
-        return int(sides[0]), int(sides[1])
+    def _make_converter(self, output: OutputFormat) -> RgbConverter:
+        siting = chroma_siting(self.index.codec)
+        return RgbConverter(self.index.color, self._orientation, siting=siting, output=output)
 
     def _frames_at(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
         """Frames on screen; -1 before the first, and the number of frames past the end."""
@@ -340,22 +403,23 @@ def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def as_fill(value: int | Sequence[int]) -> NDArray[np.uint8]:
-    """A fill value as one number for each channel, or one for all."""
+def as_channels(values: Sequence[float] | float | None) -> tuple[float, ...] | None:
+    return None if values is None else tuple(np.asarray(values, dtype=np.float64).reshape(-1))
+
+
+def as_fill(value: int | Sequence[int], output: OutputFormat) -> NDArray[Any]:
+    """A fill value as one element for each channel, or one for all."""
     values = np.asarray(value).reshape(-1)
-    fits = np.issubdtype(values.dtype, np.integer) and len(values) in (1, _CHANNELS)
+    fits = np.issubdtype(values.dtype, np.integer) and len(values) in (1, CHANNELS)
     if not fits or values.min() < 0 or values.max() > 255:
-        raise ArgumentError(f"fill_value is a number from 0 to 255, or {_CHANNELS}, got {value!r}")
-    return values.astype(np.uint8)
+        raise ArgumentError(f"fill_value is a number from 0 to 255, or {CHANNELS}, got {value!r}")
+    return output.encode(values)
 
 
 def _allocate(
-    count: int, size: tuple[int, int], layout: str
-) -> tuple[torch.Tensor, NDArray[np.uint8]]:
-    """A tensor in a layout, and the same memory as numpy slots (F, H, W, C)."""
-    height, width = size
-    lengths = {"F": count, "H": height, "W": width, "C": _CHANNELS}
-    if layout not in ("FHWC", "FCHW", "CFHW"):
-        raise ArgumentError(f"layout must be FHWC, FCHW or CFHW, got {layout!r}")
-    tensor = torch.empty([lengths[axis] for axis in layout], dtype=torch.uint8)
-    return tensor, tensor.numpy().transpose([layout.index(axis) for axis in "FHWC"])
+    count: int, size: tuple[int, int], output: OutputFormat
+) -> tuple[torch.Tensor, NDArray[Any]]:
+    """A tensor, and the same memory as numpy slots (F, H, W, C)."""
+    tensor = torch.empty(output.clip_shape(count, size), dtype=getattr(torch, output.dtype))
+    memory = tensor.view(torch.uint16) if output.dtype == "bfloat16" else tensor
+    return tensor, output.slots(memory.numpy())

@@ -4,7 +4,8 @@ import av
 import numpy as np
 import pytest
 
-from videoloader.decoding.color import RgbConverter, matrix_and_range
+from videoloader.decoding.color import matrix_and_range
+from videoloader.decoding.rgb import RgbConverter
 from videoloader.decoding.surface import Surface
 from videoloader.indexing.bitstream.color import Color
 from videoloader.indexing.index import Orientation

@@ -1,34 +1,37 @@
-"""Surfaces to RGB on the CPU: matrix, range, size and orientation, by swscale."""
+"""What the samples of a picture mean: matrix, range, and where chroma lies."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.decoding.surface import Surface
 from videoloader.indexing.bitstream.color import Color
-from videoloader.indexing.index import Orientation
 
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["RgbConverter", "matrix_and_range"]
+__all__ = ["Siting", "chroma_siting", "matrix_and_range", "rgb_matrix"]
 
-# swscale's numbers are H.273's for the matrices it knows.
-_MATRIX_NUMBERS = {
-    "bt709": 1,
-    "fcc": 4,
-    "bt470bg": 5,
-    "smpte170m": 5,
-    "smpte240m": 7,
-    "bt2020nc": 9,
-    "bt2020c": 9,
+Siting: TypeAlias = Literal["left", "center"]
+
+# Kr and Kb (ITU-T H.273, table 4).
+_WEIGHTS = {
+    "bt709": (0.2126, 0.0722),
+    "fcc": (0.30, 0.11),
+    "bt470bg": (0.299, 0.114),
+    "smpte170m": (0.299, 0.114),
+    "smpte240m": (0.212, 0.087),
+    "bt2020nc": (0.2627, 0.0593),
+    "bt2020c": (0.2627, 0.0593),
 }
 _MATRIX_NAMES = {1: "bt709", 4: "fcc", 5: "bt470bg", 6: "smpte170m", 7: "smpte240m"}
 _MATRIX_NAMES |= {9: "bt2020nc", 10: "bt2020c"}
 _HD_LINES = 720
 _LIMITED, _FULL = 1, 2
+
+_CENTERED = {"flv1", "h261", "h263", "mjpeg", "mpeg1video"}
 
 
 def matrix_and_range(frame: VideoFrame, color: Color) -> tuple[str, str]:
@@ -38,61 +41,48 @@ def matrix_and_range(frame: VideoFrame, color: Color) -> tuple[str, str]:
     720 lines up and BT.601 below; without a range it is limited.
     """
     matrix = _MATRIX_NAMES.get(int(frame.colorspace)) or color.matrix
-    if matrix not in _MATRIX_NUMBERS:
+    if matrix not in _WEIGHTS:
         matrix = "bt709" if frame.height >= _HD_LINES else "smpte170m"
     spread = {_LIMITED: "tv", _FULL: "pc"}.get(int(frame.color_range)) or color.range or "tv"
     return matrix, "pc" if frame.format.name.startswith("yuvj") else spread
 
 
-class RgbConverter:
-    """Converts the surfaces of one video into slots of a batch. Not for sharing by threads.
+def chroma_siting(codec: str) -> Siting:
+    """Where a sample of halved chroma lies: on the left one of its two pixels, or between them.
 
-    Chroma is interpolated and rounding is exact: within 2/255 of the formula in float64 on smooth
-    content (ITU-T H.273, section 8.3, for the formula). Sizes other than the picture's are
-    reached by swscale's bilinear filter, which averages over the source when it shrinks.
+    Vertically it lies between its two rows.
+    """
+    return "center" if codec in _CENTERED else "left"
+
+
+def rgb_matrix(
+    kind: str, *, is_full: bool, depth: int, shift: int = 0, top: float = 255.0
+) -> NDArray[np.float64]:
+    """The 3x4 matrix that takes (Y, Cb, Cr, 1) to (R, G, B) from 0 to `top`.
+
+    ITU-T H.273, section 8.3.
 
     Args:
-        color: description of the stream.
-        orientation: turn to apply.
+        kind: a name of FFmpeg's for a matrix; `rgb` where the samples are R, G and B, and `gray`
+            where all three are luma.
+        is_full: range of the samples.
+        depth: bits of a sample.
+        shift: bits that the samples were moved up by.
+        top: value of white.
     """
-
-    def __init__(self, color: Color, orientation: Orientation) -> None:
-        from av.video.reformatter import Interpolation, VideoReformatter
-
-        self._color = color
-        self._orientation = orientation
-        self._reformatter = VideoReformatter()
-        self._flags = (
-            Interpolation.BILINEAR
-            | Interpolation.ACCURATE_RND
-            | Interpolation.FULL_CHR_H_INT
-            | Interpolation.FULL_CHR_H_INP
-        )
-
-    def write(self, surface: Surface, slot: NDArray[Any]) -> None:
-        """Fill a slot (H, W, 3), uint8 RGB of full range, its size being the wanted one."""
-        height, width = slot.shape[:2]
-        if self._orientation.transpose:
-            height, width = width, height
-        frame = surface.frame
-        matrix, spread = matrix_and_range(frame, self._color)
-        number = _MATRIX_NUMBERS[matrix]
-        picture = self._reformatter.reformat(
-            frame,
-            width=width,
-            height=height,
-            format="rgb24",
-            src_colorspace=number,
-            dst_colorspace=number,
-            src_color_range=_FULL if spread == "pc" else _LIMITED,
-            dst_color_range=_FULL,
-            interpolation=self._flags,
-            threads=1,
-        )
-        slot[...] = self._turn(Surface(picture).planes[0])
-
-    def _turn(self, picture: NDArray[Any]) -> NDArray[Any]:
-        turn = self._orientation
-        if turn.transpose:
-            picture = picture.transpose(1, 0, 2)
-        return picture[:: -1 if turn.flip_y else 1, :: -1 if turn.flip_x else 1]
+    unit = float(1 << shift + depth - 8)
+    end = float((1 << depth) - 1 << shift)
+    black, luma, chroma = (0.0, end, end) if is_full else (16 * unit, 219 * unit, 224 * unit)
+    if kind in ("rgb", "gray"):
+        return top / luma * np.eye(3, 4) - [[0, 0, 0, top / luma * black]]
+    red, blue = _WEIGHTS[kind]
+    green = 1 - red - blue
+    mixed = np.array(
+        [
+            [1, 0, 2 * (1 - red)],
+            [1, -2 * blue * (1 - blue) / green, -2 * red * (1 - red) / green],
+            [1, 2 * (1 - blue), 0],
+        ]
+    )
+    mixed = top * mixed / [luma, chroma, chroma]
+    return np.column_stack([mixed, -mixed @ [black, 128 * unit, 128 * unit]])

@@ -20,6 +20,7 @@ __all__ = [
     "ToneMap",
     "View",
     "normalize_size",
+    "round_to_bfloat16",
 ]
 
 Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
@@ -88,6 +89,16 @@ class OutputFormat:
         mean = np.broadcast_to(np.asarray(self.mean or (0.0,), dtype=np.float64), CHANNELS)
         return (1 / std).astype(np.float32), (-mean / std).astype(np.float32)
 
+    def encode(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Elements for the values 0-255 of the channels, or for one value of all."""
+        if self.dtype == "uint8":
+            return values.astype(np.uint8)
+        if self.dtype == "uint16":
+            return values.astype(np.uint16) * np.uint16(257)
+        scale, shift = self.scale_and_shift
+        normal = (values * scale + shift).astype(np.float32)
+        return round_to_bfloat16(normal) if self.dtype == "bfloat16" else normal.astype(self.dtype)
+
     def clip_shape(self, count: int, size: tuple[int, int]) -> tuple[int, ...]:
         """Shape of a clip of `count` frames of (height, width)."""
         lengths = {"F": count, "H": size[0], "W": size[1], "C": CHANNELS}
@@ -132,6 +143,13 @@ class View:
                 f"{name}: crop {self.crop} (top, left, height, width) reaches outside the "
                 f"picture of {displayed[0]}x{displayed[1]} (height x width)"
             )
+
+
+def round_to_bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """The bits of the nearest bfloat16, of two the even one; for finite values."""
+    bits = values.view(np.uint32)
+    bits = bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))
+    return (bits >> np.uint32(16)).astype(np.uint16)
 
 
 def normalize_size(size: int | Sequence[int]) -> tuple[int, int]:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import json
 import pickle
-import socket
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -15,7 +10,9 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-__all__ = ["Failure", "load", "run_tasks", "work"]
+from videoloader.indexing.processes import Helper, load
+
+__all__ = ["Failure", "run_tasks", "work"]
 
 _BATCH = 128  # tasks that a worker is given ahead, so that it never waits for more
 _ROOM = 1 << 16  # bytes of them; a socket that is full makes both sides wait for each other
@@ -106,8 +103,7 @@ class _Worker:
                 self._sizes.popleft()
                 yield self.given.popleft(), result
         except (EOFError, OSError):
-            code = self._process.wait()
-            yield self.give_up(f"the worker process died (exit code {code})")
+            yield self.give_up(self._helper.death())
 
     def give_up(self, reason: str) -> tuple[Any, Failure]:
         """Blame the task at hand, and begin again with the next."""
@@ -123,28 +119,15 @@ class _Worker:
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
-        self.connection.close()
-        self._process.kill()
-        self._process.wait()
+        self._helper.stop()
 
     def _start(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            # A program of its own: not a fork, since this process may have threads, and not one
-            # that begins by running the caller's script again.
-            program = (
-                f"import sys; sys.path[:] = {json.dumps(sys.path)}; "
-                f"from {__name__} import work; "
-                f"work({theirs.fileno()}, {self._function!r}, **{self._arguments!r})"
-            )
-            command = [sys.executable, "-c", program]
-            self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
-            )
-        self.connection: Connection[Any, Any] = Connection(ours.detach())
+        arguments = {"function": self._function, "arguments": self._arguments}
+        self._helper = Helper(f"{__name__}:work", arguments)
+        self.connection = self._helper.connection
 
 
-def work(descriptor: int, function: str, **arguments: Any) -> None:
+def work(descriptor: int, *, function: str, arguments: dict[str, Any]) -> None:
     """What a worker does: results for the tasks that come, until nobody is there to take them."""
     call = load(function)
     with Connection(descriptor) as connection:
@@ -153,9 +136,3 @@ def work(descriptor: int, function: str, **arguments: Any) -> None:
                 connection.send(call(connection.recv(), **arguments))
         except (EOFError, OSError):
             return
-
-
-def load(function: str) -> Any:
-    """What `module:name` names."""
-    module, _, name = function.partition(":")
-    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,270 @@
+"""The samples for every pixel of a slot: crop, size, and chroma brought to the size of luma."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.color import Siting
+from videoloader.decoding.output import Interpolation
+from videoloader.decoding.surface import Surface
+
+if TYPE_CHECKING:
+    from av import VideoFrame
+
+__all__ = ["Box", "Planar", "Resampler", "planar"]
+
+
+class Box(NamedTuple):
+    """A part of a coded picture."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+
+    def of(self, plane: NDArray[Any]) -> NDArray[Any]:
+        """This part of a plane."""
+        rows = plane[self.top : self.top + self.height]
+        return rows[:, self.left : self.left + self.width]
+
+
+@dataclass(frozen=True, slots=True)
+class Planar:
+    """A surface whose samples lie in planes of 8 or 16 bits.
+
+    Attributes:
+        frame: FFmpeg's, owner of the memory.
+        planes: Y, Cb, Cr, or R, G, B; one where there is luma only.
+        kind: `yuv`, `rgb` or `gray`.
+        depth: bits of a sample.
+        down, across: rows and columns of luma for one of chroma.
+    """
+
+    frame: VideoFrame
+    planes: list[NDArray[Any]]
+    kind: str
+    depth: int
+    down: int
+    across: int
+
+    @property
+    def box(self) -> Box:
+        """All of the picture."""
+        return Box(0, 0, *self.planes[0].shape)
+
+
+def planar(surface: Surface) -> Planar:
+    """The planes of a surface; of formats that have none, or odd ones, after a conversion."""
+    frame = surface.frame
+    name = frame.format.name
+    if name.startswith(("yuv", "gbr", "gray")) and not name.endswith("be"):
+        found = _directly(frame)
+        if found is not None:
+            return found
+    from av.video.reformatter import Interpolation as Flags
+    from av.video.reformatter import VideoReformatter
+
+    is_deep = max(part.bits for part in frame.format.components) > 8
+    target = "gbrp" if frame.format.is_rgb or frame.format.has_palette else "yuv444p"
+    number, spread = 1, 2  # the same on both sides: nothing but the arrangement changes
+    converted = VideoReformatter().reformat(
+        frame,
+        format=target + "16le" * is_deep,
+        src_colorspace=number,
+        dst_colorspace=number,
+        src_color_range=spread,
+        dst_color_range=spread,
+        interpolation=Flags.BILINEAR | Flags.ACCURATE_RND,
+        threads=1,
+    )
+    result = _directly(converted)
+    assert result is not None, f"{target} is planar"
+    return result
+
+
+def _directly(frame: VideoFrame) -> Planar | None:
+    layout = frame.format
+    parts = layout.components[:3] if len(layout.components) >= 3 else layout.components[:1]
+    planes = Surface(frame).planes
+    if any(planes[part.plane].ndim != 2 for part in parts) or "f32" in layout.name:
+        return None
+    if len({part.plane for part in parts}) != len(parts) or "msb" in layout.name:
+        return None
+    kind = "gray" if len(parts) == 1 else "rgb" if layout.is_rgb else "yuv"
+    chosen = [planes[part.plane] for part in parts]
+    down, across = 1, 1
+    if kind == "yuv":
+        # How an odd side was halved does not tell 1 from 2 where it is 1.
+        down = 64 // layout.chroma_height(64)
+        across = 64 // layout.chroma_width(64)
+        if max(down, across) > 2:
+            return None
+    return Planar(frame, chosen, kind, parts[0].bits, down, across)
+
+
+class Resampler:
+    """Brings crops of surfaces to the size of their slots. Not for sharing by threads.
+
+    `triangular` is done by swscale, which is told where chroma lies; the others by OpenCV.
+
+    Args:
+        siting: where chroma lies.
+        mirrored: whether pictures are displayed upside down, and with left and right exchanged: of
+            two pixels that are equally near, the lower and right one as displayed counts.
+    """
+
+    def __init__(self, siting: Siting, mirrored: tuple[bool, bool] = (False, False)) -> None:
+        self._siting = siting
+        self._mirrored = mirrored
+        self._graphs: dict[Any, _Graph] = {}
+        self._maps: dict[Any, list[tuple[NDArray[np.float32], NDArray[np.float32]]]] = {}
+
+    def resample(
+        self, picture: Planar, box: Box, size: tuple[int, int], how: Interpolation
+    ) -> tuple[list[NDArray[Any]], int]:
+        """Planes (height, width), and by how many bits the samples in them were moved up."""
+        if box[2:] == size and picture.down == picture.across == 1:
+            rows, columns = (
+                slice(box.top, box.top + box.height),
+                slice(box.left, box.left + box.width),
+            )
+            return [plane[rows, columns] for plane in picture.planes], 0
+        key = (picture.frame.format.name, picture.box, box, size)
+        if how == "triangular" or box[2:] == size:
+            graph = self._graphs.get(key)
+            if graph is None:
+                _make_room(self._graphs)
+                graph = self._graphs[key] = _Graph(picture, box, size, self._siting)
+            return graph.scale(picture.frame), 16 - picture.depth
+        maps = self._maps.get((*key, how))
+        if maps is None:
+            _make_room(self._maps)
+            luma = _luma_places(box, size, how, self._mirrored)
+            maps = [luma, *[_chroma_places(luma, picture, self._siting)] * 2]
+            self._maps[(*key, how)] = maps
+        return list(_pick(picture, maps, how)), 8 if picture.planes[0].dtype == np.uint8 else 0
+
+
+_KEPT = 16  # geometries
+
+
+def _make_room(kept: dict[Any, Any]) -> None:
+    if len(kept) >= _KEPT:
+        kept.pop(next(iter(kept)))
+
+
+class _Graph:
+    """FFmpeg's crop and scale filters for one geometry; samples are moved up to 16 bits."""
+
+    def __init__(self, picture: Planar, box: Box, size: tuple[int, int], siting: Siting) -> None:
+        from av.filter import Graph
+
+        above, before = box.top % picture.down, box.left % picture.across
+        is_shrunk = size[0] * 2 <= box.height and size[1] * 2 <= box.width
+        target = {"yuv": "yuv444p16le", "rgb": "gbrp16le", "gray": "gray16le"}[picture.kind]
+        steps = []
+        if (above or before) and (picture.depth > 8 or not is_shrunk):
+            # Cutting between samples of chroma, FFmpeg loses the last of a row or column, which
+            # shows where nothing shrinks; with more than 8 bits it cuts between bytes, too. So
+            # chroma is brought to the size of luma first.
+            whole = Box(box.top - above, box.left - before, box.height + above, box.width + before)
+            steps += [_crop(whole), _scale(picture, whole, whole[2:], siting), ("format", target)]
+            steps += [
+                _crop(Box(above, before, box.height, box.width)),
+                _scale(None, box, size, siting),
+            ]
+        else:
+            steps += [_crop(box), _scale(picture, box, size, siting)]
+        self._graph = Graph()
+        self._graph.threads = 1
+        frame = picture.frame
+        nodes = [
+            self._graph.add_buffer(
+                width=frame.width, height=frame.height, format=frame.format, time_base=Fraction(1)
+            ),
+            *(self._graph.add(name, options) for name, options in steps),
+            self._graph.add("format", target),
+            self._graph.add("buffersink"),
+        ]
+        self._graph.link_nodes(*nodes)
+        self._graph.configure()
+
+    def scale(self, frame: VideoFrame) -> list[NDArray[Any]]:
+        self._graph.vpush(frame)
+        scaled = _directly(self._graph.vpull())
+        assert scaled is not None, "the formats asked for are planar"
+        return scaled.planes
+
+
+def _crop(box: Box) -> tuple[str, str]:
+    return "crop", f"{box.width}:{box.height}:{box.left}:{box.top}:exact=1"
+
+
+def _scale(
+    picture: Planar | None, box: Box, size: tuple[int, int], siting: Siting
+) -> tuple[str, str]:
+    """The scale filter for a part of a picture, or of one whose chroma is as large as luma."""
+    options = {"w": size[1], "h": size[0], "flags": "bilinear+accurate_rnd"}
+    # Both sides alike: the samples are scaled and not converted.
+    options |= {"in_range": "full", "out_range": "full"}
+    if picture is None or picture.kind == "yuv":
+        options |= {"in_color_matrix": "bt601", "out_color_matrix": "bt601"}
+    # Where the first sample of chroma lies, in 256ths of a pixel, from the corner of the part.
+    if picture is not None and picture.across == 2:
+        options["in_h_chr_pos"] = (128 if siting == "center" else 0) - 256 * (box.left % 2)
+    if picture is not None and picture.down == 2:
+        options["in_v_chr_pos"] = 128 - 256 * (box.top % 2)
+    return "scale", ":".join(f"{key}={value}" for key, value in options.items())
+
+
+def _luma_places(
+    box: Box, size: tuple[int, int], how: Interpolation, mirrored: tuple[bool, bool]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The places in luma, (rows, columns), that the pixels of a slot are taken from."""
+    places = []
+    for begin, length, count, back in zip(box[:2], box[2:], size, mirrored, strict=True):
+        place: NDArray[np.floating[Any]] = (np.arange(count) + 0.5) * (length / count)
+        if how == "nearest":
+            place = length - 1 - np.floor(place)[::-1] if back else np.floor(place)
+        else:
+            place -= 0.5
+        places.append((begin + place.clip(0, length - 1)).astype(np.float32))
+    return places[0], places[1]
+
+
+def _chroma_places(
+    luma: tuple[NDArray[np.float32], NDArray[np.float32]], picture: Planar, siting: Siting
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The same places in the planes of chroma."""
+    rows, columns = luma
+    if picture.down == 2:
+        rows = (rows - np.float32(0.5)) / np.float32(2)
+    if picture.across == 2:
+        columns = (columns - np.float32(0.5 if siting == "center" else 0)) / np.float32(2)
+    return rows, columns
+
+
+def _pick(
+    picture: Planar,
+    maps: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
+    how: Interpolation,
+) -> Iterator[NDArray[Any]]:
+    import cv2
+
+    for plane, (rows, columns) in zip(picture.planes, maps, strict=False):
+        is_whole = how == "nearest" and not (rows % 1).any() and not (columns % 1).any()
+        # 16 bits, so that interpolating loses nothing.
+        wide = plane if plane.dtype == np.uint16 else plane.astype(np.uint16) * np.uint16(256)
+        yield cv2.remap(
+            wide,
+            np.broadcast_to(columns, (len(rows), len(columns))).copy(),
+            np.broadcast_to(rows[:, None], (len(rows), len(columns))).copy(),
+            cv2.INTER_NEAREST if is_whole else cv2.INTER_LINEAR,
+            borderMode=cv2.BORDER_REPLICATE,
+        )
