@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from kernel_machines import Compiled
 
-from videoloader.decoding import convert, nvdec
+from videoloader.decoding import convert, hardware, hardware_feed, nvdec
 from videoloader.decoding.descriptor import SURFACE_DTYPE
 from videoloader.decoding.surface import Surface
 
@@ -174,11 +174,12 @@ def fake_gpu(monkeypatch):
         Event=lambda **options: SimpleNamespace(record=lambda stream: None),
     )
     monkeypatch.setitem(__import__("sys").modules, "cupy", SimpleNamespace(cuda=cuda))
-    nvdec.capabilities.cache_clear()
-    monkeypatch.setattr(nvdec, "_library", lambda: library)
+    hardware.capabilities.cache_clear()
+    for module in (hardware, hardware_feed):
+        monkeypatch.setattr(module, "library", lambda: library)
     monkeypatch.setattr(
         nvdec, "pinned_table", lambda capacity: np.zeros(capacity, dtype=SURFACE_DTYPE)
     )
     monkeypatch.setattr(convert, "Converter", FakeConverter)
     yield library
-    nvdec.capabilities.cache_clear()
+    hardware.capabilities.cache_clear()

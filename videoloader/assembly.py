@@ -14,7 +14,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding.merge import ClipFrames
-from videoloader.decoding.output import CHANNELS, OutputFormat, View, normalize_size
+from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.errors import VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource, open_source
@@ -240,7 +240,7 @@ class Assembly:
             if clip.failed:
                 missing |= np.isin(clip.wanted.frames, list(clip.failed))
             if missing.any():
-                color = self._color(clip.request).to(clip.tensor.device, clip.tensor.dtype)
+                color = self._color(clip.request).to(clip.tensor.device)
                 clip.slots(self.output)[torch.from_numpy(np.flatnonzero(missing))] = color
 
     def finish(self, on_error: OnError) -> ClipBatch:
@@ -298,12 +298,9 @@ class Assembly:
         return Clip(memory, *(np.full(count, value) for value in (FILLED, -1.0, False)))
 
     def _color(self, request: ClipRequest) -> torch.Tensor:
-        """A fill value as it stands in a slot: one number for each channel."""
-        scale, shift = self.output.scale_and_shift
-        values = np.broadcast_to(as_fill(request.fill_value), CHANNELS).astype(np.float32)
-        if self.output.dtype == "uint16":
-            values = values * 257  # 0-255 over 0-65535
-        return torch.from_numpy(values * scale + shift).to(TORCH_TYPES[self.output.dtype])
+        """A fill value as it stands in a slot: one element for each channel, or one for all."""
+        values = as_fill(request.fill_value, self.output)
+        return torch.from_numpy(values).view(TORCH_TYPES[self.output.dtype])
 
 
 def _open_clip(

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from fake_gpu import FakeConverter, fake_gpu  # noqa: F401  (a fixture)
 
-from videoloader.decoding import nvdec
+from videoloader.decoding import hardware_feed, nvdec
+from videoloader.decoding.hardware import obstacle
 from videoloader.decoding.merge import ClipFrames, merge_runs
-from videoloader.decoding.nvdec import NvdecPool, obstacle
+from videoloader.decoding.nvdec import NvdecPool
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.targets import GpuClip, nvdec_job
 from videoloader.demo_videos import encode_video, read_frame_number
@@ -71,7 +72,7 @@ def test_frames_in_any_order_are_those_that_were_asked_for(pool, demo_folder, na
 def test_all_frames_come_whatever_a_call_carries(pool, demo_folder, name, monkeypatch):
     frames = list(range(index_video(demo_folder / name).num_frames))
     for most in (1, 5, 32):
-        monkeypatch.setattr(nvdec, "_MAX_CHUNK", most)
+        monkeypatch.setattr(hardware_feed, "_MAX_CALL", most)
         assert decode(pool, demo_folder / name, [frames]) == [frames]
 
 
@@ -129,7 +130,7 @@ def test_what_the_gpu_does_not_decode_is_known_before(fake_gpu, demo_folder, tmp
 
 def test_a_picture_of_another_size_than_the_index_says_is_refused(pool, demo_folder, monkeypatch):
     _, jobs = jobs_of(demo_folder / "h264.mp4", [[0]])
-    monkeypatch.setattr(nvdec, "_surface_shape", lambda index: (1, 1))
+    monkeypatch.setattr(nvdec, "surface_shape", lambda index: (1, 1))
     with pytest.raises(UnsupportedError, match="changes its size"):
         pool.submit(jobs)[0].result()
 

@@ -10,8 +10,9 @@ from corpus_files import INEXACT_TRANSFORM, corpus_files, has_reference
 
 import videoloader as vl
 from videoloader.decoding.descriptor import SURFACE_DTYPE
+from videoloader.decoding.hardware import obstacle
 from videoloader.decoding.libav import CpuDecoder
-from videoloader.decoding.nvdec import NvdecJob, NvdecPool, obstacle
+from videoloader.decoding.nvdec import NvdecJob, NvdecPool
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing import open_source
 from videoloader.sampling import plan_decode
