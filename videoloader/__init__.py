@@ -27,6 +27,13 @@ from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformCli
 
 if TYPE_CHECKING:
     from videoloader import fn, pipeline, types
+    from videoloader.batch import (
+        BatchDecoder,
+        ClipBatch,
+        ClipFailure,
+        ClipRequest,
+        decode_batch,
+    )
     from videoloader.dataset import ClipDataset
     from videoloader.pipeline import Pipeline, pipeline_def
     from videoloader.tensors import TensorList
@@ -36,8 +43,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "BatchDecoder",
     "Clip",
+    "ClipBatch",
     "ClipDataset",
+    "ClipFailure",
+    "ClipRequest",
     "DatasetIndex",
     "DecodeError",
     "DenseClips",
@@ -55,6 +66,7 @@ __all__ = [
     "Video",
     "VideoError",
     "VideoIndex",
+    "decode_batch",
     "errors",
     "fn",
     "index_dataset",
@@ -69,11 +81,16 @@ __all__ = [
 
 # What needs torch, and the module it comes from; None stands for the module itself.
 _LAZY = {
+    "BatchDecoder": "videoloader.batch",
     "Clip": "videoloader.video",
+    "ClipBatch": "videoloader.batch",
     "ClipDataset": "videoloader.dataset",
+    "ClipFailure": "videoloader.batch",
+    "ClipRequest": "videoloader.batch",
     "Pipeline": "videoloader.pipeline",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
+    "decode_batch": "videoloader.batch",
     "fn": None,
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.decoding.merge import ClipFrames
 from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.errors import VideoError
+from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource, open_source
 from videoloader.indexing.video import index_video
@@ -52,7 +53,8 @@ class ClipRequest:
     """One clip to decode.
 
     Args:
-        source: path, URL, bytes, a seekable binary file, or a `Source`, which stays open.
+        source: path, URL, bytes, a seekable binary file, an item of a data set (`dataset.item`), or
+            a `Source`, which stays open.
         frames: frame numbers in any order, repeated, or none; None for all frames of the video.
         index: of this very file, to save making one.
         pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
@@ -64,7 +66,7 @@ class ClipRequest:
         flip: mirror left and right.
     """
 
-    source: VideoSource | Source
+    source: VideoSource | Source | Item
     frames: ArrayLike | None = None
     index: VideoIndex | None = None
     pad_mode: PadMode | str = "none"
@@ -203,7 +205,7 @@ class Assembly:
             try:
                 key = _identity(request.source)
                 if key not in opened:
-                    source = open_source(request.source)
+                    source = _open_source(request.source)
                     opened[key] = source
                     if source is not request.source:
                         files.callback(source.close)
@@ -337,6 +339,12 @@ def _slots(memory: torch.Tensor, output: OutputFormat) -> torch.Tensor:
     return memory.permute([output.layout.index(axis) for axis in "FHWC"])
 
 
-def _identity(source: VideoSource | Source) -> Hashable:
-    """What tells videos of a batch apart: a path or URL, or the object itself."""
+def _open_source(source: VideoSource | Source | Item) -> Source:
+    return source.open() if isinstance(source, Item) else open_source(source)
+
+
+def _identity(source: VideoSource | Source | Item) -> Hashable:
+    """What tells videos of a batch apart: a path, URL or item, or the object itself."""
+    if isinstance(source, Item):
+        return source
     return os.fspath(source) if isinstance(source, str | os.PathLike) else id(source)

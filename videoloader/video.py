@@ -67,7 +67,7 @@ class Video:
     Args:
         source: path, URL, bytes, a seekable binary file, or a `Source`, which is then closed with
             it.
-        device: where frames are given: `cpu`, `cuda` or `cuda:N`. Decoding is done on the CPU.
+        device: where frames are given, and decoded if they can be: `cpu`, `cuda` or `cuda:N`.
         index: of this very file, to save making one.
         stream: number of the video stream; FFmpeg's best by default.
         strict: refuse a file of which part is missing, see `index_video`.
@@ -229,6 +229,8 @@ class Video:
         whole = self.size if crop is None else (crop[2], crop[3])
         view = View(whole if size is None else normalize_size(size), crop, flip)
         view.check(self.name, self.size)
+        if self.device.type == "cuda" and not self._scales:
+            return self._clip_on_gpu(indices, mask, output, view, fill_value)
         tensor, slots = _allocate(len(indices), view.size, output)
         scales = crop is None and (self._scales or size is not None)
         self._decode_into(indices, slots, output, view, scales=scales)
@@ -322,6 +324,38 @@ class Video:
     def __repr__(self) -> str:
         height, width = self.size
         return f"<Video {self.name}: {len(self)} frames of {height}x{width}, {self.index.codec}>"
+
+    def _clip_on_gpu(
+        self,
+        indices: NDArray[np.int64],
+        mask: NDArray[np.bool_],
+        output: OutputFormat,
+        view: View,
+        fill_value: int | Sequence[int],
+    ) -> Clip:
+        """Decode on NVDEC, through the pool that batches use."""
+        from videoloader.batch import ClipRequest, shared_decoder
+
+        request = ClipRequest(
+            self._source,
+            np.where(mask, indices, -1),
+            self.index,
+            pad_mode="constant",
+            fill_value=fill_value,
+            size=view.size,
+            crop=view.crop,
+            flip=view.flip,
+        )
+        batch = shared_decoder(self.device, workers=0).decode(
+            [request],
+            dtype=output.dtype,
+            layout=output.layout,
+            mean=output.mean,
+            std=output.std,
+            interpolation=output.interpolation,
+            rotate=self._orientation == self.index.orientation,
+        )
+        return batch.clips[0]
 
     def _decode_into(
         self,

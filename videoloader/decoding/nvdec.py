@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from numpy.typing import NDArray
@@ -79,6 +79,11 @@ class Stats:
             self.frames += frames
             self.surfaces += surfaces
             self.decoders += decoders
+
+    def counts(self) -> dict[str, int]:
+        """All counts by name."""
+        with self.lock:
+            return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "lock"}
 
 
 class NvdecPool:

@@ -36,13 +36,17 @@ from videoloader.indexing.processes import Helper
 from videoloader.indexing.source import Source, open_source
 from videoloader.sampling import plan_decode
 
-__all__ = ["CpuPool", "work"]
+__all__ = ["CpuPool", "WorkerLostError", "work"]
 
 _AHEAD = 2  # tasks that a worker is given before it has done the first
 _KNOWN = 64  # videos whose index a worker keeps
 _START_LIMIT = 120.0  # seconds until a worker is ready
 _LONG = 48  # packets of a run from which on threads of the codec pay, if no other task is there
 _NUMBER = 8  # bytes of the number that goes with an open file
+
+
+class WorkerLostError(DecodeError):
+    """A task cost the process that worked on it."""
 
 
 class _Order(NamedTuple):
@@ -241,7 +245,7 @@ class CpuPool:
         self._team[self._team.index(worker)] = other
         for next_number, next_task, threads in rest:
             other.give(next_number, next_task, threads, self._memory, self._videos)
-        return number, DecodeError(f"{task}: {reason}")
+        return number, WorkerLostError(f"{task}: {reason}")
 
     def _choose_threads(self, task: CpuTask, many: bool) -> int:
         if task.threads is not None:

@@ -1,0 +1,253 @@
+"""`decode_batch`: clips of many videos, decoded together into one batch."""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args
+
+import torch
+from numpy.typing import ArrayLike
+
+from videoloader.assembly import (
+    Assembly,
+    ClipBatch,
+    ClipFailure,
+    ClipRequest,
+    IndexCache,
+    OnError,
+)
+from videoloader.decoding.merge import merge_runs
+from videoloader.decoding.output import (
+    ElementType,
+    Interpolation,
+    Layout,
+    OutputFormat,
+    ToneMap,
+    normalize_size,
+)
+from videoloader.engines import CpuEngine, GpuEngine
+from videoloader.errors import ArgumentError
+from videoloader.video import as_channels, as_device
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = [
+    "BatchDecoder",
+    "ClipBatch",
+    "ClipFailure",
+    "ClipRequest",
+    "decode_batch",
+    "shared_decoder",
+]
+
+
+def decode_batch(
+    requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
+    device: str | torch.device = "cpu",
+    *,
+    size: int | tuple[int, int] | None = None,
+    dtype: ElementType = "uint8",
+    layout: Layout = "FHWC",
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    interpolation: Interpolation = "triangular",
+    tone_map: ToneMap = "none",
+    rotate: bool = True,
+    on_error: OnError = "raise",
+    workers: int | None = None,
+    hybrid: bool = False,
+) -> ClipBatch:
+    """Decode clips of many videos at once.
+
+    What several clips want of one video is decoded once. The runs that this takes are spread over
+    all engines of the GPU, or over worker processes on the CPU. Their pools stay alive between
+    calls; a `BatchDecoder` has pools of its own.
+
+    Args:
+        requests: clips to decode, as `ClipRequest` or (source, frames).
+        device: where the frames are given: `cpu`, `cuda` or `cuda:N`. Videos that the GPU cannot
+            decode are decoded on the CPU and uploaded.
+        size: (height, width) of all clips, or one number for both; as the videos by default.
+        dtype: element type; see `OutputFormat` for the range of values.
+        layout: order of the dimensions of a clip: F frames, H rows, W columns, C channels.
+        mean: subtracted from values of 0-255: one number, or one for each channel; float types.
+        std: divides after that.
+        interpolation: filter of resizing, see `OutputFormat`.
+        tone_map: of PQ and HLG pictures, see `OutputFormat`.
+        rotate: turn pictures as the container says, as players do.
+        on_error: what a damaged or missing video does: `raise` its error; `skip` its clip;
+            `replace` its clip by the next of the batch that decodes; `mask` the frames concerned,
+            which are filled with the fill value and marked in `Clip.mask`.
+        workers: processes that decode on the CPU; as many as this process may use processors by
+            default, 0 for none, which is the default in processes that may not have children.
+        hybrid: let the CPU take runs as well while the GPU has more than it can begin.
+
+    Raises:
+        VideoError: one of the requests fails, with `on_error="raise"`.
+        ArgumentError: arguments that contradict each other.
+
+    >>> batch = decode_batch([("a.mp4", [0, 4, 8]), ("b.mp4", [3, 2, 1])])  # doctest: +SKIP
+    >>> batch.frames.shape  # doctest: +SKIP
+    torch.Size([2, 3, 360, 640, 3])
+    """
+    decoder = shared_decoder(device, workers)
+    return decoder.decode(
+        requests,
+        size=size,
+        dtype=dtype,
+        layout=layout,
+        mean=mean,
+        std=std,
+        interpolation=interpolation,
+        tone_map=tone_map,
+        rotate=rotate,
+        on_error=on_error,
+        hybrid=hybrid,
+    )
+
+
+class BatchDecoder:
+    """Pools of decoders that live from batch to batch. Threads may share it.
+
+    Args:
+        device: where frames are given, see `decode_batch`.
+        workers: processes that decode on the CPU, see `decode_batch`; they start when needed.
+        time_limit: seconds that a process may take for one run of packets.
+    """
+
+    def __init__(
+        self,
+        device: str | torch.device = "cpu",
+        *,
+        workers: int | None = None,
+        time_limit: float = 60.0,
+    ) -> None:
+        self.device = as_device(device)
+        self._workers = _default_workers(workers)
+        self._time_limit = time_limit
+        self._indexes = IndexCache()
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._cpu: CpuEngine | None = None
+        self._gpu: GpuEngine | None = None
+
+    def decode(
+        self,
+        requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
+        *,
+        size: int | tuple[int, int] | None = None,
+        dtype: ElementType = "uint8",
+        layout: Layout = "FHWC",
+        mean: float | Sequence[float] | None = None,
+        std: float | Sequence[float] | None = None,
+        interpolation: Interpolation = "triangular",
+        tone_map: ToneMap = "none",
+        rotate: bool = True,
+        on_error: OnError = "raise",
+        hybrid: bool = False,
+    ) -> ClipBatch:
+        """Decode clips; arguments and errors as of `decode_batch`."""
+        if on_error not in get_args(OnError):
+            raise ArgumentError(
+                f"on_error must be one of {', '.join(get_args(OnError))}, got {on_error!r}"
+            )
+        output = OutputFormat(
+            dtype, layout, as_channels(mean), as_channels(std), interpolation, tone_map
+        )
+        whole = None if size is None else normalize_size(size)
+        wanted = [r if isinstance(r, ClipRequest) else ClipRequest(*r) for r in requests]
+        assembly = Assembly(wanted, output, whole)
+        gpu = self._gpu_engine() if self.device.type == "cuda" else None
+        cpu = self._cpu_engine()
+        with ExitStack() as files:
+            with self._lock:
+                assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
+            assembly.allocate(lambda shape: (gpu or cpu).allocate(shape, output))
+            runs = merge_runs([clip.wanted for clip in assembly.clips])
+            if gpu is None:
+                cpu.decode(runs, assembly)
+            else:
+                gpu.decode(runs, assembly, cpu, hybrid=hybrid)
+        assembly.fill()
+        batch = assembly.finish(on_error)
+        with self._lock:
+            self._counts.update(batches=1, clips=len(wanted), failures=len(batch.failures))
+        return batch
+
+    def stats(self) -> dict[str, Any]:
+        """What was done so far: counts of batches, clips and failures, and those of the pools.
+
+        `routed` counts the runs that the CPU took over from the GPU, by reason.
+        """
+        with self._lock:
+            counts: dict[str, Any] = dict(self._counts)
+            cpu, gpu = self._cpu, self._gpu
+        if cpu is not None:
+            counts["cpu"] = cpu.stats()
+        if gpu is not None:
+            counts["gpu"] = gpu.stats()
+            counts["routed"] = dict(gpu.routed)
+        return counts
+
+    def close(self) -> None:
+        """End the worker processes and let go of the decoders; a later batch makes new ones."""
+        with self._lock:
+            cpu, self._cpu = self._cpu, None
+            gpu, self._gpu = self._gpu, None
+        for engine in (cpu, gpu):
+            if engine is not None:
+                engine.close()
+
+    def __enter__(self) -> BatchDecoder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _cpu_engine(self) -> CpuEngine:
+        with self._lock:
+            if self._cpu is None:
+                self._cpu = CpuEngine(self._workers, self._time_limit)
+            return self._cpu
+
+    def _gpu_engine(self) -> GpuEngine:
+        with self._lock:
+            if self._gpu is None:
+                self._gpu = GpuEngine(self.device)
+            return self._gpu
+
+
+def _default_workers(workers: int | None) -> int:
+    if workers is not None:
+        if workers < 0:
+            raise ArgumentError(f"workers is 0 or more, got {workers}")
+        return workers
+    if multiprocessing.current_process().daemon or torch.utils.data.get_worker_info() is not None:
+        return 0
+    return len(os.sched_getaffinity(0))
+
+
+def shared_decoder(device: str | torch.device, workers: int | None = None) -> BatchDecoder:
+    """The decoder that calls of `decode_batch` share."""
+    return _shared(str(as_device(device)), _default_workers(workers), os.getpid())
+
+
+@cache
+def _shared(device: str, workers: int, process: int) -> BatchDecoder:  # noqa: ARG001
+    """One for each process: a fork gets one of its own."""
+    decoder = BatchDecoder(device, workers=workers)
+    atexit.register(decoder.close)
+    return decoder
