@@ -39,6 +39,7 @@ format: $(VENV)/.installed-test ## rewrite the files as ruff wants them
 
 bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of its own
 	$(BENCH)/bin/python benchmarks/indexing.py
+	$(BENCH)/bin/python benchmarks/decoding.py
 
 fuzz: $(VENV)/.installed-test ## index 20,000 mutated videos: a result or an error of ours
 	$(VENV)/bin/python benchmarks/fuzz.py

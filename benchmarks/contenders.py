@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONTENDERS", "LIBRARIES", "OURS", "PACKAGES", "REFERENCE", "Claim", "link_ffmpeg"]
+__all__ = ["CONTENDERS", "OURS", "PACKAGES", "REFERENCE", "Claim"]
 
-LIBRARIES = Path(__file__).parent / "data" / "ffmpeg"
 """FFmpeg's libraries under the names peers look for."""
 
 PACKAGES = ("videoloader", "av", "torchcodec", "decord2", "torch", "numpy")
@@ -99,16 +96,3 @@ CONTENDERS: dict[str, Callable[[], Contender]] = {
     "torchcodec, approx.": torchcodec("approximate"),
     "decord2": decord2,
 }
-
-
-def link_ffmpeg() -> None:
-    """Give FFmpeg's libraries in PyAV's wheel their plain names too, so that peers use the same."""
-    import av
-
-    LIBRARIES.mkdir(parents=True, exist_ok=True)
-    for old in LIBRARIES.iterdir():
-        old.unlink()
-    for library in Path(av.__file__).parents[1].joinpath("av.libs").iterdir():
-        (LIBRARIES / library.name).symlink_to(library)  # they look for each other under these
-        if name := re.fullmatch(r"(lib(?:av|sw)[a-z]+)-[0-9a-f]+\.so\.(\d+)[.\d]*", library.name):
-            (LIBRARIES / f"{name[1]}.so.{name[2]}").symlink_to(library)

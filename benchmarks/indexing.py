@@ -11,23 +11,20 @@ so in the table, and fails the run if it is ours.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
-import re
 import resource
 import statistics
 import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contenders import CONTENDERS, LIBRARIES, OURS, PACKAGES, REFERENCE, link_ffmpeg
+from contenders import CONTENDERS, OURS, PACKAGES, REFERENCE
+from machine import environment, link_ffmpeg, machine
 from many_files import JOB, index_of_many, measure_files
 from reads import corpus_sizes, our_figures
 from rich.console import Console
@@ -99,13 +96,7 @@ def measure_apart(name: str, case: str, repetitions: int) -> dict[str, Any] | No
     """
     command = [sys.executable, __file__, "--contender", name, "--case", case]
     command += ["--repetitions", str(repetitions)]
-    libraries = [str(LIBRARIES), os.environ.get("LD_LIBRARY_PATH", "")]
-    environment = {
-        **os.environ,
-        "LD_LIBRARY_PATH": ":".join(filter(None, libraries)),
-        "OPENBLAS_NUM_THREADS": "1",  # NumPy's idle threads spin, which is no one's CPU time here
-    }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         print(f"{name}: left out ({reason})", file=sys.stderr)
@@ -134,34 +125,6 @@ def compare(names: list[str], case: str, repetitions: int) -> list[Measurement]:
 
 
 # -- What is measured, and where. --
-
-
-def machine() -> dict[str, Any]:
-    """The processor and its cores, the libraries' versions, and the state of the tree."""
-    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "processor": processor[1] if processor else platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
-        "python": platform.python_version(),
-        "versions": {name: version for name in PACKAGES if (version := version_of(name))},
-        "commit": git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(git("status", "--porcelain")),
-    }
-
-
-def version_of(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def git(*arguments: str) -> str | None:
-    """What git says about this tree; None where there is no git or nothing committed."""
-    command = ["git", "-C", str(BENCHMARKS), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def show(case: str, measurements: list[Measurement]) -> None:
@@ -211,7 +174,7 @@ def report_of(names: list[str], chosen: list[str], repetitions: int) -> dict[str
         if OURS in names:
             cases[case]["ours"] = measure_apart(FIGURES, case, repetitions)
             print(json.dumps(cases[case]["ours"]))
-    report = {"benchmark": "indexing", **machine(), "cases": cases}
+    report = {"benchmark": "indexing", **machine(PACKAGES), "cases": cases}
     if SMALL in chosen:
         folder = make_small_files()
         report["small_files"] = compare_files(names, repetitions)

@@ -106,6 +106,42 @@ def _bold(name: str) -> str:
     return f"**{name}**" if name.startswith("videoloader") else name
 
 
+def decoding() -> str:
+    """Milliseconds of all contenders, case by case; empty if nothing was measured yet."""
+    if not list(RESULTS.glob("decoding-*.json")):
+        return ""
+    path, run = newest("decoding")
+    rows = [row for row in run["measurements"] if not row["busy"]]
+    cases = dict.fromkeys((row["video"], row["case"]) for row in rows)
+    names = list(dict.fromkeys(row["contender"] for row in rows))
+    names.sort(key=lambda name: (name != "videoloader", name.startswith("floor"), name))
+    lines = [
+        "Milliseconds to decode frames on the CPU, files opened and closed, two threads or "
+        f"processes, median of {rows[0]['repetitions']}, every frame compared with a full decode "
+        f"([measurement](benchmarks/results/{path.name}), {run['cores']} cores, "
+        f"{run['date'][:10]}; [cases](benchmarks/decoding.py)). The floors are the bare decoding "
+        "of packets, without a picture converted.",
+        "",
+        f"| | {' | '.join(names)} |",
+        f"|---|{'---|' * len(names)}",
+    ]
+    for video, case in cases:
+        found = {
+            row["contender"]: row for row in rows if (row["video"], row["case"]) == (video, case)
+        }
+        cells = [_milliseconds(found.get(name)) for name in names]
+        lines.append(f"| {video}, {case} | {' | '.join(cells)} |")
+    met = sum(goal["met"] for goal in run["goals"])
+    lines += ["", f"Goals met: {met} of {len(run['goals'])}."]
+    return "\n".join(lines)
+
+
+def _milliseconds(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return "-"
+    return f"{row['median_ms']:.0f}" + (" (wrong)" if row["wrong_frames"] else "")
+
+
 def _cell(row: dict[str, Any] | None) -> str:
     if row is None:
         return "-"
@@ -118,8 +154,10 @@ def _wrong(row: dict[str, Any]) -> str:
 
 def filled(readme: str) -> str:
     """The README with its tables as they should be."""
-    for name, table in {"indexing": indexing()}.items():
-        pattern = rf"(<!-- figures: {name} -->\n).*?(?=\n## )"
+    for name, table in {"indexing": indexing(), "decoding": decoding()}.items():
+        if not table:
+            continue
+        pattern = rf"(<!-- figures: {name} -->\n).*?(?=\n## |\n<!-- figures)"
         (before,) = re.findall(pattern, readme, re.DOTALL)
         readme = re.sub(pattern, f"{before}\n{table}\n", readme, flags=re.DOTALL)
     return readme

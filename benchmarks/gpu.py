@@ -1,0 +1,270 @@
+"""How long decoding takes on the GPU, beside its own ceiling and our peers: one command, one table.
+
+    python benchmarks/gpu.py                                    everything, about six minutes
+    python benchmarks/gpu.py --video h264-1080p --case clips    some
+    python benchmarks/gpu.py --dry-run                          every path of it on the CPU, no GPU
+
+The ceiling is NVDEC's own in the same run: packets through PyNvVideoCodec's decoders, no output.
+Every contender has a process of its own for each video. Every frame is compared with a full decode
+by FFmpeg: its number is read from the picture, and the whole is compared coarsely.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from footage import DATA, VIDEOS, Reference, make_all
+from gpu_contenders import CASES, CEILING, CONTENDERS, OURS, Work, measure
+from gpu_goals import judge
+from machine import RESULTS, environment, link_ffmpeg, machine, today
+from rich.console import Console
+from rich.table import Table
+
+PACKAGES = ("videoloader", "av", "torchcodec", "PyNvVideoCodec", "cupy-cuda13x", "torch", "numpy")
+COPIES = 112
+MATRIX = {
+    "h264-1080p": CASES,
+    "h264-360p": CASES[:3],
+    "hevc-1080p": CASES[:3],
+    "vp9-720p": CASES[:3],
+}
+MIXED = ("h264-360p", "vp9-720p", "hevc-1080p", "h264-1080p")  # sizes and codecs in turn
+LIMIT = 300  # seconds for one process
+
+
+def copies(name: str, count: int) -> list[str]:
+    """Files with the same content: a decoder takes each for another."""
+    folder = DATA / "copies"
+    folder.mkdir(parents=True, exist_ok=True)
+    source = VIDEOS[name].path
+    paths = [folder / f"{source.stem}-{number:03}{source.suffix}" for number in range(count)]
+    for path in paths:
+        if not path.exists() or path.stat().st_size != source.stat().st_size:
+            shutil.copyfile(source, path)
+    return [str(path) for path in paths]
+
+
+def work_of(name: str, case: str, reference: str, *, dry: bool, repetitions: int) -> Work:
+    """The files and frames of a case, the same in every run."""
+    generator = np.random.default_rng(11)
+    frames = VIDEOS[name].frames
+    scale = 14 if dry else 1
+    starts = generator.integers(0, frames - 60, COPIES // scale)
+    clips = {
+        "sequential": [list(range(frames))] * max(14 // scale, 1),
+        "clips": [list(range(start, start + 64, 4)) for start in starts.tolist()],
+        "uniform": [np.linspace(0, frames - 1, 16).round().astype(int).tolist()] * (56 // scale),
+        "first": [[number] for number in generator.integers(0, frames, 21).tolist()][:: scale or 1],
+    }
+    chosen = clips[case]
+    files = copies(name, COPIES // scale + len(clips["first"]))
+    if case == "first":  # files that no other case opens
+        files = files[COPIES // scale :]
+    return Work(
+        case=case,
+        paths=tuple(files[: len(chosen)]),
+        clips=tuple(tuple(clip) for clip in chosen),
+        size=(VIDEOS[name].size[1], VIDEOS[name].size[0]),
+        reference=reference,
+        device="cpu" if dry else "cuda",
+        repetitions=repetitions,
+    )
+
+
+class MemoryWatch:
+    """The GPU's used memory over what it was before, in MiB, as its driver says."""
+
+    def __init__(self) -> None:
+        self.base = self.now()
+        self.peak = 0
+
+    @staticmethod
+    def now() -> int:
+        command = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+        try:
+            return int(subprocess.run(command, capture_output=True, text=True).stdout.split()[0])
+        except (FileNotFoundError, IndexError):
+            return 0
+
+    def __enter__(self) -> MemoryWatch:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.1):
+            self.peak = max(self.peak, self.now() - self.base)
+
+
+def measure_apart(contender: str, works: list[Work], *, busy: bool) -> dict[str, Any]:
+    """All cases of one contender and video, in a process of its own."""
+    request = {"contender": contender, "works": [asdict(work) for work in works], "busy": busy}
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file, MemoryWatch() as memory:
+        json.dump(request, file)
+        file.flush()
+        command = [sys.executable, __file__, "--serve", file.name]
+        try:
+            done = subprocess.run(
+                command, env=environment(), capture_output=True, text=True, timeout=LIMIT
+            )
+        except subprocess.TimeoutExpired:
+            return {"error": f"took more than {LIMIT} s"}
+    figures: dict[str, Any] = {}
+    for line in done.stdout.splitlines():  # one for each case, so that a crash loses one only
+        if line.startswith("{"):
+            figures |= json.loads(line)
+    if done.returncode:
+        figures["error"] = (done.stderr.strip().splitlines() or ["it died"])[-1]
+        print(done.stderr[-3000:], file=sys.stderr)
+    return {**figures, "gpu_memory_mib": memory.peak}
+
+
+def serve(file: str) -> None:
+    request = json.loads(Path(file).read_text())
+    for fields in request["works"]:
+        work = Work(**{**fields, "clips": tuple(map(tuple, fields["clips"]))})
+        for busy in (False, True) if request["busy"] else (False,):
+            name = f"{work.case}{', busy' if busy else ''}"
+            print(json.dumps({name: measure(request["contender"], work, busy=busy)}), flush=True)
+
+
+def run_all(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    dry: bool = arguments.dry_run
+    repetitions = 1 if dry else arguments.repetitions
+    results: dict[str, Any] = {}
+    for name in arguments.video or MATRIX:
+        reference = str(folder / f"{name}.npy")
+        np.save(reference, Reference.decode(VIDEOS[name].path).grids)
+        works = [
+            work_of(name, case, reference, dry=dry, repetitions=repetitions)
+            for case in MATRIX[name]
+            if not arguments.case or case in arguments.case
+        ]
+        results[name] = {}
+        for contender in arguments.contender or CONTENDERS:
+            if dry and not CONTENDERS[contender].runs_on_cpu:
+                continue
+            chosen = [work for work in works if work.case in CONTENDERS[contender].cases]
+            if not chosen or (name != "h264-1080p" and not CONTENDERS[contender].all_videos):
+                continue
+            busy = contender != CEILING and (contender == OURS or name == "h264-1080p")
+            found = measure_apart(contender, chosen, busy=busy)
+            if "error" in found:
+                print(f"{name}: {contender}: {found['error']}", file=sys.stderr)
+            results[name][contender] = found
+        show(name, results[name])
+    if arguments.case is None or "flat" in arguments.case:
+        results["mixed"] = {OURS: flat(folder, dry=dry)}
+        print(f"10,000 mixed clips: {results['mixed'][OURS]}")
+    return results
+
+
+def flat(folder: Path, *, dry: bool) -> dict[str, Any]:
+    """GPU memory over many clips of files in turn."""
+    count = 40 if dry else 10_000
+    paths = [copies(name, 1)[0] for name in MIXED]
+    work = Work(
+        case="flat",
+        paths=tuple(paths[number % len(paths)] for number in range(count)),
+        clips=tuple((number % 8, number % 8 + 1) for number in range(count)),
+        size=(0, 0),
+        reference=str(folder / f"{MIXED[0]}.npy"),
+        device="cpu" if dry else "cuda",
+        repetitions=1,
+    )
+    return measure_apart(OURS, [work], busy=False)
+
+
+def show(video: str, results: dict[str, Any]) -> None:
+    """One video: contenders down, cases across."""
+    table = Table(title=video)
+    table.add_column("contender", no_wrap=True)
+    cases = dict.fromkeys(
+        case for found in results.values() for case, one in found.items() if isinstance(one, dict)
+    )
+    for case in cases:
+        table.add_column(case, justify="right")
+    table.add_column("GPU MiB", justify="right")
+    for contender, found in results.items():
+        cells = [cell(found.get(case)) for case in cases]
+        table.add_row(contender, *cells, str(found.get("gpu_memory_mib", "-")))
+    Console(width=150).print(table)
+
+
+def cell(one: dict[str, Any] | None) -> str:
+    if one is None:
+        return "-"
+    if "error" in one:
+        return "failed"
+    wrong = "" if one.get("right", True) else " [bold red]WRONG"
+    return f"{one['value']:,.1f} {one['unit']}{wrong}"
+
+
+def gpu() -> dict[str, str]:
+    command = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:
+        return {}
+    name, _, driver = said.partition(", ")
+    return {"gpu": name, "driver": driver}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--video", choices=MATRIX, action="append", help="the default is all")
+    parser.add_argument("--case", choices=[*CASES, "flat"], action="append")
+    parser.add_argument("--contender", choices=CONTENDERS, action="append")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--dry-run", action="store_true", help="on the CPU, little of everything")
+    parser.add_argument("--out", type=Path, help="the JSON; the default is in benchmarks/results")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve(arguments.serve)
+        return
+    begin = time.perf_counter()
+    make_all(list(dict.fromkeys([*(arguments.video or MATRIX), *MIXED])))
+    link_ffmpeg()
+    with tempfile.TemporaryDirectory() as folder:
+        if (arguments.case and "flat" in arguments.case) or arguments.case is None:
+            np.save(Path(folder) / f"{MIXED[0]}.npy", np.zeros((1, 1)))
+        results = run_all(arguments, Path(folder))
+    goals = judge(results)
+    for goal in goals:
+        said = "met" if goal.is_met else "MISSED"
+        bound = f"{goal.what} {goal.bound:g}"
+        print(f"{said:7}{goal.case:28}{bound:58}{goal.measured:10.2f}")
+    print(f"{time.perf_counter() - begin:.0f} s")
+    report = {
+        "benchmark": "gpu",
+        **machine(PACKAGES),
+        **gpu(),
+        "results": results,
+        "goals": [asdict(goal) | {"met": goal.is_met} for goal in goals],
+    }
+    out = arguments.out or RESULTS / f"gpu-{today()}.json"
+    partial = arguments.video or arguments.case or arguments.contender or arguments.dry_run
+    if arguments.out or not partial:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
