@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
@@ -121,8 +121,6 @@ class GpuEngine:
         self._gpu = torch.cuda.current_device() if device.index is None else device.index
         self._pool = NvdecPool(self._gpu)
         self._converters: dict[OutputFormat, Converter] = {}
-        self._uploads: deque[tuple[Any, torch.Tensor]] = deque()
-        self._pinned: set[int] = set()
         self._lock = threading.Lock()
         self.routed: Counter[str] = Counter()
         """Runs that the CPU took over, by reason."""
@@ -262,7 +260,6 @@ class GpuEngine:
         for number in numbers:
             clip = assembly.clips[number]
             staged[clip.number] = cpu.allocate(tuple(clip.tensor.shape), output)
-            self._pin(staged[clip.number])
         slots = {
             assembly.clips[number].number: _as_slots(staged[assembly.clips[number].number], output)
             for number in numbers
@@ -279,28 +276,14 @@ class GpuEngine:
     def _upload(
         self, clip: torch.Tensor, staged: torch.Tensor, positions: NDArray[np.int64], axis: int
     ) -> None:
-        if len(positions) == clip.shape[axis]:
-            clip.copy_(staged, non_blocking=True)
+        """Copy frames of a clip to the GPU, by way of pinned memory, beside what else runs."""
+        if len(positions) < clip.shape[axis]:
+            places = torch.from_numpy(positions)
+            pinned = staged.index_select(axis, places).pin_memory()
+            uploaded = pinned.to(clip.device, non_blocking=True)
+            clip.index_copy_(axis, places.to(clip.device), uploaded)
         else:
-            for position in positions.tolist():
-                clip.select(axis, position).copy_(staged.select(axis, position), non_blocking=True)
-        event: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
-        event.record(torch.cuda.current_stream(clip.device))
-        with self._lock:
-            # The memory is used again when it is garbage, so it is kept until it is copied.
-            self._uploads.append((event, staged))
-            while self._uploads and self._uploads[0][0].query():
-                self._uploads.popleft()
-
-    def _pin(self, memory: torch.Tensor) -> None:
-        """Lock the pages of a segment, once, so that copies from it run beside the program."""
-        address = memory.data_ptr()
-        size = memory.numel() * memory.element_size()
-        with self._lock:
-            if address in self._pinned or not size:
-                return
-            self._pinned.add(address)
-        torch.cuda.cudart().cudaHostRegister(address, size, 0)  # type: ignore[no-untyped-call]
+            clip.copy_(staged.pin_memory(), non_blocking=True)
 
     def _converter(self, output: OutputFormat) -> Converter:
         import cupy
