@@ -118,7 +118,7 @@ class RgbConverter:
         matrix, spread = meaning
         return rgb_matrix(
             matrix if picture.kind == "yuv" else picture.kind,
-            is_full=spread == "pc" or picture.kind == "rgb",
+            "pc" if picture.kind == "rgb" else spread,
             depth=picture.depth,
             shift=shift,
             top=255.0 if self._output.dtype == "uint8" else _WHITE_16,
@@ -193,7 +193,9 @@ class RgbConverter:
         if rgb.dtype == np.uint8 or dtype == "uint16":
             return rgb
         if dtype == "uint8":
-            return cv2.convertScaleAbs(rgb, self._memory("narrow", rgb.shape, np.uint8))
+            narrow = self._memory("narrow", rgb.shape, np.uint8)
+            cv2.convertScaleAbs(rgb, narrow)
+            return narrow
         scale, shift = self._output.scale_and_shift
         matrix = np.column_stack([np.diag(scale.astype(np.float64) * 255 / _WHITE_16), shift])
         values = self._memory("values", rgb.shape, np.float32)
@@ -237,4 +239,5 @@ class RgbConverter:
         kept = self._scratch.get(name)
         if kept is None or len(kept) < size:
             kept = self._scratch[name] = np.empty(size, np.uint8)
-        return kept[:size].view(kind).reshape(shape)
+        found: NDArray[Any] = kept[:size].view(kind).reshape(shape)
+        return found
