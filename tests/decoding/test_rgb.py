@@ -216,6 +216,27 @@ def test_chroma_stays_with_its_luma_where_a_crop_begins_between_its_samples(offs
     assert (part == whole[offset:, offset:][:20, :40]).all()
 
 
+class Steep(Gradient):
+    def samples(self, x, y):
+        x, y = np.broadcast_arrays(x, y)
+        return np.full(x.shape, 110.0), 100 + 0.6 * x, 108 + 0.6 * y
+
+
+@pytest.mark.parametrize("siting", ["left", "center"])
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv420p10le", "yuv422p"])
+@pytest.mark.parametrize("corner", [(0, 0), (1, 0), (0, 1), (3, 5)])
+@pytest.mark.parametrize("size", [(20, 20), (40, 40), (29, 33)])
+def test_chroma_lies_where_it_should_to_less_than_a_pixel(siting, pixel_format, corner, size):
+    picture = Steep(64, 64, pixel_format, siting=siting)
+    output = OutputFormat(dtype="uint16")
+    view = View(size, (*corner, 40, 40))
+    slot = np.zeros((*size, 3), np.uint16)
+    converter = RgbConverter(picture.color(), Orientation(), siting=siting, output=output)
+    converter.write(Surface(picture.frame()), slot, view)
+    error = np.abs(slot / 257 - expected(picture, Orientation(), view, "triangular"))
+    assert error[3:-3, 3:-3].max() < 0.3  # a shift by half a pixel of luma makes 0.6
+
+
 def test_black_and_white_are_exactly_that():
     frame = av.VideoFrame(64, 32, "yuv420p")
     for plane, value in zip(frame.planes, (16, 128, 128), strict=True):

@@ -201,6 +201,19 @@ def test_a_worker_that_hangs_costs_its_task_only(clips, hanging):
     assert str(results[0]).endswith("clip0.mp4: frame 5: it took longer than 2 s")
 
 
+def test_a_task_that_fills_the_socket_does_not_wait_for_one_that_hangs(clips, hanging):
+    path, index = hanging
+    with CpuPool(1, time_limit=2) as pool:
+        many = np.full(60_000, 3)  # half a megabyte of frame numbers behind the hanging task
+        made = [task_of(pool, path, [5], index=index)]
+        made.append(task_of(pool, clips[0], many, view=View((8, 8))))
+        results = decode(pool, [task for _, task in made])
+    assert [k for k, failure in results.items() if failure] == [0]
+    clip = made[1][0]
+    assert (clip == clip[0]).all()
+    assert (clip[0] != 77).any()
+
+
 def test_a_task_that_needs_too_much_memory_fails_alone(clips):
     with CpuPool(1, memory_limit=300 << 20) as pool:
         made = [task_of(pool, clips[0], [1])]

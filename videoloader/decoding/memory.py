@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["MappedSegments", "Place", "SharedMemory"]
+__all__ = ["MappedSegments", "Place", "SharedMemory", "memory_file"]
 
 _PAGE = mmap.PAGESIZE
 _WASTE = 2  # a segment is used for anything that needs at least one part in so many of it
@@ -164,3 +164,12 @@ class MappedSegments:
             offset=place.offset,
             strides=place.strides,
         )
+
+
+def memory_file(data: bytes) -> int:
+    """An open file without a name that holds some bytes, its position at their beginning."""
+    descriptor = os.memfd_create("videoloader")
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

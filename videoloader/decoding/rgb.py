@@ -10,6 +10,7 @@ chroma lies: 0.6 ms from 1080p to 224x224, samples of 16 bits, where scaling to 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from videoloader.indexing.index import Orientation
 __all__ = ["RgbConverter"]
 
 _WHITE_16 = 65535.0
+# Pixels converted at a time: as fast as all at once, and large pictures need no more memory.
+_BAND = 1 << 18
 
 
 class RgbConverter:
@@ -115,7 +118,7 @@ class RgbConverter:
         matrix, spread = meaning
         return rgb_matrix(
             matrix if picture.kind == "yuv" else picture.kind,
-            is_full=spread == "pc" or picture.kind == "rgb",
+            "pc" if picture.kind == "rgb" else spread,
             depth=picture.depth,
             shift=shift,
             top=255.0 if self._output.dtype == "uint8" else _WHITE_16,
@@ -141,19 +144,21 @@ class RgbConverter:
             rgb = self._memory("whole", shape, np.uint8)
         luma = picture.planes[0][rows, columns]
         chroma = [
-            self._repeat(
-                plane[rows.start // down : -(-rows.stop // down)][
-                    :, columns.start // across : -(-columns.stop // across)
-                ],
-                across,
-                name,
-            )
-            for plane, name in zip(picture.planes[1:], ("second", "third"), strict=False)
+            plane[rows.start // down :, columns.start // across : -(-columns.stop // across)]
+            for plane in picture.planes[1:]
         ]
-        for row in range(min(down, len(luma))):  # even rows, then odd: chroma is the same for both
-            part = luma[row::down]
-            planes = [part, *(plane[: len(part), : part.shape[1]] for plane in chroma)]
-            self._mix(planes, matrix, rgb[row::down])
+        band = max(_BAND // luma.shape[1], 8) * down
+        for begin in range(0, len(luma), band):
+            lines = slice(begin, begin + band)
+            shared = [
+                self._repeat(plane[begin // down :][: band // down], across, name)
+                for plane, name in zip(chroma, ("second", "third"), strict=False)
+            ]
+            for row in range(down):  # even rows, then odd: chroma is the same for both
+                part = luma[lines][row::down]
+                if len(part):
+                    planes = [part, *(plane[: len(part), : part.shape[1]] for plane in shared)]
+                    self._mix(planes, matrix, rgb[lines][row::down])
         return rgb[above:, before:] if above or before else rgb
 
     def _repeat(self, plane: NDArray[Any], times: int, name: str) -> NDArray[Any]:
@@ -174,9 +179,11 @@ class RgbConverter:
 
         pixels = self._memory("pixels", (*planes[0].shape, CHANNELS), planes[0].dtype)
         cv2.merge(planes if len(planes) == CHANNELS else planes * CHANNELS, pixels)
-        cv2.transform(
-            pixels if pixels.dtype == rgb.dtype else pixels.astype(rgb.dtype), matrix, rgb
-        )
+        if pixels.dtype != rgb.dtype:
+            wide = self._memory("wide", pixels.shape, rgb.dtype)
+            np.copyto(wide, pixels)
+            pixels = wide
+        cv2.transform(pixels, matrix, rgb)
 
     def _finish(self, rgb: NDArray[Any]) -> NDArray[Any]:
         """Rounded colours as the elements of the output."""
@@ -186,7 +193,9 @@ class RgbConverter:
         if rgb.dtype == np.uint8 or dtype == "uint16":
             return rgb
         if dtype == "uint8":
-            return cv2.convertScaleAbs(rgb, self._memory("narrow", rgb.shape, np.uint8))
+            narrow = self._memory("narrow", rgb.shape, np.uint8)
+            cv2.convertScaleAbs(rgb, narrow)
+            return narrow
         scale, shift = self._output.scale_and_shift
         matrix = np.column_stack([np.diag(scale.astype(np.float64) * 255 / _WHITE_16), shift])
         values = self._memory("values", rgb.shape, np.float32)
@@ -224,8 +233,11 @@ class RgbConverter:
             slot[...] = rgb
 
     def _memory(self, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """Memory for something, the same as for the last picture if that was as large."""
+        """Memory for something, the same as the last time if that was as large."""
+        kind = np.dtype(dtype)
+        size = math.prod(shape) * kind.itemsize
         kept = self._scratch.get(name)
-        if kept is None or kept.shape != shape or kept.dtype != dtype:
-            kept = self._scratch[name] = np.empty(shape, dtype)
-        return kept
+        if kept is None or len(kept) < size:
+            kept = self._scratch[name] = np.empty(size, np.uint8)
+        found: NDArray[Any] = kept[:size].view(kind).reshape(shape)
+        return found

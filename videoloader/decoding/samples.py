@@ -166,14 +166,21 @@ class _Graph:
         from av.filter import Graph
 
         above, before = box.top % picture.down, box.left % picture.across
+        below = -(box.top + box.height) % picture.down
+        behind = -(box.left + box.width) % picture.across
+        whole = Box(
+            box.top - above,
+            box.left - before,
+            min(box.height + above + below, picture.box.height - box.top + above),
+            min(box.width + before + behind, picture.box.width - box.left + before),
+        )
         is_shrunk = size[0] * 2 <= box.height and size[1] * 2 <= box.width
         target = {"yuv": "yuv444p16le", "rgb": "gbrp16le", "gray": "gray16le"}[picture.kind]
         steps = []
-        if (above or before) and (picture.depth > 8 or not is_shrunk):
-            # Cutting between samples of chroma, FFmpeg loses the last of a row or column, which
-            # shows where nothing shrinks; with more than 8 bits it cuts between bytes, too. So
-            # chroma is brought to the size of luma first.
-            whole = Box(box.top - above, box.left - before, box.height + above, box.width + before)
+        if whole != box and (picture.depth > 8 or not is_shrunk):
+            # Cutting between samples of chroma, FFmpeg loses the last of a row or column or takes
+            # one for half, which shows where nothing shrinks; with more than 8 bits it cuts
+            # between bytes, too. So chroma is brought to the size of luma first.
             steps += [_crop(whole), _scale(picture, whole, whole[2:], siting), ("format", target)]
             steps += [
                 _crop(Box(above, before, box.height, box.width)),

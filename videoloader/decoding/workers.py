@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import resource
 import select
 import socket
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from videoloader.decoding.cpu import CpuTask, Decoders, Target
-from videoloader.decoding.memory import MappedSegments, Place, SharedMemory
+from videoloader.decoding.memory import MappedSegments, Place, SharedMemory, memory_file
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.dataset.sources import Item
@@ -42,6 +43,7 @@ _AHEAD = 2  # tasks that a worker is given before it has done the first
 _KNOWN = 64  # videos whose index a worker keeps
 _START_LIMIT = 120.0  # seconds until a worker is ready
 _LONG = 48  # packets of a run from which on threads of the codec pay, if no other task is there
+_ROOM = 1 << 14  # bytes of a message; one that fills the socket would wait for a worker that hangs
 _NUMBER = 8  # bytes of the number that goes with an open file
 
 
@@ -290,10 +292,7 @@ class _Videos:
         if video not in self._files:
             while len(self._files) >= _KNOWN:
                 os.close(self._files.popitem(last=False)[1][1])
-            descriptor = os.memfd_create("videoloader")
-            with open(descriptor, "wb", closefd=False) as file:
-                file.write(source)
-            self._files[video] = (source, descriptor)
+            self._files[video] = (source, memory_file(source))
         self._files.move_to_end(video)
         return self._files[video][1]
 
@@ -353,12 +352,18 @@ class _Worker:
         if not self.given and self._is_ready:
             self.deadline = time.monotonic() + self._time_limit
         self.given.append((number, task, threads))
+        data = pickle.dumps(order)
         with suppress(OSError):  # if it has died already, the next look at the connection tells
+            if len(data) > _ROOM:
+                file = memory_file(data)
+                self._send_file(number, file)
+                os.close(file)
+                data = b""
             for segment in new:
                 self._send_file(segment, memory.descriptor(segment))
             if facts is not None and isinstance(task.source, bytes):
                 self._send_file(video, videos.file(video, task.source))
-            self.connection.send(order)
+            self.connection.send_bytes(data)
         self._segments.update(new)
         self._segments.difference_update(gone)
         _remember(self._known, video, None)
@@ -422,16 +427,20 @@ def work(descriptor: int, *, files: int, memory_limit: int | None) -> None:
     with socket.socket(fileno=files) as channel, suppress(EOFError, OSError):
         connection.send(None)
         while True:
-            order: _Order = connection.recv()
+            data = connection.recv_bytes()
+            if not data:
+                with open(_receive_file(channel)[1], "rb") as file:
+                    data = file.read()
+            order: _Order = pickle.loads(data)
             segments.drop(order.gone)
             for _ in order.segments:
                 segments.add(*_receive_file(channel))
             if order.facts is not None:
                 source = order.source
                 if source is None:
-                    _, file = _receive_file(channel)
-                    video = _Video(VideoIndex(**order.facts), mmap(file, 0))
-                    os.close(file)
+                    _, held = _receive_file(channel)
+                    video = _Video(VideoIndex(**order.facts), mmap(held, 0))
+                    os.close(held)
                 else:
                     video = _Video(VideoIndex(**order.facts), source)
             else:

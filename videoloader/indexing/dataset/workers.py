@@ -15,6 +15,7 @@ from videoloader.indexing.processes import Helper, load
 __all__ = ["Failure", "run_tasks", "work"]
 
 _BATCH = 128  # tasks that a worker is given ahead, so that it never waits for more
+_START_LIMIT = 120.0  # seconds until a process is there
 _ROOM = 1 << 16  # bytes of them; a socket that is full makes both sides wait for each other
 
 
@@ -60,7 +61,7 @@ def run_tasks(
             for worker in team:
                 if worker.connection in ready:
                     yield from worker.take()
-                elif worker.given and time.monotonic() - worker.since > time_limit:
+                elif worker.given and worker.seconds > time_limit:
                     yield worker.give_up(f"it took longer than {time_limit:g} s")
     finally:
         for worker in team:
@@ -68,15 +69,24 @@ def run_tasks(
 
 
 class _Worker:
-    """A process, the tasks it was given, and when it began with the first of them."""
+    """A process, the tasks it was given, and when it began with the first of them.
+
+    The clock begins when the process is there, however long the machine takes to start it.
+    """
 
     def __init__(self, function: str, arguments: dict[str, Any]) -> None:
         self._function = function
         self._arguments = arguments
         self.given: deque[Any] = deque()
         self._sizes: deque[int] = deque()
-        self.since = 0.0
+        self._since = 0.0
+        self._is_ready = False
         self._start()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been at the first task."""
+        return time.monotonic() - self._since
 
     def give(self, waiting: deque[Any]) -> None:
         """Hand over tasks as long as few are left to do."""
@@ -85,7 +95,7 @@ class _Worker:
             if self.given and sum(self._sizes) + len(data) > _ROOM:
                 return
             if not self.given:
-                self.since = time.monotonic()
+                self._since = max(self._since, time.monotonic())
             self._add(waiting.popleft(), data)
 
     def _add(self, task: Any, data: bytes) -> None:
@@ -99,9 +109,11 @@ class _Worker:
         try:
             while self.given and self.connection.poll():
                 result = self.connection.recv()
-                self.since = time.monotonic()
-                self._sizes.popleft()
-                yield self.given.popleft(), result
+                self._since = time.monotonic()
+                if self._is_ready:
+                    self._sizes.popleft()
+                    yield self.given.popleft(), result
+                self._is_ready = True
         except (EOFError, OSError):
             yield self.give_up(self._helper.death())
 
@@ -112,7 +124,6 @@ class _Worker:
         self.given.clear()
         self._sizes.clear()
         self._start()
-        self.since = time.monotonic()
         for other in rest:
             self._add(other, pickle.dumps(other))
         return task, Failure(reason)
@@ -125,6 +136,8 @@ class _Worker:
         arguments = {"function": self._function, "arguments": self._arguments}
         self._helper = Helper(f"{__name__}:work", arguments)
         self.connection = self._helper.connection
+        self._is_ready = False  # its first message says that it is
+        self._since = time.monotonic() + _START_LIMIT
 
 
 def work(descriptor: int, *, function: str, arguments: dict[str, Any]) -> None:
@@ -132,6 +145,7 @@ def work(descriptor: int, *, function: str, arguments: dict[str, Any]) -> None:
     call = load(function)
     with Connection(descriptor) as connection:
         try:
+            connection.send("ready")
             while True:
                 connection.send(call(connection.recv(), **arguments))
         except (EOFError, OSError):
