@@ -7,10 +7,14 @@ import pytest
 from corpus_files import corpus_files, has_reference, md5_of
 
 import videoloader as vl
+from videoloader.decoding import needed
 from videoloader.decoding.libav import CpuDecoder
 from videoloader.decoding.surface import Surface
 from videoloader.demo_videos import encode_video
+from videoloader.errors import FormatError
 from videoloader.indexing import open_source
+from videoloader.indexing.payloads import PacketReader
+from videoloader.indexing.references import PictureReader
 from videoloader.sampling import plan_decode
 
 CORPUS = corpus_files(
@@ -123,3 +127,64 @@ def test_frames_of_generated_streams_are_those_of_a_full_decode(name, tmp_path):
     assert fed["unneeded"] <= fed["disposable"]
     if has_more:
         assert fed["unneeded"] < fed["disposable"]
+
+
+@pytest.fixture(scope="module", params=["av1", "hevc of sub-layers"])
+def stream(request, tmp_path_factory):
+    """Index, path and hashes of a stream of which much can go."""
+    file, codec, options, _ = STREAMS[request.param]
+    path = tmp_path_factory.mktemp("streams") / file
+    encode_video(path, codec=codec, frames=100, options=options)
+    return vl.index_video(path), path, sequential(path)
+
+
+@pytest.mark.parametrize("span", [1, 7, 30])
+def test_a_run_read_in_parts_gives_the_same_frames(stream, span, monkeypatch):
+    index, path, hashes = stream
+    whole, parts = 0, 0
+    with open_source(path) as source:
+        for frames in samples(100, span):
+            whole += fed_to_decode(index, source, frames, hashes, "unneeded")
+            with monkeypatch.context() as patch:
+                patch.setattr(needed, "_SPAN", span)
+                parts += fed_to_decode(index, source, frames, hashes, "unneeded")
+    assert whole <= parts
+
+
+def test_no_more_is_read_at_once_than_memory_should_hold(stream, monkeypatch):
+    index, path, _ = stream
+    limit = int(index.packets["size"].max()) + 1000
+    monkeypatch.setattr(needed, "_MAX_BYTES", limit)
+    read, original = [], PacketReader.read
+
+    def counted(self, packets):
+        payloads = original(self, packets)
+        read.append(sum(map(len, payloads)))
+        return payloads
+
+    monkeypatch.setattr(PacketReader, "read", counted)
+    (run,) = plan_decode(index, [99]).runs
+    with open_source(path) as source:
+        list(needed.needed_packets(index, PacketReader(index, source), run))
+    assert sum(read) == index.packets["size"][run.packets].sum()
+    assert max(read) <= limit
+
+
+@pytest.mark.parametrize("broken", [0, 1, 25, 60])
+def test_where_a_header_cannot_be_followed_only_disposable_packets_go(stream, broken, monkeypatch):
+    index, path, hashes = stream
+    original = PictureReader.read
+    monkeypatch.setattr(needed, "_SPAN", 20)
+
+    def read(self, payload):
+        if self.count >= broken:
+            raise FormatError("a header of a rarer kind")
+        return original(self, payload)
+
+    with open_source(path) as source:
+        for frames in samples(100, broken):
+            before = fed_to_decode(index, source, frames, hashes, "disposable")
+            with monkeypatch.context() as patch:
+                patch.setattr(PictureReader, "read", read)
+                fed = fed_to_decode(index, source, frames, hashes, "unneeded")
+            assert fed == before if broken == 0 else fed <= before
