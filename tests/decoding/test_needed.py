@@ -188,3 +188,28 @@ def test_where_a_header_cannot_be_followed_only_disposable_packets_go(stream, br
                 patch.setattr(PictureReader, "read", read)
                 fed = fed_to_decode(index, source, frames, hashes, "unneeded")
             assert fed == before if broken == 0 else fed <= before
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_damaged_packets_are_read_or_refused(stream, seed):
+    index, path, _ = stream
+    rng = random.Random(seed)
+    with open_source(path) as source:
+        payloads = PacketReader(index, source).read(np.arange(40))
+    first = payloads[0]
+    reader = PictureReader(index, 0, first)
+    for payload in payloads:
+        damaged = bytearray(payload)
+        for _ in range(rng.choice([0, 1, 3])):
+            damaged[rng.randrange(min(len(damaged), 60))] = rng.randrange(256)
+        damaged = bytes(damaged[: rng.choice([len(damaged), rng.randrange(len(damaged))])])
+        try:
+            pictures = reader.read(damaged)
+        except FormatError:
+            reader = PictureReader(index, 0, first)
+            continue
+        for number, picture in enumerate(pictures, start=reader.count - len(pictures)):
+            assert all(0 <= reference < number for reference in picture.references)
+        assert reader.cut(damaged, [True] * len(pictures)) == damaged
+        kept = [rng.random() < 0.5 for _ in pictures]
+        assert len(reader.cut(damaged, kept)) <= len(damaged)

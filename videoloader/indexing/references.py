@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 from videoloader.errors import FormatError
@@ -91,5 +92,5 @@ class PictureReader:
         if length_size:
             return length_units(view, length_size)
         begins = list(annexb_units(data))
-        ends = [*(begin - 3 for begin in begins[1:]), len(data)]
-        return [view[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        begins.append(len(data) + 3)
+        return [view[begin : after - 3] for begin, after in itertools.pairwise(begins)]

@@ -24,6 +24,7 @@ _HEADER = 96  # more bytes than a slice header takes up to its reference sets
 _IDR, _BLA, _RANDOM_ACCESS = (19, 20), (16, 17, 18), range(16, 24)
 _SEQUENCE, _PICTURE, _ENDS = 33, 34, (36, 37)
 _MAX_LISTED = 16
+_MAX_ANCHORS = 64  # remembered; fewer only keep more pictures
 
 
 class HevcReferences:
@@ -49,7 +50,7 @@ class HevcReferences:
         Raises:
             FormatError: it is damaged.
         """
-        kind = unit[0] >> 1 & 63
+        kind = unit[0] >> 1 & 63 if len(unit) else -1
         if kind == _SEQUENCE:
             sequence = hevc.parse_sequence(bytes(unit))
             self._sequences[sequence.number] = sequence
@@ -130,7 +131,7 @@ class HevcReferences:
             if not -limit // 2 < count - anchor <= limit // 2:
                 break
             fitting += 1
-        self._anchors = self._anchors[len(self._anchors) - fitting :]
+        self._anchors = self._anchors[len(self._anchors) - min(fitting, _MAX_ANCHORS) :]
         return {number for _, number in self._anchors[:1]}
 
 
