@@ -20,7 +20,7 @@ from videoloader.indexing.bitstream.hevc_setup import Setup, parse_setup
 
 __all__ = ["HevcReferences"]
 
-_HEADER = 96  # more bytes than a slice header takes up to its reference sets
+_HEADER = 64  # more bytes than a slice header takes up to its reference sets
 _IDR, _BLA, _RANDOM_ACCESS = (19, 20), (16, 17, 18), range(16, 24)
 _SEQUENCE, _PICTURE, _ENDS = 33, 34, (36, 37)
 _MAX_LISTED = 16
@@ -106,7 +106,7 @@ class HevcReferences:
         references = {*self._held.values(), *self._anchor(count, limit)}
         self._held[count] = self.count
         if is_anchor(kind, layer):
-            self._anchors.append((count, self.count))
+            self._anchors = [*self._anchors[1 - _MAX_ANCHORS :], (count, self.count)]
         self.count += 1
         return CodedPicture(tuple(sorted(references)), is_fixed=is_fixed)
 
@@ -122,17 +122,20 @@ class HevcReferences:
         return kept
 
     def _anchor(self, count: int, limit: int) -> set[int]:
-        """The earliest picture such that it, and any later anchor, will do to count from.
+        """A picture such that it, and any later anchor, will do to count from.
 
-        With it, leaving out others that a picture order count is told from changes no count.
+        With it, leaving out others that a picture order count is told from changes no count. It
+        is the earliest such, or none where a picture that stays is one anyway.
         """
-        fitting = 0
-        for anchor, _ in reversed(self._anchors):
+        staying = set(self._held.values())
+        earliest: set[int] = set()
+        for anchor, number in reversed(self._anchors):
             if not -limit // 2 < count - anchor <= limit // 2:
                 break
-            fitting += 1
-        self._anchors = self._anchors[len(self._anchors) - min(fitting, _MAX_ANCHORS) :]
-        return {number for _, number in self._anchors[:1]}
+            if number in staying:
+                return set()
+            earliest = {number}
+        return earliest
 
 
 def _short_term(bits: BitReader, sequence: hevc.Sequence) -> ReferenceSet:
