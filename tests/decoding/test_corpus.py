@@ -68,12 +68,12 @@ def test_dropping_disposable_packets_changes_no_frame(file):
     wanted = np.arange(0, min(index.num_frames, 200), 4)
     plain = vl.index_video(file.path, stream=file.stream)
     with open_source(file.path) as source:
-        everything = CpuDecoder(plain, source, drop=False)
+        everything = CpuDecoder(plain, source, drop="nothing")
         expected = {n: md5_of(s) for n, s in everything.decode(plan_decode(plain, wanted))}
         # Known from the index beforehand, or found out while decoding: the same packets.
         fed = []
         for known in (index, plain):
-            decoder = CpuDecoder(known, source)
+            decoder = CpuDecoder(known, source, drop="disposable")
             frames = {n: md5_of(s) for n, s in decoder.decode(plan_decode(known, wanted))}
             assert frames == expected
             fed.append(decoder.packets_fed)

@@ -24,6 +24,7 @@ from videoloader.decoding.hardware import (
     library,
     surface_bytes,
 )
+from videoloader.decoding.needed import Drop
 from videoloader.errors import DecodeError
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
@@ -33,6 +34,7 @@ __all__ = ["Feeder", "HardwareDecoder"]
 
 _MAX_CALL = 32  # packets a call; more gain nothing
 _READ_AHEAD = 128  # packets read from the file at a time
+_DROP: Drop = "disposable"  # streams with less in them were not tried on NVDEC
 
 # A timestamp is the number of the run, the rank of a frame in it, and room for what the parser
 # interpolates from there.
@@ -122,7 +124,7 @@ class Feeder:
     def _chunks(self) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         """As many packets as one call may carry."""
         most = max(1, min(_MAX_CALL, MAX_CALL_BYTES // surface_bytes(self._index)))
-        feed = PacketFeed(self._index, self._source)
+        feed = PacketFeed(self._index, self._source, drop=_DROP)
         try:
             for packets, payloads in feed.chunks(self._run, _READ_AHEAD):
                 start = 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from videoloader.decoding.feed import PacketFeed
+from videoloader.decoding.needed import Drop
 from videoloader.decoding.surface import Surface
 from videoloader.errors import DecodeError
 from videoloader.indexing.index import PacketFlags, VideoIndex
@@ -48,11 +49,11 @@ class CpuDecoder:
         index: of the video.
         source: its bytes.
         threads: of the codec; more than one pays only where many consecutive packets are decoded.
-        drop: leave disposable packets out that nobody asked for.
+        drop: what not to decode.
     """
 
     def __init__(
-        self, index: VideoIndex, source: Source, *, threads: int = 1, drop: bool = True
+        self, index: VideoIndex, source: Source, *, threads: int = 1, drop: Drop = "unneeded"
     ) -> None:
         self._index = index
         self._packets = PacketFeed(index, source, drop=drop)

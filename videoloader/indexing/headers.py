@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.bitstream import av1
+from videoloader.indexing.bitstream import av1, av1_frames
 from videoloader.indexing.bitstream.nal import disposable_packets
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import head_windows, read_packets
@@ -36,7 +36,7 @@ def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.boo
         units = setup[4:] if setup[:1] == b"\x81" else setup
         sequence = av1.parse_sequence(units) or av1.parse_sequence(payloads[0])
         if sequence is not None:
-            found = [av1.is_disposable(payload, sequence) for payload in payloads]
+            found = [av1_frames.is_disposable(payload, sequence) for payload in payloads]
             return np.array(found, dtype=np.bool_)
     return np.zeros(len(payloads), dtype=np.bool_)
 

@@ -7,6 +7,7 @@ from videoloader.sampling.clips import (
     SegmentClip,
     UniformClip,
 )
+from videoloader.sampling.closure import needed_pictures
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode
 from videoloader.sampling.random import generator
@@ -26,6 +27,7 @@ __all__ = [
     "check_pad_mode",
     "clip_span",
     "generator",
+    "needed_pictures",
     "pad_frames",
     "plan_decode",
     "select_frames",

@@ -11,20 +11,23 @@ from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 
 __all__ = [
+    "FRAME",
+    "FRAME_HEADER",
+    "KEY_FRAME",
+    "SELECT",
+    "SEQUENCE_HEADER",
     "Sequence",
-    "is_disposable",
     "parse_sequence",
     "sequence_unit",
     "shown_frames",
     "temporal_units",
+    "units",
 ]
 
-_SEQUENCE_HEADER, _DELIMITER, _FRAME_HEADER, _FRAME, _REDUNDANT_HEADER = 1, 2, 3, 6, 7
-_KEY_FRAME, _INTRA_ONLY, _SWITCH_FRAME = 0, 2, 3
-_ALL_SLOTS = 0xFF
+SEQUENCE_HEADER, _DELIMITER, FRAME_HEADER, FRAME = 1, 2, 3, 6
+KEY_FRAME = 0
 _LONGEST_HEAD = 10  # bytes of a unit's header and size
-_HEADER = 64  # more than the fields of a frame header up to refresh_frame_flags take
-_SELECT = 2  # SELECT_SCREEN_CONTENT_TOOLS, SELECT_INTEGER_MV
+SELECT = 2  # SELECT_SCREEN_CONTENT_TOOLS, SELECT_INTEGER_MV
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Sequence:
     reduced_still: bool
     order_hint_bits: int
     frame_id_bits: int
+    frame_id_delta_bits: int
     screen_content: int
     integer_mv: int
     decoder_model: bool
@@ -47,8 +51,8 @@ class Sequence:
 def parse_sequence(data: bytes) -> Sequence | None:
     """The first sequence header among the units of `data`, or None without a sound one."""
     try:
-        for kind, _, payload in _units(data):
-            if kind == _SEQUENCE_HEADER:
+        for kind, _, payload, _ in units(data):
+            if kind == SEQUENCE_HEADER:
                 return _sequence(BitReader(bytes(payload)))
     except FormatError:
         return None
@@ -58,12 +62,12 @@ def parse_sequence(data: bytes) -> Sequence | None:
 def sequence_unit(data: bytes) -> bytes:
     """The first sequence header of `data` as a unit of its own, empty if there is none."""
     try:
-        for kind, _, payload in _units(data):
-            if kind == _SEQUENCE_HEADER:
+        for kind, _, payload, _ in units(data):
+            if kind == SEQUENCE_HEADER:
                 size = len(payload)
                 groups = [size >> shift & 0x7F for shift in range(0, max(size.bit_length(), 1), 7)]
                 octets = [group | 0x80 for group in groups[:-1]] + groups[-1:]
-                return bytes([_SEQUENCE_HEADER << 3 | 2, *octets]) + bytes(payload)
+                return bytes([SEQUENCE_HEADER << 3 | 2, *octets]) + bytes(payload)
     except FormatError:
         pass
     return b""
@@ -100,16 +104,16 @@ def shown_frames(packet: bytes | memoryview, sequence: Sequence) -> tuple[int, b
     """
     shown, frames, headers, is_key = 0, 0, 0, False
     try:
-        for kind, _, payload in _units(packet):
-            headers += kind == _SEQUENCE_HEADER
-            if kind not in (_FRAME_HEADER, _FRAME) or not len(payload):
+        for kind, _, payload, _ in units(packet):
+            headers += kind == SEQUENCE_HEADER
+            if kind not in (FRAME_HEADER, FRAME) or not len(payload):
                 continue
             octet = payload[0]
             existing = octet >> 7 and not sequence.reduced_still
             is_shown = sequence.reduced_still or existing or octet >> 4 & 1
-            frame_type = _KEY_FRAME if sequence.reduced_still else octet >> 5 & 3
+            frame_type = KEY_FRAME if sequence.reduced_still else octet >> 5 & 3
             if not frames and is_shown and not existing:
-                is_key = headers > 0 and frame_type == _KEY_FRAME
+                is_key = headers > 0 and frame_type == KEY_FRAME
             frames += 1
             shown += bool(is_shown)
     except FormatError:
@@ -117,30 +121,8 @@ def shown_frames(packet: bytes | memoryview, sequence: Sequence) -> tuple[int, b
     return shown, is_key
 
 
-def is_disposable(packet: bytes, sequence: Sequence) -> bool:
-    """Whether no frame of this temporal unit changes anything that later units refer to.
-
-    Every frame of the unit, hidden ones included, must refresh no reference slot; a unit that
-    brings a sequence header, or one that cannot be read, is kept.
-    """
-    frames = 0
-    try:
-        for kind, extension, payload in _units(packet):
-            if kind == _SEQUENCE_HEADER:
-                return False
-            if kind in (_FRAME_HEADER, _FRAME):
-                frames += 1
-                # A frame header that names an existing frame ends its frame; a second header of
-                # one frame is a redundant copy, of another type.
-                if _refreshed(BitReader(bytes(payload[:_HEADER])), sequence, extension):
-                    return False
-    except FormatError:
-        return False
-    return frames > 0
-
-
-def _units(data: bytes | memoryview) -> Iterator[tuple[int, int, bytes | memoryview]]:
-    """Type, extension byte and payload of each unit (section 5.3)."""
+def units(data: bytes | memoryview) -> Iterator[tuple[int, int, bytes | memoryview, int]]:
+    """Type, extension byte, payload and end of each unit (section 5.3); they lie end to end."""
     position = 0
     while position < len(data):
         header = data[position]
@@ -156,8 +138,9 @@ def _units(data: bytes | memoryview) -> Iterator[tuple[int, int, bytes | memoryv
             size, position = _leb128(data, position)
         if position + size > len(data):
             raise FormatError(f"an AV1 unit of {size} bytes runs past its packet")
-        yield (header >> 3) & 15, extension, data[position : position + size]
-        position += size
+        end = position + size
+        yield (header >> 3) & 15, extension, data[position:end], end
+        position = end
 
 
 def _leb128(data: bytes | memoryview, position: int) -> tuple[int, int]:
@@ -216,20 +199,20 @@ def _sequence(bits: BitReader) -> Sequence:
             points.append((idc, present))
     width_bits, height_bits = bits.u(4) + 1, bits.u(4) + 1
     width, height = bits.u(width_bits) + 1, bits.u(height_bits) + 1
-    frame_id_bits = 0
+    frame_id_bits = frame_id_delta_bits = 0
     if not reduced and bits.flag():
-        delta = bits.u(4) + 2
-        frame_id_bits = bits.u(3) + delta + 1
+        frame_id_delta_bits = bits.u(4) + 2
+        frame_id_bits = bits.u(3) + frame_id_delta_bits + 1
     bits.u(3)  # superblock size, filter intra, intra edge filter
-    screen, integer, hint_bits = _SELECT, _SELECT, 0
+    screen, integer, hint_bits = SELECT, SELECT, 0
     if not reduced:
         bits.u(4)
         if bits.flag():
             bits.u(2)
             hint_bits = -1  # read below, behind two fields
-        screen = _SELECT if bits.flag() else bits.u(1)
+        screen = SELECT if bits.flag() else bits.u(1)
         if screen > 0:
-            integer = _SELECT if bits.flag() else bits.u(1)
+            integer = SELECT if bits.flag() else bits.u(1)
         if hint_bits:
             hint_bits = bits.u(3) + 1
     bits.u(3)  # superres, cdef, restoration
@@ -238,6 +221,7 @@ def _sequence(bits: BitReader) -> Sequence:
         reduced_still=reduced,
         order_hint_bits=hint_bits,
         frame_id_bits=frame_id_bits,
+        frame_id_delta_bits=frame_id_delta_bits,
         screen_content=screen,
         integer_mv=integer,
         decoder_model=decoder_model,
@@ -273,38 +257,3 @@ def _picture(bits: BitReader, profile: int, width: int, height: int) -> PictureF
     # dav1d's formats have no separate full-range names.
     name = pixel_format(chroma, depth, Color(matrix=color.matrix))
     return PictureFormat(width, height, name, depth, color, reorders=False)
-
-
-def _refreshed(bits: BitReader, sequence: Sequence, extension: int) -> int:
-    """refresh_frame_flags of a frame header (section 5.9.2): the slots that it overwrites."""
-    if sequence.reduced_still:
-        return _ALL_SLOTS
-    if bits.flag():  # show_existing_frame: only that of a key frame refreshes, and it must stay
-        return _ALL_SLOTS
-    kind = bits.u(2)
-    shown = bits.flag()
-    if shown and sequence.decoder_model and not sequence.equal_interval:
-        bits.u(sequence.time_bits)
-    if not shown:
-        bits.flag()  # showable_frame
-    if kind == _SWITCH_FRAME or (kind == _KEY_FRAME and shown):
-        return _ALL_SLOTS
-    resilient = bits.flag()
-    bits.flag()  # disable_cdf_update
-    screen = sequence.screen_content
-    if screen == _SELECT:
-        screen = bits.u(1)
-    if screen and sequence.integer_mv == _SELECT:
-        bits.flag()
-    if sequence.frame_id_bits:
-        bits.u(sequence.frame_id_bits)
-    bits.flag()  # frame_size_override_flag
-    bits.u(sequence.order_hint_bits)
-    if not (kind in (_KEY_FRAME, _INTRA_ONLY) or resilient):
-        bits.u(3)  # primary_ref_frame
-    if sequence.decoder_model and bits.flag():
-        temporal, spatial = extension >> 5, (extension >> 3) & 3
-        for idc, present in sequence.operating_points:
-            if present and (idc == 0 or (idc >> temporal & 1 and idc >> (spatial + 8) & 1)):
-                bits.u(sequence.removal_bits)
-    return bits.u(8)

@@ -8,22 +8,30 @@ from fractions import Fraction
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader, unescape
 from videoloader.indexing.bitstream.color import Color, color_from_codes
+from videoloader.indexing.bitstream.hevc_sets import ReferenceSet, parse_sets
 from videoloader.indexing.bitstream.picture import PictureFormat, cropped_left, pixel_format
 
 __all__ = ["PARAMETER_SETS", "Sequence", "parse_sequence", "parse_sps"]
 
 PARAMETER_SETS = frozenset({32, 33, 34})
 _EXTENDED_SAR = 255
+_MAX_LONG_TERM = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """What of a sequence parameter set is needed to read slice headers (section 7.3.2.2.1)."""
+    """What of a sequence parameter set is needed to read slice headers (section 7.3.2.2.1).
+
+    `sets` are the short-term reference picture sets that slices choose from, `long_term` low bits
+    of picture order counts likewise, None where the stream has no long-term references.
+    """
 
     number: int
     picture: PictureFormat
     separate_planes: bool
     order_bits: int
+    sets: tuple[ReferenceSet, ...]
+    long_term: tuple[int, ...] | None
 
 
 def parse_sps(nal: bytes) -> PictureFormat:
@@ -72,13 +80,14 @@ def parse_sequence(nal: bytes) -> Sequence:
         bits.ue()  # sps_max_dec_pic_buffering_minus1
         reorder = max(reorder, bits.ue())
         bits.ue()  # sps_max_latency_increase_plus1
-    color, rate = _parse_vui(bits, order_bits)
+    sets, long_term = _parse_sets(bits, order_bits)
+    color, rate = _parse_vui(bits)
     color = color.or_else(Color(range="tv"))  # limited unless said
     name = pixel_format(chroma, depth, color)
     picture = PictureFormat(
         width, height, name, depth, color, reorder > 0, sub_layers, frame_rate=rate
     )
-    return Sequence(number, picture, separate_planes, order_bits)
+    return Sequence(number, picture, separate_planes, order_bits, sets, long_term)
 
 
 def _skip_profile_tier_level(bits: BitReader, sub_layers: int) -> None:
@@ -91,8 +100,10 @@ def _skip_profile_tier_level(bits: BitReader, sub_layers: int) -> None:
         bits.u(88 * profile + 8 * level)
 
 
-def _parse_vui(bits: BitReader, order_bits: int) -> tuple[Color, Fraction | None]:
-    """Walk from the coding block sizes to colour and frame rate in the VUI (annex E.2.1)."""
+def _parse_sets(
+    bits: BitReader, order_bits: int
+) -> tuple[tuple[ReferenceSet, ...], tuple[int, ...] | None]:
+    """Walk from the coding block sizes over the reference picture sets to the VUI."""
     for _ in range(6):
         bits.ue()
     if bits.flag() and bits.flag():
@@ -103,11 +114,19 @@ def _parse_vui(bits: BitReader, order_bits: int) -> tuple[Color, Fraction | None
         bits.ue()
         bits.ue()
         bits.flag()
-    _skip_reference_sets(bits)
+    sets, long_term = parse_sets(bits), None
     if bits.flag():
-        for _ in range(_bounded(bits.ue(), 32, "long-term references")):
-            bits.u(order_bits + 1)
+        count = bits.ue()
+        if count > _MAX_LONG_TERM:
+            raise FormatError(f"HEVC parameter set with {count} long-term references")
+        # Whether the current picture may use each is the last bit.
+        long_term = tuple(bits.u(order_bits + 1) >> 1 for _ in range(count))
     bits.u(2)  # temporal motion vectors, strong intra smoothing
+    return sets, long_term
+
+
+def _parse_vui(bits: BitReader) -> tuple[Color, Fraction | None]:
+    """Colour and frame rate (annex E.2.1)."""
     color = Color()
     if not bits.flag():
         return color, None
@@ -150,25 +169,3 @@ def _skip_scaling_lists(bits: BitReader) -> None:
                 bits.se()
             for _ in range(min(64, 1 << (4 + 2 * size))):
                 bits.se()
-
-
-def _skip_reference_sets(bits: BitReader) -> None:
-    """Skip the short-term reference picture sets (section 7.3.7), minding how many each has."""
-    sizes: list[int] = []
-    for number in range(_bounded(bits.ue(), 64, "reference picture sets")):
-        if number and bits.flag():
-            bits.flag()
-            bits.ue()
-            kept = sum(1 for _ in range(sizes[-1] + 1) if bits.flag() or bits.flag())
-            sizes.append(kept)
-            continue
-        sizes.append(_bounded(bits.ue(), 16, "references") + _bounded(bits.ue(), 16, "references"))
-        for _ in range(sizes[-1]):
-            bits.ue()
-            bits.flag()
-
-
-def _bounded(count: int, limit: int, what: str) -> int:
-    if count > limit:
-        raise FormatError(f"HEVC parameter set with {count} {what}")
-    return count

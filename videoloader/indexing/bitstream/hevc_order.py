@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream import hevc
 from videoloader.indexing.bitstream.bits import BitReader, unescape
+from videoloader.indexing.bitstream.hevc_setup import Setup, parse_setup
 
-__all__ = ["HevcOrder"]
+__all__ = ["HevcOrder", "is_anchor", "whole_count"]
 
 _HEADER = 32  # more bytes than a slice header takes up to the picture order count
 _IDR = (19, 20)
@@ -16,15 +15,6 @@ _BLA = (16, 17, 18)
 _RADL, _RASL = (6, 7), (8, 9)
 _SEQUENCE, _PICTURE = 33, 34
 _LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures
-
-
-@dataclass(frozen=True, slots=True)
-class _Setup:
-    """What of a picture parameter set is needed to read slice headers (section 7.3.2.3.1)."""
-
-    sequence: int
-    has_output_flag: bool
-    extra_bits: int
 
 
 class HevcOrder:
@@ -36,7 +26,7 @@ class HevcOrder:
 
     def __init__(self) -> None:
         self._sequences: dict[int, hevc.Sequence] = {}
-        self._setups: dict[int, _Setup] = {}
+        self._setups: dict[int, Setup] = {}
         self._period = -1
         self._anchor = 0  # count of the previous picture of the lowest sub-layer
 
@@ -55,10 +45,8 @@ class HevcOrder:
             number = sequence.number
             self._sequences[number] = sequence
         elif kind == _PICTURE:
-            bits = BitReader(unescape(unit[:_HEADER])[2:])
-            number, sequence_number = bits.ue(), bits.ue()
-            bits.flag()  # dependent_slice_segments_enabled_flag
-            self._setups[number] = _Setup(sequence_number, bits.flag(), bits.u(3))
+            number, setup = parse_setup(unit)
+            self._setups[number] = setup
         return kind, number
 
     def count(self, unit: bytes) -> tuple[int, int]:
@@ -99,14 +87,19 @@ class HevcOrder:
         if kind in _IDR:
             self._anchor = 0
             return 0
-        high = self._anchor - self._anchor % limit
-        anchor_low = self._anchor % limit
-        if low < anchor_low and anchor_low - low >= limit // 2:
-            high += limit
-        elif low > anchor_low and low - anchor_low > limit // 2:
-            high -= limit
-        total = high + low
-        is_leading = kind in _RADL or kind in _RASL
-        if layer == 0 and not is_leading and not (kind <= _LAST_SUB_LAYER and kind % 2 == 0):
+        total = whole_count(low, self._anchor, limit)
+        if is_anchor(kind, layer):
             self._anchor = total
         return total
+
+
+def whole_count(low: int, anchor: int, limit: int) -> int:
+    """A picture order count from its low bits and the count of its anchor (section 8.3.1)."""
+    step = (low - anchor) % limit
+    return anchor + step - limit * (step > limit // 2)
+
+
+def is_anchor(kind: int, layer: int) -> bool:
+    """Whether later pictures count from one of this type and temporal sub-layer (prevTid0Pic)."""
+    is_leading = kind in _RADL or kind in _RASL
+    return layer == 0 and not is_leading and not (kind <= _LAST_SUB_LAYER and kind % 2 == 0)

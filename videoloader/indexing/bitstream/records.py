@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import replace
 
 from videoloader.errors import FormatError
@@ -10,7 +11,13 @@ from videoloader.indexing.bitstream import h264, hevc
 from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 
-__all__ = ["crop_to_container", "parse_avc_record", "parse_hevc_record", "parse_vp_record"]
+__all__ = [
+    "crop_to_container",
+    "hevc_parameter_sets",
+    "parse_avc_record",
+    "parse_hevc_record",
+    "parse_vp_record",
+]
 
 _HEVC_SEQUENCE = 33
 
@@ -32,18 +39,28 @@ def parse_hevc_record(record: bytes) -> tuple[PictureFormat, int] | None:
 
     None if the parameter sets are not in it, but in the packets.
     """
-    lengths, arrays = _fields("BB", record, 21)
+    (lengths,) = _fields("B", record, 21)
+    for kind, unit in hevc_parameter_sets(record):
+        if kind == _HEVC_SEQUENCE:
+            return hevc.parse_sps(unit), (lengths & 3) + 1
+    return None
+
+
+def hevc_parameter_sets(record: bytes) -> Iterator[tuple[int, bytes]]:
+    """Types and bytes of the units in an HEVCDecoderConfigurationRecord.
+
+    Raises:
+        FormatError: it is damaged.
+    """
+    (arrays,) = _fields("B", record, 22)
     position = 23
     for _ in range(arrays):
         kind, count = _fields("BH", record, position)
         position += 3
         for _ in range(count):
             (size,) = _fields("H", record, position)
-            unit = _unit(record, position + 2, size)
-            if kind & 63 == _HEVC_SEQUENCE:
-                return hevc.parse_sps(unit), (lengths & 3) + 1
+            yield kind & 63, _unit(record, position + 2, size)
             position += 2 + size
-    return None
 
 
 def parse_vp_record(record: bytes, width: int, height: int) -> PictureFormat:

@@ -1,0 +1,215 @@
+"""Leaving out what no wanted frame depends on: every frame stays bit for bit what it was."""
+
+import random
+
+import numpy as np
+import pytest
+from corpus_files import corpus_files, has_reference, md5_of
+
+import videoloader as vl
+from videoloader.decoding import needed
+from videoloader.decoding.libav import CpuDecoder
+from videoloader.decoding.surface import Surface
+from videoloader.demo_videos import encode_video
+from videoloader.errors import FormatError
+from videoloader.indexing import open_source
+from videoloader.indexing.payloads import PacketReader
+from videoloader.indexing.references import PictureReader
+from videoloader.sampling import plan_decode
+
+CORPUS = corpus_files(
+    lambda file: (
+        has_reference(file) and not file.is_damaged and file.facts["codec"] in ("av1", "hevc")
+    )
+)
+
+# Structure, file, encoder, its options, and whether some pictures that are referred to can go.
+STREAMS = {
+    "av1": ("a.mp4", "libsvtav1", {"preset": "10"}, True),
+    "av1 low delay": (
+        "a.mkv",
+        "libsvtav1",
+        {"preset": "10", "svtav1-params": "pred-struct=1"},
+        True,
+    ),
+    "av1 with film grain": (
+        "a.mp4",
+        "libsvtav1",
+        {"preset": "10", "svtav1-params": "film-grain=20"},
+        True,
+    ),
+    "av1, several keyframes": ("a.ivf", "libsvtav1", {"preset": "10", "g": "30"}, True),
+    "hevc": ("a.mp4", "libx265", {"x265-params": "log-level=error"}, False),
+    "hevc of short groups": (
+        "a.mp4",
+        "libx265",
+        {"x265-params": "log-level=error:keyint=20:bframes=8:ref=1:open-gop=1"},
+        True,
+    ),
+    "hevc of one reference": (
+        "a.mkv",
+        "libx265",
+        {"x265-params": "log-level=error:bframes=8:ref=1:b-adapt=0"},
+        False,
+    ),
+    "hevc of sub-layers": (
+        "a.ts",
+        "libx265",
+        {"x265-params": "log-level=error:temporal-layers=3:b-adapt=0:bframes=7:ref=1"},
+        True,
+    ),
+    "hevc of slices": (
+        "a.h265",
+        "libx265",
+        {"x265-params": "log-level=error:slices=3:bframes=5:ref=2:repeat-headers=1"},
+        False,
+    ),
+    "hevc of few order bits": (
+        "a.mp4",
+        "libx265",
+        {"x265-params": "log-level=error:log2-max-poc-lsb=4:ref=1:bframes=6:b-adapt=0"},
+        False,
+    ),
+}
+
+
+def sequential(path):
+    """Hashes of FFmpeg's own full decode, in presentation order."""
+    import av
+
+    with av.open(str(path)) as container:
+        return [md5_of(Surface(frame)) for frame in container.decode(video=0)]
+
+
+def samples(count, seed):
+    """Frame sets of the kinds that people ask for."""
+    rng = random.Random(seed)
+    yield np.linspace(0, count - 1, min(count, 16)).astype(np.int64)
+    for stride in (1, 4):
+        yield np.unique(np.minimum(rng.randrange(count) + stride * np.arange(16), count - 1))
+    for size in (1, 1, 1, 2, 3, 7):
+        yield np.array(rng.sample(range(count), min(size, count)))
+
+
+def fed_to_decode(index, source, frames, hashes, drop):
+    """How many packets a decoder is fed, once its frames have been found right."""
+    decoder = CpuDecoder(index, source, drop=drop)
+    decoded = {n: md5_of(surface) for n, surface in decoder.decode(plan_decode(index, frames))}
+    assert decoded == {n: hashes[n] for n in frames.tolist()}
+    return decoder.packets_fed
+
+
+@pytest.mark.parametrize("file", CORPUS)
+def test_frames_of_real_files_are_those_of_a_full_decode(file):
+    known = vl.index_video(file.path, headers=True, stream=file.stream)
+    plain = vl.index_video(file.path, stream=file.stream)
+    count = min(len(file.hashes), known.num_frames)
+    with open_source(file.path) as source:
+        for frames in samples(count, file.path.name):
+            fed = [
+                fed_to_decode(index, source, frames, file.hashes, "unneeded")
+                for index in (known, plain)
+            ]
+            assert fed[0] == fed[1] <= plan_decode(known, frames).num_packets
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_frames_of_generated_streams_are_those_of_a_full_decode(name, tmp_path):
+    file, codec, options, has_more = STREAMS[name]
+    path = encode_video(tmp_path / file, codec=codec, frames=100, options=options)
+    index, hashes = vl.index_video(path), sequential(path)
+    assert index.num_frames == len(hashes) == 100
+    fed = {"disposable": 0, "unneeded": 0}
+    with open_source(path) as source:
+        for frames in samples(100, name):
+            for drop in fed:
+                fed[drop] += fed_to_decode(index, source, frames, hashes, drop)
+    assert fed["unneeded"] <= fed["disposable"]
+    if has_more:
+        assert fed["unneeded"] < fed["disposable"]
+
+
+@pytest.fixture(scope="module", params=["av1", "hevc of sub-layers"])
+def stream(request, tmp_path_factory):
+    """Index, path and hashes of a stream of which much can go."""
+    file, codec, options, _ = STREAMS[request.param]
+    path = tmp_path_factory.mktemp("streams") / file
+    encode_video(path, codec=codec, frames=100, options=options)
+    return vl.index_video(path), path, sequential(path)
+
+
+@pytest.mark.parametrize("span", [1, 7, 30])
+def test_a_run_read_in_parts_gives_the_same_frames(stream, span, monkeypatch):
+    index, path, hashes = stream
+    whole, parts = 0, 0
+    with open_source(path) as source:
+        for frames in samples(100, span):
+            whole += fed_to_decode(index, source, frames, hashes, "unneeded")
+            with monkeypatch.context() as patch:
+                patch.setattr(needed, "_SPAN", span)
+                parts += fed_to_decode(index, source, frames, hashes, "unneeded")
+    assert whole <= parts
+
+
+def test_no_more_is_read_at_once_than_memory_should_hold(stream, monkeypatch):
+    index, path, _ = stream
+    limit = int(index.packets["size"].max()) + 1000
+    monkeypatch.setattr(needed, "_MAX_BYTES", limit)
+    read, original = [], PacketReader.read
+
+    def counted(self, packets):
+        payloads = original(self, packets)
+        read.append(sum(map(len, payloads)))
+        return payloads
+
+    monkeypatch.setattr(PacketReader, "read", counted)
+    (run,) = plan_decode(index, [99]).runs
+    with open_source(path) as source:
+        list(needed.needed_packets(index, PacketReader(index, source), run, "unneeded", 8))
+    assert sum(read) == index.packets["size"][run.packets].sum()
+    assert max(read) <= limit
+
+
+@pytest.mark.parametrize("broken", [0, 1, 25, 60])
+def test_where_a_header_cannot_be_followed_only_disposable_packets_go(stream, broken, monkeypatch):
+    index, path, hashes = stream
+    original = PictureReader.read
+    monkeypatch.setattr(needed, "_SPAN", 20)
+
+    def read(self, payload):
+        if self.count >= broken:
+            raise FormatError("a header of a rarer kind")
+        return original(self, payload)
+
+    with open_source(path) as source:
+        for frames in samples(100, broken):
+            before = fed_to_decode(index, source, frames, hashes, "disposable")
+            with monkeypatch.context() as patch:
+                patch.setattr(PictureReader, "read", read)
+                fed = fed_to_decode(index, source, frames, hashes, "unneeded")
+            assert fed == before if broken == 0 else fed <= before
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_damaged_packets_are_read_or_refused(stream, seed):
+    index, path, _ = stream
+    rng = random.Random(seed)
+    with open_source(path) as source:
+        payloads = PacketReader(index, source).read(np.arange(40))
+    first = payloads[0]
+    reader = PictureReader(index, 0, first)
+    for payload in payloads:
+        damaged = bytearray(payload)
+        for _ in range(rng.choice([0, 1, 3])):
+            damaged[rng.randrange(min(len(damaged), 60))] = rng.randrange(256)
+        damaged = bytes(damaged[: rng.choice([len(damaged), rng.randrange(len(damaged))])])
+        try:
+            pictures = reader.read(damaged)
+        except FormatError:
+            reader = PictureReader(index, 0, first)
+            continue
+        for number, picture in enumerate(pictures, start=reader.count - len(pictures)):
+            assert all(0 <= reference < number for reference in picture.references)
+        assert reader.cut(damaged, [True] * len(pictures)) == damaged
+        kept = [rng.random() < 0.5 for _ in pictures]
+        assert len(reader.cut(damaged, kept)) <= len(damaged)

@@ -1,0 +1,130 @@
+"""Leaving packets out that no wanted frame depends on, and pictures out of packets.
+
+What a picture refers to stands in its header, so the headers of a run are read before its packets
+are decoded. Where they do not tell, only disposable packets are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import FormatError
+from videoloader.indexing.headers import classify_packets
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.payloads import PacketReader
+from videoloader.indexing.references import FOLLOWED, PictureReader
+from videoloader.sampling import Run, needed_pictures
+
+__all__ = ["Drop", "Fed", "needed_packets"]
+
+Drop = Literal["nothing", "disposable", "unneeded"]
+"""What is left out: nothing, unwanted packets that nothing refers to, or all that no wanted frame
+depends on."""
+
+_SPAN, _MAX_BYTES = 512, 1 << 24  # packets looked at together, and bytes of them
+
+
+class Fed(NamedTuple):
+    """Packets for a decoder: their numbers, ascending, and their bytes."""
+
+    packets: NDArray[np.int64]
+    payloads: list[bytes]
+
+
+def needed_packets(
+    index: VideoIndex, reader: PacketReader, run: Run, drop: Drop, part: int
+) -> Iterator[Fed]:
+    """The packets of a run that a decoder has to be fed, some at a time.
+
+    Args:
+        index: of the video.
+        reader: of its packets.
+        run: from a plan.
+        drop: what to leave out.
+        part: how many to read at a time where each is looked at by itself.
+
+    Raises:
+        SourceError: the file cannot be read as it was indexed.
+    """
+    if len(run.packets) == len(run.frame_packets):
+        drop = "nothing"  # all are wanted
+    follows = drop == "unneeded" and index.codec in FOLLOWED and index.exactness != "decode"
+    pictures: PictureReader | None = None
+    for start, stop in _parts(index, run, 0 if follows else part):
+        packets = run.packets[start:stop]
+        fed = Fed(packets, reader.read(packets))
+        if follows:
+            try:
+                pictures = pictures or PictureReader(index, int(packets[0]), fed.payloads[0])
+                fed = _reached(index, fed, run, pictures)
+            except FormatError:
+                follows = False  # what was fed so far is all that any packet may refer to
+        if not follows and drop != "nothing":
+            fed = _without_disposable(index, fed, run)
+        yield fed
+
+
+def _parts(index: VideoIndex, run: Run, part: int) -> Iterator[tuple[int, int]]:
+    """Stretches of a run to read at once: of so many packets, or as many as memory should hold."""
+    count = len(run.packets)
+    if part:
+        yield from ((start, min(start + part, count)) for start in range(0, count, part))
+        return
+    ends = np.cumsum(index.packets["size"][run.packets], dtype=np.int64)
+    start = 0
+    while start < count:
+        read = int(ends[start - 1]) if start else 0
+        fitting = int(np.searchsorted(ends, read + _MAX_BYTES, side="right"))
+        stop = min(max(fitting, start + 1), start + _SPAN, count)
+        yield start, stop
+        start = stop
+
+
+def _without_disposable(index: VideoIndex, fed: Fed, run: Run) -> Fed:
+    if index.has_headers:
+        return fed  # the plan left them out
+    disposable = classify_packets(index, fed.payloads)
+    return _chosen(fed, ~disposable | np.isin(fed.packets, run.frame_packets))
+
+
+def _chosen(fed: Fed, keep: NDArray[np.bool_]) -> Fed:
+    kept = [p for p, is_kept in zip(fed.payloads, keep.tolist(), strict=True) if is_kept]
+    return Fed(fed.packets[keep], kept)
+
+
+def _reached(index: VideoIndex, fed: Fed, run: Run, reader: PictureReader) -> Fed:
+    """Packets without the pictures that no wanted frame of the run depends on.
+
+    Whatever later packets may refer to counts as wanted, but for the last of the run.
+    """
+    if index.codec == "hevc":
+        fed = _without_disposable(index, fed, run)  # cheaper than reading their slices
+    wanted_packets = np.isin(fed.packets, run.frame_packets).tolist()
+    is_start = len(fed.packets) > 0 and fed.packets[0] == run.packets[0]
+    found = [reader.read(payload) for payload in fed.payloads]
+    wanted = np.array(
+        [
+            picture.is_fixed or (is_wanted and (picture.is_shown or len(inside) == 1))
+            for is_wanted, inside in zip(wanted_packets, found, strict=True)
+            for picture in inside
+        ],
+        dtype=np.bool_,
+    )
+    base = reader.count - len(wanted)
+    if is_start:
+        wanted[:1] = True
+    if not len(fed.packets) or fed.packets[-1] != run.packets[-1]:
+        wanted[[number - base for number in reader.held if number >= base]] = True
+    references = [[n - base for n in p.references if n >= base] for inside in found for p in inside]
+    keep = iter(needed_pictures(references, wanted).tolist())
+    cut = [
+        reader.cut(payload, [next(keep) for _ in inside])
+        for payload, inside in zip(fed.payloads, found, strict=True)
+    ]
+    return Fed(
+        fed.packets[[len(payload) > 0 for payload in cut]], [payload for payload in cut if payload]
+    )

@@ -1,0 +1,30 @@
+"""Which pictures the wanted ones depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["needed_pictures"]
+
+
+def needed_pictures(
+    references: Sequence[Iterable[int]], wanted: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """The wanted pictures, those that they refer to, those that these refer to, and so on.
+
+    Args:
+        references: for each picture, in decode order, the numbers of earlier ones.
+        wanted: a mark for each picture.
+
+    >>> needed_pictures([(), (0,), (1,), (0,)], np.array([False, False, False, True]))
+    array([ True, False, False,  True])
+    """
+    needed = wanted.tolist()
+    for number in range(len(needed) - 1, -1, -1):
+        if needed[number]:
+            for reference in references[number]:
+                needed[reference] = True
+    return np.array(needed, dtype=np.bool_)
