@@ -391,7 +391,7 @@ def _decode_plan(path: str, threads: int = 1) -> None:
 
     index, plan = _PLANS[path]
     source = open_source(path)
-    for _ in CpuDecoder(index, source, threads=threads, drop=False).decode(plan):
+    for _ in CpuDecoder(index, source, threads=threads, drop="nothing").decode(plan):
         pass
     source.close()
 

@@ -52,8 +52,11 @@ def random_surface(rng, picture, *, smooth=False):
     return memory, (luma, blue, red)
 
 
-def expected(planes, picture, view, interpolation, tone_map="none"):
-    """(H, W, 3) of a slot: 0-255, not rounded, not normalised."""
+def expected(planes, picture, view, interpolation, tone_map="none", *, repeats=False):
+    """(H, W, 3) of a slot: 0-255, not rounded, not normalised.
+
+    With `repeats`, at the picture's own size, chroma is repeated for the pixels that share it.
+    """
     turn = picture.orientation
     _, across, down, _ = FORMATS[picture.format]
     siting = SITINGS[picture.siting]
@@ -67,6 +70,11 @@ def expected(planes, picture, view, interpolation, tone_map="none"):
         axes.reverse()
     mirrors = (turn.flip_y, turn.flip_x)
     channels = []
+    if repeats:
+        blue, red = (plane.repeat(down, axis=0).repeat(across, axis=1) for plane in planes[1:])
+        rows, columns = planes[0].shape
+        planes = planes[0], blue[:rows, :columns], red[:rows, :columns]
+        axes = [(start, length, 1, 0) for start, length, _, _ in axes]
     for number, plane in enumerate(planes):
         values = plane.astype(np.float64)
         if turn.transpose:

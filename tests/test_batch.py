@@ -118,6 +118,18 @@ def test_padding_fills_and_repeats(decoder, demo_folder):
     assert torch.equal(repeated.frames[1], filled.frames[1])
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float16", "bfloat16", "float32"])
+def test_every_element_type_is_filled_and_filled_in(decoder, demo_folder, dtype):
+    path = demo_folder / "hevc.mp4"
+    request = vl.ClipRequest(path, [-1, 2], pad_mode="constant", fill_value=100)
+    clip = decoder.decode([request], dtype=dtype, layout="FCHW").clips[0]
+    assert clip.frames.dtype == getattr(torch, dtype)
+    assert (clip.frames[0].double() == (25700 if dtype == "uint16" else 100)).all()
+    with vl.Video(path) as video:
+        alone = video.get_frames([2], dtype=dtype, layout="FCHW")
+    assert torch.equal(clip.frames[1].double(), alone.frames[0].double())
+
+
 def test_all_frames_of_a_video_and_none_and_no_requests(decoder, demo_folder):
     path = demo_folder / "h264_open_gop.mp4"
     whole, nothing = decoder.decode([vl.ClipRequest(path), (path, [])]).clips

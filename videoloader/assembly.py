@@ -32,6 +32,7 @@ __all__ = [
     "IndexCache",
     "OnError",
     "OpenClip",
+    "as_movable",
 ]
 
 OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
@@ -243,7 +244,8 @@ class Assembly:
                 missing |= np.isin(clip.wanted.frames, list(clip.failed))
             if missing.any():
                 color = self._color(clip.request).to(clip.tensor.device)
-                clip.slots(self.output)[torch.from_numpy(np.flatnonzero(missing))] = color
+                slots = as_movable(clip.slots(self.output))
+                slots[torch.from_numpy(np.flatnonzero(missing))] = as_movable(color)
 
     def finish(self, on_error: OnError) -> ClipBatch:
         """The batch, failed clips treated as `on_error` says."""
@@ -303,6 +305,11 @@ class Assembly:
         """A fill value as it stands in a slot: one element for each channel, or one for all."""
         values = as_fill(request.fill_value, self.output)
         return torch.from_numpy(values).view(TORCH_TYPES[self.output.dtype])
+
+
+def as_movable(memory: torch.Tensor) -> torch.Tensor:
+    """The same memory of a type that torch can move about, which it does not do with uint16."""
+    return memory.view(torch.int16) if memory.dtype == torch.uint16 else memory
 
 
 def _open_clip(

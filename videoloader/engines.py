@@ -14,10 +14,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.assembly import TORCH_TYPES, Assembly, OpenClip
+from videoloader.assembly import TORCH_TYPES, Assembly, OpenClip, as_movable
 from videoloader.decoding.cpu import CpuTask, Target, TaskSource
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.switches import quick_switches
 from videoloader.decoding.workers import CpuPool, WorkerLostError
 from videoloader.errors import DecodeError, UnsupportedError, VideoError
 from videoloader.indexing.dataset.sources import Item
@@ -140,6 +141,12 @@ class GpuEngine:
             cpu: takes what the GPU cannot decode.
             hybrid: let it take runs as well that the GPU has not begun.
         """
+        with quick_switches():
+            self._decode(runs, assembly, cpu, hybrid=hybrid)
+
+    def _decode(
+        self, runs: Sequence[MergedRun], assembly: Assembly, cpu: CpuEngine, *, hybrid: bool
+    ) -> None:
         here, there = self._route(runs, assembly)
         submitted = self._submit(here, assembly)
         try:
@@ -281,7 +288,7 @@ class GpuEngine:
             places = torch.from_numpy(positions)
             pinned = staged.index_select(axis, places).pin_memory()
             uploaded = pinned.to(clip.device, non_blocking=True)
-            clip.index_copy_(axis, places.to(clip.device), uploaded)
+            as_movable(clip).index_copy_(axis, places.to(clip.device), as_movable(uploaded))
         else:
             clip.copy_(staged.pin_memory(), non_blocking=True)
 

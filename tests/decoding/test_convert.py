@@ -123,6 +123,12 @@ def read_slot(after, before, shape, output):
     return slot.astype(np.float64)
 
 
+def repeats_chroma(picture, view, output):
+    """Where 8 bits become uint8 at their own size, as the documentation has it."""
+    taken = view.crop[2:] if view.crop else picture.displayed
+    return tuple(taken) == view.size and output.dtype == "uint8" and picture.bit_depth == 8
+
+
 def check(slot, rgb, output):
     """As near to `rgb` as the element type lets it be, and what float32 arithmetic adds."""
     if output.dtype == "uint16":
@@ -143,7 +149,9 @@ def test_any_picture_becomes_what_the_formulas_say(machine, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     surface, planes = random_surface(rng, picture, smooth=data.draw(st.booleans()))
     slot = converted(machine, surface, picture, view, output)
-    check(slot, expected(planes, picture, view, output.interpolation), output)
+    repeats = repeats_chroma(picture, view, output)
+    rgb = expected(planes, picture, view, output.interpolation, repeats=repeats)
+    check(slot, rgb, output)
 
 
 SIZES = [
@@ -199,7 +207,8 @@ def test_surfaces_of_many_kinds_share_a_launch(machine, turned):
     machine.convert(table, output)
     slots = machine.get(there)
     for slot, picture, (_, planes) in zip(slots, kinds, made, strict=False):
-        check(slot, expected(planes, picture, view, "triangular"), output)
+        repeats = repeats_chroma(picture, view, output)
+        check(slot, expected(planes, picture, view, "triangular", repeats=repeats), output)
     assert (slots[-1] == (1, 20, 255)).all()
 
 

@@ -2,7 +2,6 @@
 
 import json
 import random
-import struct
 
 import pytest
 from typer.testing import CliRunner
@@ -10,7 +9,6 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.demo_videos import encode_video, read_frame_number
-from videoloader.indexing.storage import decode_index, encode_index
 
 FRAMES = 30
 VPX = {"g": "10", "deadline": "realtime", "cpu-used": "8"}
@@ -125,18 +123,6 @@ def test_what_is_missing_is_kept_with_the_index(clip, tmp_path):
     with vl.index_dataset([path, clip("clip.mp4")], tmp_path / "set.parquet", workers=0) as dataset:
         assert {i.name: i.warnings for i in (dataset[0], dataset[1])}[str(path)] == (warning,)
         assert sorted(map(str, dataset.table["warnings"].to_pylist())) == sorted([warning, "None"])
-
-
-def test_an_index_file_of_before_has_no_warnings(clip):
-    """Bytes as they were stored before there were warnings."""
-    index = vl.index_video(clip("clip.mkv"))
-    stored = encode_index(index)
-    field = b'"warnings":[],'
-    assert stored.count(field) == 1
-    (length,) = struct.unpack_from("<I", stored)
-    before = struct.pack("<I", length - len(field)) + stored[4:].replace(field, b"")
-    assert decode_index(before).warnings == ()
-    assert (decode_index(before).packets == index.packets).all()
 
 
 def test_inspect_says_what_is_missing(clip, tmp_path):

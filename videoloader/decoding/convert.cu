@@ -34,7 +34,7 @@ struct Surface {
 };
 static_assert(sizeof(Surface) == SURFACE_BYTES, "the descriptor of descriptor.py");
 
-enum { WIDE = 1, PLANAR = 2, HALF_WIDTH = 4, HALF_HEIGHT = 8, FILL = 16 };  // format
+enum { WIDE = 1, PLANAR = 2, HALF_WIDTH = 4, HALF_HEIGHT = 8, FILL = 16, REPEAT = 32 };  // format
 enum { NEAREST, BILINEAR, TRIANGULAR };                                     // filter
 enum { TIE_X = 1, TIE_Y = 2 };  // the nearest of two equally near is the one before
 enum { NO_TRANSFER, PQ, HLG };
@@ -359,7 +359,8 @@ struct Pair {
     float share;    // of `far`
 };
 
-__device__ inline Pair chroma_at(const Axis& a, const Bounds& b, int pixel) {
+__device__ inline Pair chroma_at(const Axis& a, const Bounds& b, int pixel, bool repeat) {
+    if (repeat) return {pixel / a.step, pixel / a.step, 0.0f};
     float center = (pixel - a.siting) / a.step, below = floorf(center);
     int near = (int)below;
     return {max(near, b.low), min(near + 1, b.high - 1), center - below};
@@ -381,6 +382,7 @@ __device__ void copy(const Surface& s, const Tile& tile) {
     Axis across = axis_of(s, false), down = axis_of(s, true);
     Bounds columns = bounds_of(across, true), rows = bounds_of(down, true);
     int step = s.format & PLANAR ? 1 : 2, groups = (tile.columns + 3) / 4;
+    bool repeat = s.format & REPEAT;
     u64 first = s.luma + s.chroma_offset;
     u64 second = s.format & PLANAR ? s.luma + s.second_chroma_offset : first + sizeof(T);
     for (int i = threadIdx.x; i < tile.rows * groups; i += blockDim.x) {
@@ -388,7 +390,7 @@ __device__ void copy(const Surface& s, const Tile& tile) {
         int column = tile.column + 4 * (tile.by_columns ? i % groups : i / tile.rows);
         int count = min(4, s.columns - column), y = s.crop_top + row;
         const T* luma = (const T*)(s.luma + (i64)y * s.pitch) + s.crop_left + column;
-        Pair v = chroma_at(down, rows, y);
+        Pair v = chroma_at(down, rows, y, repeat);
         Four<T> four = {};
         if (count == 4 && (u64)luma % sizeof(four) == 0)
             four = *(const Four<T>*)luma;
@@ -398,7 +400,7 @@ __device__ void copy(const Surface& s, const Tile& tile) {
         Element pixels[12];
         for (int k = 0; k < 4; k++) {
             if (k >= count) continue;
-            Pair u = chroma_at(across, columns, s.crop_left + column + k);
+            Pair u = chroma_at(across, columns, s.crop_left + column + k, repeat);
             colour(s, four.at[k], chroma_of<T>(first, s.pitch, step, u, v),
                    chroma_of<T>(second, s.pitch, step, u, v), pixels + 3 * k);
         }

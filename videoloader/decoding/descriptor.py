@@ -64,7 +64,7 @@ SURFACE_DTYPE = np.dtype(
     ]
 )
 
-_WIDE, _PLANAR, _HALF_WIDTH, _HALF_HEIGHT, _FILL = 1, 2, 4, 8, 16
+_WIDE, _PLANAR, _HALF_WIDTH, _HALF_HEIGHT, _FILL, _REPEAT = 1, 2, 4, 8, 16, 32
 _FORMATS = {
     "nv12": _HALF_WIDTH | _HALF_HEIGHT,
     "p016": _HALF_WIDTH | _HALF_HEIGHT | _WIDE,
@@ -178,7 +178,11 @@ def describe(
     code = _FORMATS[picture.format]
     plane = picture.pitch * picture.rows
     record["chroma_offset"], record["second_chroma_offset"] = plane, 2 * plane
-    record["pitch"], record["format"] = picture.pitch, code
+    own_size = (down.length, across.length) == (down.size, across.size)
+    # As on the CPU, where interpolating chroma costs as much again as all the rest.
+    repeats = own_size and output.dtype == "uint8" and picture.bit_depth == 8
+    record["format"] = code | (_REPEAT if repeats and output.tone_map == "none" else 0)
+    record["pitch"] = picture.pitch
     for name_ in ("left", "top", "width", "height"):
         record[name_] = getattr(picture, name_)
     record["crop_top"], record["crop_height"] = picture.top + down.start, down.length

@@ -7,7 +7,6 @@ One kernel launch converts all wanted surfaces that a call gave.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from videoloader.decoding.hardware import (
     surface_shape,
 )
 from videoloader.decoding.hardware_feed import Feeder, HardwareDecoder
+from videoloader.decoding.switches import quick_switches
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.source import Source
@@ -105,7 +105,6 @@ class NvdecPool:
         self.stats = Stats()
         self._budget = memory // sessions
         self._local = threading.local()
-        self._switches = _QuickSwitches()
         self._threads = ThreadPoolExecutor(sessions, thread_name_prefix=f"nvdec-{gpu}")
 
     def submit(self, jobs: Sequence[NvdecJob]) -> list[Future[Any]]:
@@ -129,37 +128,8 @@ class NvdecPool:
         session = getattr(self._local, "session", None)
         if session is None:
             session = self._local.session = _Session(self.gpu, self.stats, self._budget)
-        with self._switches:
+        with quick_switches():
             return session.decode(job)
-
-
-class _QuickSwitches:
-    """While it is entered, a thread that waits for the interpreter gets it ten times sooner.
-
-    A thread that never leaves Python, as training loops do, keeps it for 5 ms otherwise, which is
-    longer than an engine takes for a call. The interval belongs to the whole interpreter; it is
-    put back when the last one leaves.
-    """
-
-    _interval = 5e-4
-    _lock = threading.Lock()
-    _inside = 0
-    _before = 0.0
-
-    def __enter__(self) -> None:
-        kind = type(self)
-        with kind._lock:
-            if kind._inside == 0:
-                kind._before = sys.getswitchinterval()
-                sys.setswitchinterval(min(kind._before, kind._interval))
-            kind._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        kind = type(self)
-        with kind._lock:
-            kind._inside -= 1
-            if kind._inside == 0:
-                sys.setswitchinterval(kind._before)
 
 
 class _Session:

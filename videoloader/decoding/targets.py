@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.convert import Converter
 from videoloader.decoding.descriptor import MemoryFormat, Picture, describe
 from videoloader.decoding.matrix import MATRICES
@@ -101,6 +102,7 @@ def picture_of(index: VideoIndex, orientation: Orientation) -> Picture:
         matrix=matrix,
         range=spread,
         transfer=index.color.transfer,
+        siting=chroma_siting(index.codec),
         orientation=orientation,
     )
 
