@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
@@ -38,6 +38,9 @@ from videoloader.video import as_channels, as_device
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from videoloader.indexing.index import Orientation, VideoIndex
+    from videoloader.indexing.source import Source
 
 __all__ = [
     "BatchDecoder",
@@ -181,6 +184,12 @@ class BatchDecoder:
         with self._lock:
             self._counts.update(batches=1, clips=len(wanted), failures=len(batch.failures))
         return batch
+
+    def read(
+        self, index: VideoIndex, source: Source, orientation: Orientation
+    ) -> Iterator[torch.Tensor]:
+        """All frames of a video on a GPU, a few at a time; see `GpuEngine.read`."""
+        return self._gpu_engine().read(index, source, orientation)
 
     def stats(self) -> dict[str, Any]:
         """What was done so far: counts of batches, clips and failures, and those of the pools.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from videoloader.assembly import TORCH_TYPES, Assembly, OpenClip, as_movable
 from videoloader.decoding.cpu import CpuTask, Target, TaskSource
 from videoloader.decoding.merge import MergedRun
-from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.output import CHANNELS, OutputFormat, View
 from videoloader.decoding.switches import quick_switches
 from videoloader.decoding.workers import CpuPool, WorkerLostError
 from videoloader.errors import DecodeError, UnsupportedError, VideoError
 from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
+from videoloader.sampling import plan_decode
 
 if TYPE_CHECKING:
     from videoloader.decoding.convert import Converter
@@ -159,6 +161,51 @@ class GpuEngine:
             for _, future in submitted:
                 future.cancel()
             wait([future for _, future in submitted])
+
+    def read(
+        self, index: VideoIndex, source: Source, orientation: Orientation
+    ) -> Iterator[torch.Tensor]:
+        """All frames of a video, (F, H, W, C) in uint8, some at a time as they are decoded.
+
+        Raises:
+            UnsupportedError: the GPU does not decode this video, or no further.
+            DecodeError: frames are missing.
+        """
+        import cupy
+
+        from videoloader.decoding.hardware import obstacle
+        from videoloader.decoding.nvdec import NvdecJob
+        from videoloader.decoding.targets import GpuClip, nvdec_targets
+
+        reason = obstacle(index, self._gpu)
+        if reason is not None:
+            raise UnsupportedError(f"{index.name}: {reason}")
+        output = OutputFormat()
+        height, width = index.height, index.width
+        size = (width, height) if orientation.transpose else (height, width)
+        consumer = torch.cuda.current_stream(self._gpu)
+        with cupy.cuda.Device(self._gpu):
+            ready = cupy.cuda.Event(disable_timing=True)
+            ready.record(_as_cupy(consumer))
+        made: deque[torch.Tensor] = deque()
+
+        def prepare(packets: list[int]) -> Any:
+            # The allocator gives memory again that the consumer's stream may still be reading.
+            with torch.cuda.device(self._gpu), torch.cuda.stream(consumer):
+                memory = self.allocate((len(packets), *size, CHANNELS), output)
+                fresh = cupy.cuda.Event(disable_timing=True)
+                fresh.record(_as_cupy(consumer))
+            made.append(memory)
+            frame, row, column, channel = memory.stride()
+            clip = GpuClip(memory.data_ptr(), (frame, row, column, channel), View(size))
+            job.targets, job.places = nvdec_targets(packets, clip, index, output, orientation)
+            return fresh
+
+        for run in plan_decode(index, np.arange(index.num_frames)):
+            job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output), ready)
+            for event in self._pool.read(job, prepare):
+                _as_cupy(consumer).wait_event(event)
+                yield made.popleft()
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""
@@ -358,8 +405,6 @@ def _blame(run: MergedRun, reasons: dict[int, Any], assembly: Assembly) -> None:
 
 def _lacks_keyframe(run: MergedRun, clip: OpenClip) -> str | None:
     """Why the GPU would not begin where a run does."""
-    from videoloader.indexing.index import PacketFlags
-
     index = clip.index
     first = int(run.run.packets[0])
     if not index.packets["flags"][first] & np.uint16(PacketFlags.KEY):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import operator
 import threading
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 __all__ = ["Clip", "Layout", "Video"]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,9 +142,24 @@ class Video:
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         """All frames (H, W, C), decoded as they are consumed."""
+        done = 0
+        if self.device.type == "cuda" and not self._scales:
+            from videoloader.batch import shared_decoder
+
+            try:
+                stream = shared_decoder(self.device, workers=0).read(
+                    self.index, self._source, self._orientation
+                )
+                for frames in stream:
+                    yield from frames
+                    done += len(frames)
+            except (UnsupportedError, DecodeError) as error:
+                _log.warning("%s: from frame %d on decoded on the CPU (%s)", self.name, done, error)
+            else:
+                return
         converter = self._make_converter(OutputFormat())
         view = View(self.size)
-        for number, surface in self.decode(range(len(self))):
+        for number, surface in self.decode(range(done, len(self))):
             if not self._scales:
                 self._check_size(number, surface)
             tensor, slots = _allocate(1, self.size, OutputFormat())

@@ -7,13 +7,14 @@ from fake_gpu import FakeConverter, fake_gpu  # noqa: F401  (a fixture)
 from videoloader.decoding import hardware_feed, nvdec
 from videoloader.decoding.hardware import obstacle
 from videoloader.decoding.merge import ClipFrames, merge_runs
-from videoloader.decoding.nvdec import NvdecPool
+from videoloader.decoding.nvdec import NvdecJob, NvdecPool
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.targets import GpuClip, nvdec_job
+from videoloader.decoding.targets import GpuClip, nvdec_job, nvdec_targets
 from videoloader.demo_videos import encode_video, read_frame_number
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing import index_video
 from videoloader.indexing.source import open_source
+from videoloader.sampling import plan_decode
 
 STREAMS = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "hevc_10bit.mkv", "vp9.webm"]
 UINT8 = OutputFormat()
@@ -139,3 +140,64 @@ def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
     monkeypatch.setattr(nvdec, "_TABLE_ROWS", 16)
     clips = [list(range(90)), list(range(0, 90, 2)), [5, 5, 5]]
     assert decode(NvdecPool(0, sessions=1), demo_folder / "h264.mp4", clips) == clips
+
+
+def read(pool, path, pieces=None):
+    """The numbers that frames bear which `NvdecPool.read` gives, piece by piece."""
+    index, source = index_video(path), open_source(path)
+    OPENED.append(source)
+    made = []
+
+    def prepare(packets):
+        memory = np.zeros((len(packets), index.height, index.width, 3), np.uint8)
+        made.append(memory)
+        strides = tuple(memory.strides)
+        clip = GpuClip(memory.ctypes.data, strides, View((index.height, index.width)))
+        job.targets, job.places = nvdec_targets(packets, clip, index, UINT8, index.orientation)
+
+    numbers = []
+    for run in plan_decode(index, np.arange(index.num_frames)):
+        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8), None)
+        for _ in pool.read(job, prepare):
+            numbers.append([read_frame_number(frame) for frame in made.pop(0)])
+            if len(numbers) == pieces:
+                return numbers
+    return numbers
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_video_is_read_in_pieces_that_are_all_of_it_in_order(pool, demo_folder, name):
+    pieces = read(pool, demo_folder / name)
+    assert len(pieces) > 1
+    count = index_video(demo_folder / name).num_frames
+    assert [number for piece in pieces for number in piece] == list(range(count))
+
+
+def test_a_video_that_is_not_read_to_its_end_keeps_no_session(pool, demo_folder):
+    for _ in range(8):
+        assert read(pool, demo_folder / "h264.mp4", pieces=1)[0][0] == 0
+    assert decode(pool, demo_folder / "h264.mp4", [[80], [3]]) == [[80], [3]]
+
+
+def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
+    index = index_video(demo_folder / "hevc.mp4")
+    readers, kept = [], []
+    for _ in range(6):
+        source = open_source(demo_folder / "hevc.mp4")
+        OPENED.append(source)
+        (run, *_) = plan_decode(index, np.arange(index.num_frames))
+        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8), None)
+
+        def prepare(packets, job=job):
+            memory = np.zeros((len(packets), index.height, index.width, 3), np.uint8)
+            kept.append(memory)
+            clip = GpuClip(
+                memory.ctypes.data, tuple(memory.strides), View((index.height, index.width))
+            )
+            job.targets, job.places = nvdec_targets(packets, clip, index, UINT8, index.orientation)
+
+        readers.append(pool.read(job, prepare))
+    begun = [next(reader, "over") for reader in readers]
+    assert "over" not in begun
+    for reader in readers:
+        reader.close()

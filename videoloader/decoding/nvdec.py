@@ -8,11 +8,11 @@ One kernel launch converts all wanted surfaces that a call gave.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import OrderedDict, deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -32,12 +32,14 @@ from videoloader.sampling import Run
 
 __all__ = ["NvdecJob", "NvdecPool", "Stats"]
 
+Prepare: TypeAlias = Callable[[list[int]], Any]
+
 _SESSIONS_PER_ENGINE = 2
 _TABLE_ROWS = 4096
 _MEMORY = 2 << 30
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class NvdecJob:
     """One run of one video, and where its frames go.
 
@@ -87,13 +89,14 @@ class Stats:
 
 
 class NvdecPool:
-    """Long-lived NVDEC sessions of one GPU, each with a thread, a CUDA stream and its decoders.
+    """Long-lived NVDEC sessions of one GPU, each with a CUDA stream and its decoders.
 
     Threads may share a pool.
 
     Args:
         gpu: number of the device.
-        sessions: how many; twice the engines of the GPU by default.
+        sessions: how many work at a time; twice the engines of the GPU by default. Streams that
+            are being read have one each besides, while they last.
         memory: bytes of GPU memory that decoders may take in all, as far as can be told.
     """
 
@@ -104,7 +107,10 @@ class NvdecPool:
         self.gpu = gpu
         self.stats = Stats()
         self._budget = memory // sessions
-        self._local = threading.local()
+        self._most = sessions
+        self._made = 0
+        self._idle: list[_Session] = []
+        self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(sessions, thread_name_prefix=f"nvdec-{gpu}")
 
     def submit(self, jobs: Sequence[NvdecJob]) -> list[Future[Any]]:
@@ -120,36 +126,99 @@ class NvdecPool:
         futures = {number: self._threads.submit(self._decode, jobs[number]) for number in order}
         return [futures[number] for number in range(len(jobs))]
 
+    def read(self, job: NvdecJob, prepare: Prepare) -> Iterator[Any]:
+        """Decode a run piece by piece, one piece ahead of what is taken.
+
+        Args:
+            job: what to decode; its slots are those that `prepare` makes ready.
+            prepare: called with the packets of a piece, in presentation order, in another thread
+                and before they are converted: sets `targets` and `places` of the job, and gives
+                a CUDA event after which these slots may be written.
+
+        Yields:
+            For each piece, a CUDA event after which its slots are filled. Errors as of `submit`.
+        """
+        session = self._take(decoder_kind(job.index, self.gpu))
+        pieces = session.pieces(job, prepare)
+
+        def step() -> Any:
+            with quick_switches():
+                return next(pieces, None)
+
+        ahead = self._threads.submit(step)
+        try:
+            while (event := ahead.result()) is not None:
+                ahead = self._threads.submit(step)
+                yield event
+        finally:
+            ahead.cancel()
+            wait([ahead])
+            pieces.close()
+            self._give_back(session)
+
     def close(self) -> None:
         """Finish what is submitted and let go of the decoders."""
         self._threads.shutdown()
+        self._idle.clear()
 
     def _decode(self, job: NvdecJob) -> Any:
-        session = getattr(self._local, "session", None)
-        if session is None:
-            session = self._local.session = _Session(self.gpu, self.stats, self._budget)
-        with quick_switches():
-            return session.decode(job)
+        session = self._take(decoder_kind(job.index, self.gpu))
+        try:
+            with quick_switches():
+                return session.decode(job)
+        finally:
+            self._give_back(session)
+
+    def _take(self, kind: DecoderKind) -> _Session:
+        """A session that nobody uses, if possible one that has a decoder of a kind."""
+        with self._lock:
+            fitting = [session for session in self._idle if session.has(kind)]
+            if not fitting and (self._made < self._most or not self._idle):
+                self._made += 1
+                return _Session(self.gpu, self.stats, self._budget)
+            session = fitting[-1] if fitting else self._idle[0]
+            self._idle.remove(session)
+            return session
+
+    def _give_back(self, session: _Session) -> None:
+        with self._lock:
+            if len(self._idle) < self._most:
+                self._idle.append(session)
+            else:
+                self._made -= 1
 
 
 class _Session:
-    """What one thread of a pool owns."""
+    """A CUDA stream, the decoders that work on it, and the table of what they convert.
+
+    For one thread at a time.
+    """
 
     def __init__(self, gpu: int, stats: Stats, budget: int) -> None:
         import cupy
 
-        cupy.cuda.Device(gpu).use()
+        self._cuda: Any = cupy.cuda
         self._gpu = gpu
         self._stats = stats
         self._budget = budget
-        self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._cuda.Device(gpu).use()
+        self._stream = self._cuda.Stream(non_blocking=True)
         self._table = pinned_table(_TABLE_ROWS)
         self._row = 0
         self._decoders: OrderedDict[DecoderKind, HardwareDecoder] = OrderedDict()
-        self._cuda: Any = cupy.cuda
+
+    def has(self, kind: DecoderKind) -> bool:
+        """Whether it has a decoder of a kind."""
+        return kind in self._decoders
 
     def decode(self, job: NvdecJob) -> Any:
         """Decode a run; an event behind the last conversion."""
+        events = deque(self.pieces(job), maxlen=1)
+        return events[0] if events else self._mark()
+
+    def pieces(self, job: NvdecJob, prepare: Prepare | None = None) -> Generator[Any, None, None]:
+        """Decode a run call by call; an event behind the conversions of each that gave frames."""
+        self._cuda.Device(self._gpu).use()
         self._stream.wait_event(job.ready)
         kind = decoder_kind(job.index, self._gpu)
         # Out of the list while it works: after an error, what it holds is anybody's guess.
@@ -158,12 +227,19 @@ class _Session:
             decoder.begin(job.index)
             feeder = Feeder(decoder, job.index, job.source, job.run)
             for frames in feeder:
-                self._convert(frames, job)
+                if frames:
+                    self._cuda.Device(self._gpu).use()  # each piece may be another thread's
+                    if prepare is not None:
+                        self._stream.wait_event(prepare([packet for packet, _ in frames]))
+                    self._convert(frames, job)
+                    yield self._mark()
         except Exception as error:
             self._stream.synchronize()  # nothing writes into the slots any more
             raise _translated(error, job.index) from error
         self._stats.add(packets=feeder.packets, frames=feeder.frames)
         self._decoders[kind] = decoder
+
+    def _mark(self) -> Any:
         event = self._cuda.Event(disable_timing=True)
         event.record(self._stream)
         return event

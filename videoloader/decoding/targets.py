@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.convert import Converter
@@ -18,7 +19,7 @@ from videoloader.decoding.output import OutputFormat, View
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source
 
-__all__ = ["GpuClip", "nvdec_job", "picture_of"]
+__all__ = ["GpuClip", "nvdec_job", "nvdec_targets", "picture_of"]
 
 _HD_LINES = 720
 
@@ -82,6 +83,19 @@ def nvdec_job(
         )
     }
     return NvdecJob(index, source, merged.run, rows, places, converter, ready)
+
+
+def nvdec_targets(
+    packets: list[int], clip: GpuClip, index: VideoIndex, output: OutputFormat, turn: Orientation
+) -> tuple[NDArray[Any], dict[int, slice]]:
+    """Targets and places of a job whose packets fill a clip, one after another."""
+    record = describe(
+        picture_of(index, turn), clip.view, output, strides=clip.strides[1:], name=index.name
+    )
+    rows = np.full(len(packets), record, dtype=record.dtype)
+    step = clip.strides[0] * output.numpy_dtype.itemsize
+    rows["destination"] = clip.address + step * np.arange(len(packets))
+    return rows, {packet: slice(place, place + 1) for place, packet in enumerate(packets)}
 
 
 def picture_of(index: VideoIndex, orientation: Orientation) -> Picture:
