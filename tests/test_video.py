@@ -270,4 +270,5 @@ def test_frames_can_be_given_on_the_gpu(path):
     with vl.Video(path, device="cuda") as there, vl.Video(path) as here:
         frames = there[3:20:4]
         assert frames.device.type == "cuda"
-        assert torch.equal(frames.cpu(), here[3:20:4])
+        difference = (frames.cpu().int() - here[3:20:4].int()).abs()
+    assert difference.max() <= 2

@@ -273,7 +273,11 @@ def test_values_are_clamped_before_they_are_normalised(machine, luma, grey):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@given(values=st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=40))
+@given(
+    values=st.lists(
+        st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=False), min_size=1, max_size=40
+    )
+)
 @example(values=[65519.0, 65520.0, -65520.0, 65504.0, 1e30])
 @example(values=[2.0**-24, 2.0**-25, 1.5 * 2.0**-24, 2.0**-14, 2.0**-14 - 2.0**-25, 1e-12])
 @example(values=[1.0 + 2.0**-11, 1.0 + 3 * 2.0**-11, 2048.5, 1.0 + 2.0**-8, 1.0 + 3 * 2.0**-8])

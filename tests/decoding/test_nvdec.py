@@ -108,8 +108,35 @@ def test_a_lost_picture_that_was_wanted_is_an_error_and_no_other_frame(
 ):
     fake_gpu.drops = {10}
     _, jobs = jobs_of(demo_folder / "vp9.webm", [list(range(20))])
-    with pytest.raises(DecodeError, match=r"vp9\.webm.*none for packet 10"):
+    with pytest.raises(DecodeError, match=r"vp9\.webm: NVDEC gave no frame for packet 10"):
         [future.result() for future in pool.submit(jobs)]
+
+
+@pytest.mark.parametrize("lost", [1, 5, 17, 40, 88])
+def test_a_lost_picture_within_a_call_is_never_taken_for_another(
+    pool,
+    fake_gpu,  # noqa: F811
+    demo_folder,
+    lost,
+):
+    fake_gpu.drops = {lost}
+    _, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90))])
+    with pytest.raises(DecodeError, match="NVDEC gave no frame"):
+        [future.result() for future in pool.submit(jobs)]
+
+
+@pytest.mark.parametrize("most", [1, 32])
+def test_leading_pictures_that_the_decoder_drops_change_nothing(
+    pool, demo_folder, monkeypatch, most
+):
+    path = demo_folder / "h264_open_gop.mp4"
+    index = index_video(path)
+    key = int(index.keyframes[1])
+    assert index.leading[key - 1]
+    monkeypatch.setattr(hardware_feed, "_MAX_CALL", most)
+    wanted = [[key, key + 1, key + 9]]
+    assert decode(pool, path, wanted) == wanted
+    assert pool.stats.frames < pool.stats.packets
 
 
 def test_a_session_works_on_after_an_error(pool, fake_gpu, demo_folder):  # noqa: F811

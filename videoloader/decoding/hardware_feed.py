@@ -24,7 +24,6 @@ from videoloader.decoding.hardware import (
     library,
     surface_bytes,
 )
-from videoloader.decoding.needed import Drop
 from videoloader.errors import DecodeError
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
@@ -34,7 +33,6 @@ __all__ = ["Feeder", "HardwareDecoder"]
 
 _MAX_CALL = 32  # packets a call; more gain nothing
 _READ_AHEAD = 128  # packets read from the file at a time
-_DROP: Drop = "disposable"  # streams with less in them were not tried on NVDEC
 
 # A timestamp is the number of the run, the rank of a frame in it, and room for what the parser
 # interpolates from there.
@@ -115,16 +113,14 @@ class Feeder:
             self.packets += len(packets)
             yield self._wanted(data, self._order.tag(int(packets[0])), missing)
         yield self._wanted(b"", 0, missing)
+        self._order.finish()
         if missing:
-            raise DecodeError(
-                f"{self._index.name}: NVDEC gave {self.frames} frames for {self.packets} packets, "
-                f"and none for packet {min(missing)}"
-            )
+            raise DecodeError(f"{self._index.name}: NVDEC gave no frame for packet {min(missing)}")
 
     def _chunks(self) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         """As many packets as one call may carry."""
         most = max(1, min(_MAX_CALL, MAX_CALL_BYTES // surface_bytes(self._index)))
-        feed = PacketFeed(self._index, self._source, drop=_DROP)
+        feed = PacketFeed(self._index, self._source, drop="unneeded")
         try:
             for packets, payloads in feed.chunks(self._run, _READ_AHEAD):
                 start = 0
@@ -164,9 +160,12 @@ class _ShownOrder:
         self._packets = packets[shown][np.argsort(times[shown], kind="stable")]
         """Packets that become frames, as they are shown."""
         self._rank = {packet: rank for rank, packet in enumerate(self._packets.tolist())}
-        first = self._rank.get(int(packets[0]), 0)
-        self.last_leading = max(self._packets[:first].tolist(), default=-1)
-        """Last packet whose frame is shown before the first one's; decoders may drop those."""
+        # Frames that are shown before the one that decoding begins at: decoders may drop them, and
+        # may give that one before they are fed. Nobody wants them of this run.
+        self._first = self._rank.get(int(packets[0]), 0)
+        self.last_leading = max(self._packets[: self._first].tolist(), default=-1)
+        """Last packet of such a frame."""
+        self._name = index.name
         self._number = number % (1 << _RUN_BITS)
         self._fed: list[int] = []
 
@@ -178,21 +177,32 @@ class _ShownOrder:
     def feed(self, packets: NDArray[np.int64]) -> None:
         """Note that packets go into the decoder."""
         for packet in packets.tolist():
-            if packet in self._rank:
+            if self._rank.get(packet, -1) >= self._first:
                 heapq.heappush(self._fed, self._rank[packet])
 
     def identify(self, timestamp: int) -> int | None:
         """Packet of the next frame: the one of its timestamp, or the next in order.
 
         A frame may bear the timestamp of a packet that was given before, where it is shown again,
-        or of a hidden one. None for a frame of no packet of this run.
+        or of a hidden one. None for a frame that nobody wants.
+
+        Raises:
+            DecodeError: a frame in front of this one did not come, so that some that did may
+                have been taken for others.
         """
         tag, between = divmod(timestamp, 1 << _ROOM_BITS)
         number, rank = divmod(tag, 1 << _RANK_BITS)
-        if number != self._number or not self._fed:
+        if number != self._number or not self._fed or (not between and rank < self._first):
             return None
-        if not between and rank in self._fed:
-            # Frames in front of one that bears its own timestamp will not come any more.
-            while self._fed[0] < rank:
-                heapq.heappop(self._fed)
+        if not between and rank in self._fed and self._fed[0] != rank:
+            self._fail()
         return int(self._packets[heapq.heappop(self._fed)])
+
+    def finish(self) -> None:
+        """Make sure that every frame has come."""
+        if self._fed:
+            self._fail()
+
+    def _fail(self) -> None:
+        packet = int(self._packets[self._fed[0]])
+        raise DecodeError(f"{self._name}: NVDEC gave no frame for packet {packet}")

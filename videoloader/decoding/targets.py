@@ -122,8 +122,12 @@ def picture_of(index: VideoIndex, orientation: Orientation) -> Picture:
 
 
 def _matrix_and_range(index: VideoIndex) -> tuple[str, str]:
-    """By the stream's description; without one, BT.709 from 720 lines up, else BT.601, limited."""
-    unsaid = "bt709" if index.height >= _HD_LINES else "smpte170m"
+    """By the stream's description; without one, BT.709 from 720 lines up, else BT.601, limited.
+
+    VP8 is BT.601 whatever its size (RFC 6386, section 9.2).
+    """
+    is_hd = index.height >= _HD_LINES and index.codec != "vp8"
+    unsaid = "bt709" if is_hd else "smpte170m"
     matrix = index.color.matrix if index.color.matrix in MATRICES else unsaid
     full = (index.pixel_format or "").startswith("yuvj") or index.color.range == "pc"
     return matrix or unsaid, "pc" if full else "tv"
