@@ -32,6 +32,7 @@ from videoloader.decoding.output import (
     ToneMap,
     normalize_size,
 )
+from videoloader.decoding.switches import quick_switches
 from videoloader.engines import CpuEngine, GpuEngine
 from videoloader.errors import ArgumentError
 from videoloader.video import as_channels, as_device
@@ -170,7 +171,7 @@ class BatchDecoder:
         assembly = Assembly(wanted, output, whole)
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
-        with ExitStack() as files:
+        with quick_switches(), ExitStack() as files:
             with self._lock:
                 assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
             assembly.allocate(lambda shape: (gpu or cpu).allocate(shape, output))

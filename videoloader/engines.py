@@ -18,7 +18,6 @@ from videoloader.assembly import TORCH_TYPES, Assembly, OpenClip, as_movable
 from videoloader.decoding.cpu import CpuTask, Target, TaskSource
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
-from videoloader.decoding.switches import quick_switches
 from videoloader.decoding.workers import CpuPool, WorkerLostError
 from videoloader.errors import DecodeError, UnsupportedError, VideoError
 from videoloader.indexing.dataset.sources import Item
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CpuEngine", "GpuEngine"]
 
+_PIECE = 25 << 20  # bytes of frames that are read at a time; two such are ready ahead
 _UNBALANCED = 1.25  # a run that is longer than so many shares of the whole takes all processors
 
 _log = logging.getLogger(__name__)
@@ -143,12 +143,6 @@ class GpuEngine:
             cpu: takes what the GPU cannot decode.
             hybrid: let it take runs as well that the GPU has not begun.
         """
-        with quick_switches():
-            self._decode(runs, assembly, cpu, hybrid=hybrid)
-
-    def _decode(
-        self, runs: Sequence[MergedRun], assembly: Assembly, cpu: CpuEngine, *, hybrid: bool
-    ) -> None:
         here, there = self._route(runs, assembly)
         submitted = self._submit(here, assembly)
         try:

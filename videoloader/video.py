@@ -27,6 +27,7 @@ from videoloader.decoding.output import (
 )
 from videoloader.decoding.rgb import RgbConverter
 from videoloader.decoding.surface import Surface
+from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError, DecodeError, FrameRangeError, UnsupportedError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource, open_source
@@ -109,15 +110,16 @@ class Video:
         if index is not None and fps is not None:
             raise ArgumentError("give fps to index_video, or no index; an index has its times")
         self.device = as_device(device)
-        self._source = open_source(source)
-        try:
-            if index is None:
-                index = index_video(self._source, stream=stream, fps=fps, strict=strict)
-            else:
-                index.check(self._source)
-        except BaseException:
-            self._source.close()
-            raise
+        with quick_switches():
+            self._source = open_source(source)
+            try:
+                if index is None:
+                    index = index_video(self._source, stream=stream, fps=fps, strict=strict)
+                else:
+                    index.check(self._source)
+            except BaseException:
+                self._source.close()
+                raise
         self.index = index
         self._orientation = index.orientation if rotate else Orientation()
         self._scales = resolution_change == "scale"
@@ -151,7 +153,7 @@ class Video:
                     self.index, self._source, self._orientation
                 )
                 for frames in stream:
-                    yield from frames
+                    yield from frames.unbind()
                     done += len(frames)
             except (UnsupportedError, DecodeError) as error:
                 _log.warning("%s: from frame %d on decoded on the CPU (%s)", self.name, done, error)

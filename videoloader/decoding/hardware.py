@@ -34,15 +34,15 @@ CODECS = {
 }
 """FFmpeg's names of codecs and NVDEC's. Not JPEG: on an H200, 2 of 90 pictures came out wrong."""
 
-MAX_CALL_BYTES = 48 << 20
-"""Of surfaces that one call may give back; 16 pictures of 1080p."""
+MAX_CALL_BYTES = 25 << 20
+"""Of surfaces that one call may give back; 8 pictures of 1080p."""
 
 _CHROMA = {"yuv420p": "420", "yuvj420p": "420", "yuv444p": "444", "yuvj444p": "444"}
 
 # Decoders are made for the next size up, so that videos of many sizes share them; where
 # `ElementaryStream` sees that a stream changes its size on the way, which they would hide.
 _SHARED = {"h264", "hevc"}
-_SIDES = (256, 480, 864, 1280, 1920, 2560, 4096, 8192, 16384)
+_SIDES = (256, 480, 864, 1088, 1280, 1920, 2560, 4096, 8192, 16384)
 _SURFACES = 16  # that a decoder is taken to hold, for the memory budget
 
 

@@ -88,15 +88,23 @@ class Feeder:
         index: of the video.
         source: its bytes.
         run: what to feed.
+        piece: bytes of surfaces that one call may give back at most.
     """
 
     def __init__(
-        self, decoder: HardwareDecoder, index: VideoIndex, source: Source, run: Run
+        self,
+        decoder: HardwareDecoder,
+        index: VideoIndex,
+        source: Source,
+        run: Run,
+        *,
+        piece: int = MAX_CALL_BYTES,
     ) -> None:
         self._decoder = decoder
         self._index = index
         self._source = source
         self._run = run
+        self._piece = piece
         self._stream = ElementaryStream(index)
         self._order = _ShownOrder(index, run, decoder.runs)
         self.packets = 0
@@ -119,7 +127,7 @@ class Feeder:
 
     def _chunks(self) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         """As many packets as one call may carry."""
-        most = max(1, min(_MAX_CALL, MAX_CALL_BYTES // surface_bytes(self._index)))
+        most = max(1, min(_MAX_CALL, self._piece // surface_bytes(self._index)))
         feed = PacketFeed(self._index, self._source, drop="unneeded")
         try:
             for packets, payloads in feed.chunks(self._run, _READ_AHEAD):

@@ -14,10 +14,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.convert import Converter, pinned_table
 from videoloader.decoding.hardware import (
+    MAX_CALL_BYTES,
     DecoderKind,
     capabilities,
     decoder_kind,
@@ -51,6 +53,7 @@ class NvdecJob:
         places: for each wanted packet, which of the rows take its frame.
         converter: fills the slots.
         ready: CUDA event after which the slots may be written.
+        piece: bytes of surfaces that one call may give back at most.
     """
 
     index: VideoIndex
@@ -60,6 +63,7 @@ class NvdecJob:
     places: dict[int, slice]
     converter: Converter
     ready: Any
+    piece: int = MAX_CALL_BYTES
 
 
 @dataclass(slots=True)
@@ -225,7 +229,7 @@ class _Session:
         decoder = self._decoders.pop(kind, None) or self._make(kind)
         try:
             decoder.begin(job.index)
-            feeder = Feeder(decoder, job.index, job.source, job.run)
+            feeder = Feeder(decoder, job.index, job.source, job.run, piece=job.piece)
             for frames in feeder:
                 if frames:
                     self._cuda.Device(self._gpu).use()  # each piece may be another thread's
@@ -252,8 +256,7 @@ class _Session:
         return HardwareDecoder(kind, self._gpu, self._stream.ptr)
 
     def _convert(self, frames: list[tuple[int, Any]], job: NvdecJob) -> None:
-        """Launch the conversion of the wanted surfaces that one call gave."""
-        first = self._row
+        """Convert the wanted surfaces that one call gave, by one launch if the table has room."""
         shape = surface_shape(job.index)
         for packet, frame in frames:
             if tuple(frame.shape) != shape:
@@ -261,26 +264,24 @@ class _Session:
                     f"{job.index.name}: packet {packet} became a surface of {tuple(frame.shape)}, "
                     f"expected {shape}; the picture is cropped or changes its size"
                 )
-            rows = job.targets[job.places[packet]]
-            if self._row + len(rows) > _TABLE_ROWS:
-                first = self._restart(first, job)
-            filled = self._table[self._row : self._row + len(rows)]
-            filled[:] = rows
-            filled["luma"] = frame.GetPtrToPlane(0)
-            self._row += len(rows)
-        self._launch(first, job)
+        places = [job.places[packet] for packet, _ in frames]
+        counts = [place.stop - place.start for place in places]
+        surfaces = np.repeat([frame.GetPtrToPlane(0) for _, frame in frames], counts)
+        chosen = np.concatenate([np.arange(place.start, place.stop) for place in places])
+        for begin in range(0, len(chosen), _TABLE_ROWS):
+            some = slice(begin, begin + _TABLE_ROWS)
+            self._launch(job.targets[chosen[some]], surfaces[some], job)
 
-    def _restart(self, first: int, job: NvdecJob) -> int:
-        self._launch(first, job)
-        self._stream.synchronize()  # the rows are read by the GPU until then
-        self._row = 0
-        return 0
-
-    def _launch(self, first: int, job: NvdecJob) -> None:
-        count = self._row - first
-        if count:
-            job.converter.launch(self._table[first:], count, self._stream)
-            self._stats.add(surfaces=count)
+    def _launch(self, rows: NDArray[Any], surfaces: NDArray[Any], job: NvdecJob) -> None:
+        if self._row + len(rows) > _TABLE_ROWS:
+            self._stream.synchronize()  # the rows are read by the GPU until then
+            self._row = 0
+        filled = self._table[self._row : self._row + len(rows)]
+        filled[:] = rows
+        filled["luma"] = surfaces
+        self._row += len(rows)
+        job.converter.launch(filled, len(rows), self._stream)
+        self._stats.add(surfaces=len(rows))
 
 
 def _translated(error: Exception, index: VideoIndex) -> Exception:
