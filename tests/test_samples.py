@@ -36,6 +36,10 @@ def run(*words, cwd=ROOT):
     return done.stdout
 
 
+def test_the_batch_sample_decodes(folder):
+    assert run("samples/batches.py", folder).count("(8, 16, 3, 224, 224)") == 3
+
+
 def test_the_pipeline_sample_trains(folder):
     assert run("samples/train_pipeline.py", folder).count("loss") == 2
 
