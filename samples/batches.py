@@ -35,7 +35,7 @@ def main() -> None:
                     pad_mode="edge",
                     flip=bool(rng.integers(2)),
                 )
-                for path in rng.choice(paths, BATCH)
+                for path in (paths[place] for place in rng.integers(0, len(paths), BATCH))
             ]
             start = time.perf_counter()
             batch = decoder.decode(
