@@ -48,7 +48,8 @@ def main() -> None:
                 on_error="replace",
             )
             seconds = time.perf_counter() - start
-            print(f"step {step}: {tuple(batch.frames.shape)}, {BATCH / seconds:.1f} clips/s")
+            shape = tuple(batch.clips[0].frames.shape)
+            print(f"step {step}: {len(batch)} clips {shape}, {BATCH / seconds:.1f} clips/s")
             for failure in batch.failures:
                 print(f"  replaced: {failure.error}")
 
