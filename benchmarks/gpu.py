@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,10 @@ def serve(file: str) -> None:
             print(json.dumps({name: measure(request["contender"], work, busy=busy)}), flush=True)
 
 
-def run_all(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def run_all(
+    arguments: argparse.Namespace, folder: Path, keep: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Measure; what there is so far is kept after every contender, since runs may be cut off."""
     dry: bool = arguments.dry_run
     repetitions = 1 if dry else arguments.repetitions
     results: dict[str, Any] = {}
@@ -168,9 +172,13 @@ def run_all(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
             if "error" in found:
                 print(f"{name}: {contender}: {found['error']}", file=sys.stderr)
             results[name][contender] = found
+            values = {case: cell(one) for case, one in found.items() if isinstance(one, dict)}
+            print(f"{name}: {contender}: {values}", flush=True)
+            keep(results)
         show(name, results[name])
     if arguments.case is None or "flat" in arguments.case:
         results["mixed"] = {OURS: flat(folder, dry=dry)}
+        keep(results)
         print(f"10,000 mixed clips: {results['mixed'][OURS]}")
     return results
 
@@ -242,28 +250,27 @@ def main() -> None:
     begin = time.perf_counter()
     make_all(list(dict.fromkeys([*(arguments.video or MATRIX), *MIXED])))
     link_ffmpeg()
+    out = arguments.out or RESULTS / f"gpu-{today()}.json"
+    is_partial = arguments.video or arguments.case or arguments.contender or arguments.dry_run
+
+    def keep(results: dict[str, Any]) -> None:
+        if is_partial and not arguments.out:
+            return
+        goals = [asdict(goal) | {"met": goal.is_met} for goal in judge(results)]
+        facts = {"benchmark": "gpu", **machine(PACKAGES), **gpu()}
+        report = facts | {"results": results, "goals": goals}
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(report, indent=1) + "\n")
+
     with tempfile.TemporaryDirectory() as folder:
         if (arguments.case and "flat" in arguments.case) or arguments.case is None:
             np.save(Path(folder) / f"{MIXED[0]}.npy", np.zeros((1, 1)))
-        results = run_all(arguments, Path(folder))
-    goals = judge(results)
-    for goal in goals:
+        results = run_all(arguments, Path(folder), keep)
+    for goal in judge(results):
         said = "met" if goal.is_met else "MISSED"
         bound = f"{goal.what} {goal.bound:g}"
         print(f"{said:7}{goal.case:28}{bound:58}{goal.measured:10.2f}")
     print(f"{time.perf_counter() - begin:.0f} s")
-    report = {
-        "benchmark": "gpu",
-        **machine(PACKAGES),
-        **gpu(),
-        "results": results,
-        "goals": [asdict(goal) | {"met": goal.is_met} for goal in goals],
-    }
-    out = arguments.out or RESULTS / f"gpu-{today()}.json"
-    partial = arguments.video or arguments.case or arguments.contender or arguments.dry_run
-    if arguments.out or not partial:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

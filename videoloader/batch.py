@@ -251,8 +251,11 @@ def _default_workers(workers: int | None) -> int:
 
 
 def shared_decoder(device: str | torch.device, workers: int | None = None) -> BatchDecoder:
-    """The decoder that calls of `decode_batch` share."""
-    return _shared(str(as_device(device)), _default_workers(workers), os.getpid())
+    """The decoder that calls of `decode_batch` and videos on a GPU share."""
+    chosen = as_device(device)
+    if chosen.type == "cuda" and chosen.index is None:
+        chosen = torch.device("cuda", torch.cuda.current_device())
+    return _shared(str(chosen), _default_workers(workers), os.getpid())
 
 
 @cache

@@ -149,7 +149,7 @@ class Video:
             from videoloader.batch import shared_decoder
 
             try:
-                stream = shared_decoder(self.device, workers=0).read(
+                stream = shared_decoder(self.device).read(
                     self.index, self._source, self._orientation
                 )
                 for frames in stream:
@@ -366,7 +366,7 @@ class Video:
             crop=view.crop,
             flip=view.flip,
         )
-        batch = shared_decoder(self.device, workers=0).decode(
+        batch = shared_decoder(self.device).decode(
             [request],
             dtype=output.dtype,
             layout=output.layout,
