@@ -32,6 +32,7 @@ __all__ = ["CpuEngine", "GpuEngine"]
 
 _PIECE = 25 << 20  # bytes of frames that are read at a time; two such are ready ahead
 _UNBALANCED = 1.25  # a run that is longer than so many shares of the whole takes all processors
+_SPARE = 2  # frame threads more than processors: some always wait for the pictures of others
 
 _log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class CpuEngine:
         self._pool.close()
 
     def _threads(self, packets: int, share: float) -> int:
-        return self._processors if packets > share else 1
+        return self._processors + _SPARE if packets > share else 1
 
     def _again(
         self,
