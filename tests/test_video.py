@@ -52,6 +52,12 @@ def test_iteration_gives_all_frames(video):
     assert numbers(video) == list(range(COUNT))
 
 
+def test_iteration_with_threads_gives_the_same_frames(path, video):
+    with vl.Video(path, threads=2) as threaded:
+        frames = list(threaded)
+    assert torch.equal(torch.stack(frames), video[:])
+
+
 @settings(max_examples=30)
 @given(st.lists(st.integers(0, COUNT - 1), max_size=8))
 def test_any_list_is_answered_exactly(video, frames):

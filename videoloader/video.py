@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import operator
 import threading
@@ -14,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from videoloader.decoding.beside import starmap_beside
 from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.libav import CpuDecoder
 from videoloader.decoding.output import (
@@ -79,7 +81,8 @@ class Video:
         rotate: turn pictures as the container says, as players do. False gives them as coded.
         resolution_change: what to do with frames of another size than the first where the stream
             changes it: `error`, or `scale` them to the first size.
-        threads: of the decoder; more than one pays for long consecutive stretches only.
+        threads: of the decoder; more than one pays for long consecutive stretches only. With more,
+            iterating converts each frame in another one still, while the next is decoded.
 
     Raises:
         SourceError, FormatError, UnsupportedError: as `index_video`.
@@ -160,13 +163,18 @@ class Video:
             else:
                 return
         converter = self._make_converter(OutputFormat())
-        view = View(self.size)
-        for number, surface in self.decode(range(done, len(self))):
+
+        def convert(number: int, surface: Surface) -> torch.Tensor:
             if not self._scales:
                 self._check_size(number, surface)
             tensor, slots = _allocate(1, self.size, OutputFormat())
-            converter.write(surface, slots[0], view)
-            yield tensor[0].to(self.device)
+            converter.write(surface, slots[0], View(self.size))
+            return tensor[0]
+
+        surfaces = self.decode(range(done, len(self)))
+        give = itertools.starmap if self._threads == 1 else starmap_beside
+        for frame in give(convert, surfaces):
+            yield frame.to(self.device)
 
     @overload
     def __getitem__(self, key: int) -> torch.Tensor: ...

@@ -1,0 +1,55 @@
+"""Making something of each item while the next is awaited."""
+
+import threading
+
+import pytest
+
+from videoloader.decoding.beside import starmap_beside
+from videoloader.errors import DecodeError
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9])
+def test_all_come_in_order(count):
+    assert list(starmap_beside(pow, ((n, 2) for n in range(count)))) == [n**2 for n in range(count)]
+
+
+def test_the_next_item_is_asked_for_while_one_is_made():
+    asked = threading.Event()
+
+    def items():
+        yield (0,)
+        asked.set()
+        yield (1,)
+
+    def make(number):
+        assert asked.wait(20)
+        return number
+
+    assert list(starmap_beside(make, items())) == [0, 1]
+
+
+def test_a_failing_item_comes_after_those_before_it():
+    def items():
+        yield from [(1,), (2,)]
+        raise DecodeError("damaged")
+
+    with pytest.raises(DecodeError, match="damaged"):
+        list(starmap_beside(abs, items()))
+    made = starmap_beside(abs, items())
+    assert [next(made), next(made)] == [1, 2]
+
+
+def test_nothing_comes_after_what_cannot_be_made():
+    made = starmap_beside(lambda n: 1 // n, iter([(1,), (0,), (1,)]))
+    assert next(made) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(made)
+    assert list(made) == []
+
+
+def test_letting_go_early_leaves_no_thread():
+    before = threading.active_count()
+    made = starmap_beside(abs, iter([(1,)] * 9))
+    next(made)
+    made.close()
+    assert threading.active_count() == before

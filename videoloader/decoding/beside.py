@@ -1,0 +1,38 @@
+"""Making something of each item while the next is awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from videoloader.errors import VideoError
+
+__all__ = ["starmap_beside"]
+
+_Made = TypeVar("_Made")
+
+
+def starmap_beside(make: Callable[..., _Made], items: Iterator[tuple[Any, ...]]) -> Iterator[_Made]:
+    """As `itertools.starmap`, but made in another thread while the next item is awaited.
+
+    A `VideoError` of `items` comes after all that was made of those before it.
+
+    >>> list(starmap_beside(pow, iter([(2, 3), (3, 2)])))
+    [8, 9]
+    """
+    with ThreadPoolExecutor(1) as thread:
+        last: Future[_Made] | None = None
+        while True:
+            item, failure = None, None
+            try:
+                item = next(items, None)
+            except VideoError as error:
+                failure = error
+            before, last = last, None if item is None else thread.submit(make, *item)
+            if before is not None:
+                yield before.result()
+            if failure is not None:
+                raise failure
+            if item is None:
+                return
