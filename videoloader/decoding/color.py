@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -46,10 +47,11 @@ def chroma_siting(codec: str) -> Siting:
     return "center" if codec in _CENTERED else "left"
 
 
+@cache
 def rgb_matrix(
     kind: str, spread: str, *, depth: int, shift: int = 0, top: float = 255.0
 ) -> NDArray[np.float64]:
-    """The 3x4 matrix that takes three samples and 1 to (R, G, B) from 0 to `top`.
+    """The 3x4 matrix that takes three samples and 1 to (R, G, B) from 0 to `top`; read it only.
 
     Args:
         kind: a name of FFmpeg's for a matrix; `rgb` where the samples are R, G and B, and `gray`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,14 +59,8 @@ def _plane(plane: VideoPlane, number: int, layout: VideoFormat) -> NDArray[Any]:
     memory: NDArray[Any] = np.frombuffer(memoryview(plane), dtype=np.uint8)
     if layout.has_palette and number == 1:
         return memory[:1024].reshape(256, 4)
-    parts = [component for component in layout.components if component.plane == number]
-    wide = max((component.bits for component in parts), default=8) > 8
-    if len(layout.components) > 1 and all(c.plane == 0 for c in layout.components):
-        bits = plane.width * layout.padded_bits_per_pixel  # packed, such as rgb24 or yuyv422
-    else:
-        bits = plane.width * (layout.bits_per_pixel if layout.is_bit_stream else 8 * len(parts))
-        bits *= 2 if wide else 1
-    size = (bits + 7) // 8
+    bits, wide = _pixel(layout.name, number)
+    size = (plane.width * bits + 7) // 8
     rows = memory[: plane.line_size * plane.height].reshape(plane.height, plane.line_size)
     rows = rows[:, :size]
     if wide:
@@ -74,3 +69,17 @@ def _plane(plane: VideoPlane, number: int, layout: VideoFormat) -> NDArray[Any]:
     if components > 1 and not rest:
         return rows.reshape(plane.height, plane.width, components)
     return rows
+
+
+@cache
+def _pixel(name: str, number: int) -> tuple[int, bool]:
+    """Bits of a pixel in a plane of a format, and whether its samples have two bytes."""
+    from av import VideoFormat
+
+    layout = VideoFormat(name)
+    parts = [component for component in layout.components if component.plane == number]
+    wide = max((component.bits for component in parts), default=8) > 8
+    if len(layout.components) > 1 and all(c.plane == 0 for c in layout.components):
+        return layout.padded_bits_per_pixel, wide  # packed, such as rgb24 or yuyv422
+    bits = layout.bits_per_pixel if layout.is_bit_stream else 8 * len(parts)
+    return bits * 2 if wide else bits, wide
