@@ -155,6 +155,14 @@ def test_members_of_two_archives_that_are_called_alike_are_two_videos(
         assert [numbers(clip) for clip in clips] == [[7], [8]]
 
 
+def test_a_file_that_another_took_the_place_of_is_indexed_again(decoder, demo_folder, tmp_path):
+    path = tmp_path / "clip.mp4"
+    for name, height in (("h264.mp4", 360), ("hevc.mp4", 270)):
+        path.write_bytes((demo_folder / name).read_bytes())
+        batch = decoder.decode([(path, [9])])
+        assert (numbers(batch.clips[0]), batch.frames.shape[2]) == ([9], height)
+
+
 def test_padding_fills_and_repeats(decoder, demo_folder):
     path = demo_folder / "hevc.mp4"
     count = vl.index_video(path).num_frames
@@ -261,6 +269,14 @@ def test_bad_frames_are_masked_and_the_others_of_their_clip_are_right(decoder, h
     for clip in batch.clips:
         assert (clip.frames[torch.from_numpy(~clip.mask)] == 0).all()
         assert (clip.indices[~clip.mask] == -1).all()
+
+
+def test_filled_and_failed_frames_of_one_clip_are_both_masked(decoder, demo_folder, tmp_path):
+    path, frame = damaged(demo_folder, tmp_path)
+    request = vl.ClipRequest(path, [-1, frame, 0], pad_mode="constant", fill_value=9)
+    (clip,) = decoder.decode([request], on_error="mask").clips
+    assert (clip.mask.tolist(), clip.indices.tolist()) == ([False, False, True], [-1, -1, 0])
+    assert (clip.frames[:2] == 9).all()
 
 
 def test_the_first_error_is_raised_and_names_its_file(decoder, hostile):

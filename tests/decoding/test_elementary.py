@@ -6,7 +6,7 @@ from dataclasses import replace
 import av
 import pytest
 from av.bitstream import BitStreamFilterContext
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from videoloader.decoding.elementary import ElementaryStream, parameter_sets
@@ -87,6 +87,9 @@ def test_start_codes_stay_as_they_are(video):
     size=st.sampled_from([1, 2, 4]),
     codec=st.sampled_from(["h264", "hevc"]),
 )
+@example(payload=bytes(1), size=1, codec="h264")
+@example(payload=bytes(4), size=4, codec="hevc")
+@example(payload=b"\0\1\1\0\0", size=2, codec="h264")
 def test_damaged_lengths_are_an_error_and_never_read_outside(index, payload, size, codec):
     made = ElementaryStream(replace(index, length_size=size, codec=codec))
     try:
