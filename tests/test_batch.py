@@ -244,7 +244,7 @@ def test_all_good_clips_of_a_hostile_batch_are_right_and_each_bad_one_is_told(de
     batch = decoder.decode(hostile, on_error="skip")
     assert batch.requests.tolist() == [0, 4, 7]
     assert [numbers(clip) for clip in batch.clips] == [[0, 1], [5, 6], [30, 31]]
-    assert {failure.request for failure in batch.failures} == BAD
+    assert list(dict.fromkeys(failure.request for failure in batch.failures)) == sorted(BAD)
     for failure in batch.failures:
         assert os.path.basename(hostile[failure.request][0]) in str(failure.error)
     assert decoder.stats()["failures"] >= len(BAD)
