@@ -7,6 +7,7 @@ and delayed, their memory good until the next call.
 
 import ctypes
 import threading
+from contextlib import nullcontext
 from enum import Enum
 from types import SimpleNamespace
 
@@ -151,6 +152,11 @@ class FakeConverter:
             self.machine.convert(np.ascontiguousarray(table[:count]), self.output)
 
 
+class FakeDevice(nullcontext):
+    def use(self):
+        pass
+
+
 class FakeStream:
     ptr = 0
 
@@ -169,7 +175,7 @@ def fake_gpu(monkeypatch):
     """NVDEC and CUDA of this machine in the place of a GPU's; gives the decoders' library."""
     library = FakeNvdec()
     cuda = SimpleNamespace(
-        Device=lambda gpu: SimpleNamespace(use=lambda: None),
+        Device=FakeDevice,
         Stream=FakeStream,
         Event=lambda **options: SimpleNamespace(record=lambda stream: None),
     )

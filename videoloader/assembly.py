@@ -145,27 +145,35 @@ class IndexCache:
     """Indexes of the files met last, while they stay as they were. For one thread at a time."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, VideoIndex] = OrderedDict()
+        self._known: OrderedDict[Hashable, VideoIndex] = OrderedDict()
         self._bytes = 0
 
-    def find(self, source: Source) -> VideoIndex:
-        """The index of a source: kept, or made now."""
-        known = self._known.get(source.name)
+    def find(self, place: Hashable, source: Source) -> VideoIndex:
+        """The index of a source: kept, or made now.
+
+        Args:
+            place: a path, URL or `Item`, which tells the video from all others, as a name does not;
+                of anything else the index is not kept.
+            source: opened from there.
+        """
+        known = self._known.get(place)
         if known is not None and known.fingerprint == source.fingerprint:
-            self._known.move_to_end(source.name)
+            self._known.move_to_end(place)
             return known
         if known is not None:
-            self._drop(source.name)
+            self._drop(place)
         index = index_video(source)
-        if source.fingerprint.mtime_ns is not None or source.fingerprint.etag is not None:
-            self._known[source.name] = index
+        state = source.fingerprint
+        lasts = isinstance(place, str | Item) and (state.mtime_ns, state.etag) != (None, None)
+        if lasts:
+            self._known[place] = index
             self._bytes += index.packets.nbytes
             while self._bytes > _CACHED_BYTES:
                 self._drop(next(iter(self._known)))
         return index
 
-    def _drop(self, name: str) -> None:
-        self._bytes -= self._known.pop(name).packets.nbytes
+    def _drop(self, place: Hashable) -> None:
+        self._bytes -= self._known.pop(place).packets.nbytes
 
 
 class Assembly:
@@ -210,12 +218,18 @@ class Assembly:
                     opened[key] = source
                     if source is not request.source:
                         files.callback(source.close)
-                if key not in known:
-                    known[key] = request.index or indexes.find(opened[key])
-                    known[key].check(opened[key])
+                index = request.index
+                if index is not None:
+                    index.check(opened[key])
+                elif key in known:
+                    index = known[key]
+                else:
+                    index = known[key] = indexes.find(key, opened[key])
+                # Indexes of one file may differ in the stream, and in how its frames were counted.
+                video = (key, index.stream, index.num_frames)
                 self.clips.append(
                     _open_clip(
-                        number, request, key, opened[key], known[key], self._size, rotate=rotate
+                        number, request, video, opened[key], index, self._size, rotate=rotate
                     )
                 )
             except VideoError as error:

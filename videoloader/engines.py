@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -19,11 +18,11 @@ from videoloader.decoding.cpu import CpuTask, Target, TaskSource
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
 from videoloader.decoding.workers import CpuPool, WorkerLostError
-from videoloader.errors import DecodeError, UnsupportedError, VideoError
+from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
-from videoloader.sampling import plan_decode
+from videoloader.sampling import Run, plan_decode
 
 if TYPE_CHECKING:
     from videoloader.decoding.convert import Converter
@@ -121,8 +120,8 @@ class GpuEngine:
     def __init__(self, device: torch.device) -> None:
         from videoloader.decoding.nvdec import NvdecPool
 
-        self._device = device
         self._gpu = torch.cuda.current_device() if device.index is None else device.index
+        self._device = torch.device("cuda", self._gpu)  # whichever is current later
         self._pool = NvdecPool(self._gpu)
         self._converters: dict[OutputFormat, Converter] = {}
         self._lock = threading.Lock()
@@ -155,7 +154,11 @@ class GpuEngine:
             # Whatever happens, nothing writes into the memory of the clips afterwards.
             for _, future in submitted:
                 future.cancel()
-            wait([future for _, future in submitted])
+            done, _ = wait([future for _, future in submitted])
+            stream: Any = _as_cupy(torch.cuda.current_stream(self._gpu)) if done else None
+            for future in done:
+                if not future.cancelled() and future.exception() is None:
+                    stream.wait_event(future.result())
 
     def read(
         self, index: VideoIndex, source: Source, orientation: Orientation
@@ -197,6 +200,9 @@ class GpuEngine:
             return fresh
 
         for run in plan_decode(index, np.arange(index.num_frames)):
+            reason = _unfit(run, index)
+            if reason is not None:
+                raise UnsupportedError(f"{index.name}: {reason}")
             job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output), ready)
             for event in self._pool.read(job, prepare):
                 _as_cupy(consumer).wait_event(event)
@@ -219,7 +225,7 @@ class GpuEngine:
         clips = assembly.clips
         for run in runs:
             index = clips[run.clip].index
-            reason = obstacle(index, self._gpu) or _lacks_keyframe(run, clips[run.clip])
+            reason = obstacle(index, self._gpu) or _unfit(run.run, index)
             if reason is None:
                 here.append(run)
             else:
@@ -270,22 +276,18 @@ class GpuEngine:
         self, submitted: Sequence[tuple[MergedRun, Future[Any]]], assembly: Assembly
     ) -> list[MergedRun]:
         """Wait for jobs; give the runs that the GPU does not decode after all."""
-        if not submitted:
-            return []
         refused = []
-        stream = _as_cupy(torch.cuda.current_stream(self._gpu))
         for run, future in submitted:
             if future.cancelled():
                 continue
             try:
-                event = future.result()
-            except (UnsupportedError, DecodeError) as error:
-                self._tell(str(error), assembly.clips[run.clip].index.name)
+                future.result()
+            except (UnsupportedError, FormatError, DecodeError) as error:
+                name = assembly.clips[run.clip].index.name
+                self._tell(str(error).removeprefix(f"{name}: "), name)
                 refused.append(run)
             except VideoError as error:
                 _blame(run, dict.fromkeys(run.wants.frames.tolist(), error), assembly)
-            else:
-                stream.wait_event(event)
         return refused
 
     def _share(
@@ -384,11 +386,11 @@ def _task(
 
 def _task_source(given: object, source: Source) -> TaskSource:
     """What a worker opens a video by."""
-    if isinstance(given, str | Item | bytes):
+    if isinstance(given, Item | bytes):
         return given
-    if isinstance(given, os.PathLike):
-        return str(os.fspath(given))
-    return source.read(0, source.size)
+    if source.path is not None:
+        return source.path
+    return given if isinstance(given, str) else source.read(0, source.size)
 
 
 def _blame(run: MergedRun, reasons: dict[int, Any], assembly: Assembly) -> None:
@@ -398,13 +400,12 @@ def _blame(run: MergedRun, reasons: dict[int, Any], assembly: Assembly) -> None:
             assembly.clips[number].failed[frame] = reasons[frame]
 
 
-def _lacks_keyframe(run: MergedRun, clip: OpenClip) -> str | None:
-    """Why the GPU would not begin where a run does."""
-    index = clip.index
-    first = int(run.run.packets[0])
+def _unfit(run: Run, index: VideoIndex) -> str | None:
+    """Why the GPU would not decode a run as it is."""
+    first = int(run.packets[0])
     if not index.packets["flags"][first] & np.uint16(PacketFlags.KEY):
         return "the run begins at no keyframe"
-    if (index.end_packets[run.run.frames] != run.run.frame_packets).any():
+    if (index.end_packets[run.frames] != run.frame_packets).any():
         return "frames come in several packets"
     return None
 

@@ -30,7 +30,13 @@ from videoloader.decoding.output import (
 from videoloader.decoding.rgb import RgbConverter
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.switches import quick_switches
-from videoloader.errors import ArgumentError, DecodeError, FrameRangeError, UnsupportedError
+from videoloader.errors import (
+    ArgumentError,
+    DecodeError,
+    FormatError,
+    FrameRangeError,
+    UnsupportedError,
+)
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource, open_source
 from videoloader.indexing.video import index_video
@@ -158,7 +164,7 @@ class Video:
                 for frames in stream:
                     yield from frames.unbind()
                     done += len(frames)
-            except (UnsupportedError, DecodeError) as error:
+            except (UnsupportedError, FormatError, DecodeError) as error:
                 _log.warning("%s: from frame %d on decoded on the CPU (%s)", self.name, done, error)
             else:
                 return

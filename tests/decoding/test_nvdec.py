@@ -1,11 +1,14 @@
 """NVDEC sessions, on a GPU made of FFmpeg: the frames that were asked for, whatever the stream."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
-from fake_gpu import FakeConverter, fake_gpu  # noqa: F401  (a fixture)
+from fake_gpu import FakeConverter, FakeStream, fake_gpu  # noqa: F401  (a fixture)
 
 from videoloader.decoding import hardware_feed, nvdec
-from videoloader.decoding.hardware import obstacle
+from videoloader.decoding.hardware import decoder_kind, obstacle
 from videoloader.decoding.merge import ClipFrames, merge_runs
 from videoloader.decoding.nvdec import NvdecJob, NvdecPool
 from videoloader.decoding.output import OutputFormat, View
@@ -204,6 +207,56 @@ def test_a_video_that_is_not_read_to_its_end_keeps_no_session(pool, demo_folder)
     for _ in range(8):
         assert read(pool, demo_folder / "h264.mp4", pieces=1)[0][0] == 0
     assert decode(pool, demo_folder / "h264.mp4", [[80], [3]]) == [[80], [3]]
+
+
+class Watched:
+    """A stream that notes when it was waited for."""
+
+    def __init__(self):
+        self.waits = 0
+
+    def synchronize(self):
+        self.waits += 1
+
+    def __getattr__(self, name):
+        return getattr(FakeStream(), name)
+
+
+@pytest.mark.parametrize("collected", [False, True], ids=["closed", "collected"])
+def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
+    fake_gpu,  # noqa: F811
+    demo_folder,
+    collected,
+):
+    index, source = index_video(demo_folder / "h264.mp4"), open_source(demo_folder / "h264.mp4")
+    OPENED.append(source)
+    pool = NvdecPool(0, sessions=1)
+    session = pool._take(decoder_kind(index, 0))
+    stream = session._stream = Watched()
+    pool._give_back(session)
+    (run, *_) = plan_decode(index, np.arange(index.num_frames))
+    job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8), None)
+    begun, kept = threading.Event(), []
+
+    def prepare(packets):
+        memory = np.zeros((len(packets), index.height, index.width, 3), np.uint8)
+        clip = GpuClip(memory.ctypes.data, memory.strides, View((index.height, index.width)))
+        job.targets, job.places = nvdec_targets(packets, clip, index, UINT8, index.orientation)
+        kept.append(memory)
+        if len(kept) > 1 and collected:
+            begun.wait(10)
+            holder.clear()  # the last reference, in the thread that works for it
+
+    holder = [pool.read(job, prepare)]
+    next(holder[0])
+    begun.set()
+    while collected and holder:
+        time.sleep(0.01)
+    holder.clear()
+    pool._threads.submit(int).result(10)  # the thread is free again
+    assert stream.waits == 1
+    assert pool._idle == [session]
+    pool.close()
 
 
 def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):

@@ -55,7 +55,8 @@ class ElementaryStream:
         """Packets as one stretch of the elementary stream.
 
         Raises:
-            UnsupportedError: pictures are of another size than the index says, or begin to be.
+            UnsupportedError: pictures are of another size than the index says, or begin to be; a
+                length is damaged.
         """
         if not self._length_size:
             stream = b"".join(payloads)
@@ -87,7 +88,9 @@ class ElementaryStream:
         while position + size < len(payload):
             length = int.from_bytes(payload[position : position + size], "big")
             position += size
-            stop = min(position + length, len(payload))
+            stop = position + length
+            if stop > len(payload):  # the decoder would conceal it, and not tell
+                raise UnsupportedError(f"{self._index.name}: a NAL unit ends outside its packet")
             if self._is_sequence(payload[position]):
                 self._check(payload[position:stop])
             yield position, stop

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.indexing.index import VideoIndex
-from videoloader.sampling import FILLED, Run, plan_decode
+from videoloader.sampling import Run, plan_decode
 
 __all__ = ["ClipFrames", "MergedRun", "Wants", "merge_runs"]
 
@@ -62,8 +62,7 @@ def _runs(clips: Sequence[ClipFrames], numbers: list[int]) -> Iterator[MergedRun
     lengths = [len(clips[number].frames) for number in numbers]
     owners = np.repeat(numbers, lengths)
     positions = np.concatenate([np.arange(length) for length in lengths])
-    order = np.argsort(frames, kind="stable")
-    order = order[frames[order] != FILLED]
+    order = np.argsort(frames, kind="stable")  # FILLED comes first, and no run has it
     frames, owners, positions = frames[order], owners[order], positions[order]
     for run in plan_decode(clips[numbers[0]].index, frames):
         wanted = np.sort(run.frames)

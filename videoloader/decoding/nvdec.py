@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
@@ -114,8 +114,9 @@ class NvdecPool:
         self._most = sessions
         self._made = 0
         self._idle: list[_Session] = []
-        self._lock = threading.Lock()
-        self._threads = ThreadPoolExecutor(sessions, thread_name_prefix=f"nvdec-{gpu}")
+        self._lock = threading.RLock()  # an iterator may be collected, and give back, within it
+        self._prefix = f"nvdec-{gpu}"
+        self._threads = ThreadPoolExecutor(sessions, thread_name_prefix=self._prefix)
 
     def submit(self, jobs: Sequence[NvdecJob]) -> list[Future[Any]]:
         """Decode jobs, the longest first.
@@ -156,9 +157,20 @@ class NvdecPool:
                 yield event
         finally:
             ahead.cancel()
-            wait([ahead])
-            pieces.close()
-            self._give_back(session)
+            over = threading.Event()
+
+            def finish(_: Future[Any]) -> None:
+                try:
+                    pieces.close()
+                    self._give_back(session)
+                finally:
+                    over.set()
+
+            ahead.add_done_callback(finish)
+            # The garbage collector may be what ends this, in the very thread that would be waited
+            # for; `pieces` holds what is written into until then.
+            if not threading.current_thread().name.startswith(self._prefix):
+                over.wait()
 
     def close(self) -> None:
         """Finish what is submitted and let go of the decoders."""
@@ -205,9 +217,9 @@ class _Session:
         self._gpu = gpu
         self._stats = stats
         self._budget = budget
-        self._cuda.Device(gpu).use()
-        self._stream = self._cuda.Stream(non_blocking=True)
-        self._table = pinned_table(_TABLE_ROWS)
+        with self._cuda.Device(gpu):  # this may be the caller's thread, which keeps its own
+            self._stream = self._cuda.Stream(non_blocking=True)
+            self._table = pinned_table(_TABLE_ROWS)
         self._row = 0
         self._decoders: OrderedDict[DecoderKind, HardwareDecoder] = OrderedDict()
 
@@ -237,6 +249,9 @@ class _Session:
                         self._stream.wait_event(prepare([packet for packet, _ in frames]))
                     self._convert(frames, job)
                     yield self._mark()
+        except GeneratorExit:
+            self._stream.synchronize()  # as below
+            raise
         except Exception as error:
             self._stream.synchronize()  # nothing writes into the slots any more
             raise _translated(error, job.index) from error

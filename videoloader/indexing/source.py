@@ -60,9 +60,11 @@ class Source(ABC):
         name: for messages.
         size: in bytes.
         is_mapped: whether a `window` costs nothing but what is looked at in it.
+        path: absolute, where the source is a whole local file; others may open it by that.
     """
 
     is_mapped = False
+    path: str | None = None
 
     def __init__(self, *, name: str, size: int) -> None:
         if size == 0:
@@ -147,7 +149,7 @@ class _LocalSource(Source):
         super().__init__(name=name, size=size)
         self._file = file
         self._mtime_ns = mtime_ns
-        self._path = path
+        self.path = path if (base, size) == (0, os.fstat(file.fileno()).st_size) else None
         self._base = base
         self._lock = threading.Lock()
         self._map: mmap.mmap | None = None
@@ -178,7 +180,7 @@ class _LocalSource(Source):
 
     def file(self) -> BinaryIO:
         """A file object of its own over the same bytes, at their beginning."""
-        return open(self._path, "rb") if self._base == 0 else super().file()
+        return super().file() if self.path is None else open(self.path, "rb")
 
     def close(self) -> None:
         """Close the file."""

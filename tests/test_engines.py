@@ -1,0 +1,128 @@
+"""What shares a batch out between GPU and CPU, on a GPU made of FFmpeg."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+import torch
+from fake_gpu import FakeStream, fake_gpu  # noqa: F401  (a fixture)
+
+import videoloader as vl
+from videoloader import engines
+from videoloader.demo_videos import read_frame_number
+from videoloader.engines import GpuEngine
+from videoloader.errors import UnsupportedError
+from videoloader.indexing import index_video
+from videoloader.indexing.index import PacketFlags
+from videoloader.indexing.source import open_source
+
+CLIPS = {
+    "h264.mp4": [0, 7, 7, 80, 3],
+    "h264_open_gop.mp4": [50, 24, 23, 0, 1],
+    "vp9.webm": [30, 20, 10, 0, 40],
+    "av1.mp4": [10, 11, 12, 70, 71],
+}
+
+
+class Consumer(FakeStream):
+    """The stream of the caller; counts the events that it waits for."""
+
+    def __init__(self):
+        self.waited = 0
+
+    def wait_event(self, event):
+        self.waited += 1
+
+
+@pytest.fixture
+def consumer(fake_gpu, monkeypatch):  # noqa: F811
+    stream = Consumer()
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: stream)
+    monkeypatch.setattr(torch.cuda, "device", nullcontext)
+    monkeypatch.setattr(torch.cuda, "stream", nullcontext)
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
+    monkeypatch.setattr(engines, "_as_cupy", lambda stream: stream)
+    return stream
+
+
+@pytest.fixture
+def decoder(consumer):
+    with vl.BatchDecoder(workers=0) as decoder:
+        decoder.device = torch.device("cuda", 0)
+        engine = decoder._gpu_engine()
+        engine._device = torch.device("cpu")  # the memory of this GPU
+        yield decoder
+
+
+def requests(folder):
+    return [(folder / name, frames) for name, frames in CLIPS.items()]
+
+
+def numbers(batch):
+    return [[read_frame_number(frame.numpy()) for frame in clip.frames] for clip in batch.clips]
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_frames_are_those_that_were_asked_for_whoever_decodes_them(decoder, demo_folder, hybrid):
+    batch = decoder.decode(requests(demo_folder), hybrid=hybrid)
+    assert numbers(batch) == list(CLIPS.values())
+    (reason,) = decoder.stats()["routed"]
+    assert "av1" in reason
+
+
+def test_what_the_gpu_loses_the_cpu_decodes(decoder, fake_gpu, demo_folder):  # noqa: F811
+    fake_gpu.drops = {2}
+    batch = decoder.decode(requests(demo_folder))
+    assert numbers(batch) == list(CLIPS.values())
+    routed = decoder.stats()["routed"]
+    assert any(reason.startswith("NVDEC gave no frame") for reason in routed)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError])
+def test_memory_is_not_free_before_what_writes_into_it(
+    decoder, consumer, demo_folder, monkeypatch, kind
+):
+    def fail(*_):
+        raise kind
+
+    monkeypatch.setattr(GpuEngine, "_on_cpu", fail)
+    begun = []
+    submit = decoder._gpu._pool.submit
+
+    def note(jobs):
+        futures = submit(jobs)
+        for future in futures:
+            future.result()
+        begun.extend(futures)
+        return futures
+
+    monkeypatch.setattr(decoder._gpu._pool, "submit", note)
+    with pytest.raises(kind):
+        decoder.decode(requests(demo_folder))
+    assert consumer.waited == len(begun) > 2
+
+
+def test_all_frames_of_a_video_are_read_in_order(decoder, demo_folder):
+    path = demo_folder / "h264_open_gop.mp4"
+    index = index_video(path)
+    with open_source(path) as source:
+        pieces = list(decoder.read(index, source, index.orientation))
+    frames = [read_frame_number(frame.numpy()) for piece in pieces for frame in piece]
+    assert frames == list(range(index.num_frames))
+
+
+def test_a_video_that_begins_at_no_keyframe_is_not_read(decoder, demo_folder):
+    path = demo_folder / "h264.mp4"
+    index = index_video(path)
+    index.packets.flags.writeable = True
+    index.packets["flags"] &= ~np.uint16(PacketFlags.KEY)
+    with open_source(path) as source, pytest.raises(UnsupportedError, match="no keyframe"):
+        list(decoder.read(index, source, index.orientation))
+
+
+def test_a_file_is_opened_by_its_path_on_the_cpu_and_not_copied(decoder, demo_folder, monkeypatch):
+    path = demo_folder / "av1.mp4"
+    with open_source(path) as source:
+        monkeypatch.setattr(source, "read", lambda *_: pytest.fail("it is read whole"))
+        batch = decoder.decode([vl.ClipRequest(source, [3], index=index_video(path))])
+    assert numbers(batch) == [[3]]
