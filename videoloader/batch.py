@@ -38,8 +38,6 @@ from videoloader.errors import ArgumentError
 from videoloader.video import as_channels, as_device
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from videoloader.indexing.index import Orientation, VideoIndex
     from videoloader.indexing.source import Source
 
@@ -219,12 +217,7 @@ class BatchDecoder:
     def __enter__(self) -> BatchDecoder:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _cpu_engine(self) -> CpuEngine:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.assembly import TORCH_TYPES, Assembly, OpenClip, as_movable
+from videoloader.assembly import TORCH_TYPES, Assembly, as_movable
 from videoloader.decoding.cpu import CpuTask, Target, TaskSource
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
@@ -56,13 +56,13 @@ class CpuEngine:
 
     def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
         """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""
-        slots = {clip.number: _numpy_slots(clip, assembly.output) for clip in assembly.clips}
-        self.decode_into(runs, assembly, slots)
+        slots = [_as_slots(clip.tensor, assembly.output) for clip in assembly.clips]
+        self.decode_into(runs, assembly, dict(enumerate(slots)))
 
     def decode_into(
         self, runs: Sequence[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
     ) -> None:
-        """Decode runs into slots (F, H, W, C), by number of the request."""
+        """Decode runs into slots (F, H, W, C), by place of the clip in the assembly."""
         total = sum(len(run.run.packets) for run in runs)
         share = total / self._processors * _UNBALANCED
         runs = sorted(runs, key=lambda run: -len(run.run.packets))
@@ -307,22 +307,18 @@ class GpuEngine:
             return
         output = assembly.output
         numbers = sorted({number for run in runs for number in run.wants.clips.tolist()})
-        staged: dict[int, torch.Tensor] = {}
-        for number in numbers:
-            clip = assembly.clips[number]
-            staged[clip.number] = cpu.allocate(tuple(clip.tensor.shape), output)
-        slots = {
-            assembly.clips[number].number: _as_slots(staged[assembly.clips[number].number], output)
+        staged = {
+            number: cpu.allocate(tuple(assembly.clips[number].tensor.shape), output)
             for number in numbers
         }
+        slots = {number: _as_slots(memory, output) for number, memory in staged.items()}
         cpu.decode_into(runs, assembly, slots)
         axis = output.layout.index("F")
-        for number in numbers:
-            clip = assembly.clips[number]
+        for number, memory in staged.items():
             mine = np.unique(
                 np.concatenate([run.wants.positions[run.wants.clips == number] for run in runs])
             )
-            self._upload(clip.tensor, staged[clip.number], mine, axis)
+            self._upload(assembly.clips[number].tensor, memory, mine, axis)
 
     def _upload(
         self, clip: torch.Tensor, staged: torch.Tensor, positions: NDArray[np.int64], axis: int
@@ -372,7 +368,7 @@ def _task(
         mine = chosen & (wants.clips == number)
         frames = np.full(len(clip.wanted.frames), -1, dtype=np.int64)
         frames[wants.positions[mine]] = wants.frames[mine]
-        targets.append(Target(frames, slots[clip.number], clip.view))
+        targets.append(Target(frames, slots[number], clip.view))
     clip = assembly.clips[merged.clip]
     return CpuTask(
         source=_task_source(clip.request.source, clip.source),
@@ -408,10 +404,6 @@ def _unfit(run: Run, index: VideoIndex) -> str | None:
     if (index.end_packets[run.frames] != run.frame_packets).any():
         return "frames come in several packets"
     return None
-
-
-def _numpy_slots(clip: OpenClip, output: OutputFormat) -> NDArray[Any]:
-    return _as_slots(clip.tensor, output)
 
 
 def _as_slots(memory: torch.Tensor, output: OutputFormat) -> NDArray[Any]:

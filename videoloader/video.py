@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import torch
@@ -41,9 +41,6 @@ from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource, open_source
 from videoloader.indexing.video import index_video
 from videoloader.sampling import PadMode, check_pad_mode, pad_frames, plan_decode, select_frames
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 __all__ = ["Clip", "Layout", "Video"]
 
@@ -347,12 +344,7 @@ class Video:
     def __enter__(self) -> Video:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

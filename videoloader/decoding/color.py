@@ -14,7 +14,7 @@ from videoloader.indexing.bitstream.color import Color
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["Siting", "chroma_siting", "matrix_and_range", "rgb_matrix"]
+__all__ = ["Siting", "chroma_siting", "matrix_and_range", "rgb_matrix", "unsaid_matrix"]
 
 Siting: TypeAlias = Literal["left", "center"]
 
@@ -34,9 +34,14 @@ def matrix_and_range(frame: VideoFrame, color: Color) -> tuple[str, str]:
     """
     matrix = _MATRIX_NAMES.get(int(frame.colorspace)) or color.matrix
     if matrix in (None, "gbr"):  # what is RGB has no chroma, whatever it says of it
-        matrix = "bt709" if frame.height >= _HD_LINES else "smpte170m"
+        matrix = unsaid_matrix(frame.height)
     spread = {_LIMITED: "tv", _FULL: "pc"}.get(int(frame.color_range)) or color.range or "tv"
     return matrix, "pc" if frame.format.name.startswith("yuvj") else spread
+
+
+def unsaid_matrix(height: int) -> str:
+    """The matrix of a picture of so many rows where nothing tells it: BT.709 or BT.601."""
+    return "bt709" if height >= _HD_LINES else "smpte170m"
 
 
 def chroma_siting(codec: str) -> Siting:

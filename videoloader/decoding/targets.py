@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.decoding.color import chroma_siting
+from videoloader.decoding.color import chroma_siting, unsaid_matrix
 from videoloader.decoding.convert import Converter
 from videoloader.decoding.descriptor import MemoryFormat, Picture, describe
 from videoloader.decoding.matrix import MATRICES
@@ -20,8 +20,6 @@ from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source
 
 __all__ = ["GpuClip", "nvdec_job", "nvdec_targets", "picture_of"]
-
-_HD_LINES = 720
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +124,7 @@ def _matrix_and_range(index: VideoIndex) -> tuple[str, str]:
 
     VP8 is BT.601 whatever its size (RFC 6386, section 9.2).
     """
-    is_hd = index.height >= _HD_LINES and index.codec != "vp8"
-    unsaid = "bt709" if is_hd else "smpte170m"
+    unsaid = "smpte170m" if index.codec == "vp8" else unsaid_matrix(index.height)
     matrix = index.color.matrix if index.color.matrix in MATRICES else unsaid
     full = (index.pixel_format or "").startswith("yuvj") or index.color.range == "pc"
     return matrix or unsaid, "pc" if full else "tv"
