@@ -171,9 +171,10 @@ class GpuEngine:
         """
         import cupy
 
+        from videoloader.decoding.descriptor import describe
         from videoloader.decoding.hardware import obstacle
         from videoloader.decoding.nvdec import NvdecJob
-        from videoloader.decoding.targets import GpuClip, nvdec_targets
+        from videoloader.decoding.targets import nvdec_targets, picture_of
 
         reason = obstacle(index, self._gpu)
         if reason is not None:
@@ -181,6 +182,15 @@ class GpuEngine:
         output = OutputFormat()
         height, width = index.height, index.width
         size = (width, height) if orientation.transpose else (height, width)
+        row = size[1] * CHANNELS
+        step = size[0] * row  # of uint8: bytes are elements
+        record = describe(
+            picture_of(index, orientation),
+            View(size),
+            output,
+            strides=(row, CHANNELS, 1),
+            name=index.name,
+        )
         consumer = torch.cuda.current_stream(self._gpu)
         with cupy.cuda.Device(self._gpu):
             ready = cupy.cuda.Event(disable_timing=True)
@@ -194,9 +204,7 @@ class GpuEngine:
                 fresh = cupy.cuda.Event(disable_timing=True)
                 fresh.record(_as_cupy(consumer))
             made.append(memory)
-            frame, row, column, channel = memory.stride()
-            clip = GpuClip(memory.data_ptr(), (frame, row, column, channel), View(size))
-            job.targets, job.places = nvdec_targets(packets, clip, index, output, orientation)
+            job.targets, job.places = nvdec_targets(packets, record, memory.data_ptr(), step)
             return fresh
 
         for run in plan_decode(index, np.arange(index.num_frames)):

@@ -8,11 +8,12 @@ import pytest
 from fake_gpu import FakeConverter, FakeStream, fake_gpu  # noqa: F401  (a fixture)
 
 from videoloader.decoding import hardware_feed, nvdec
+from videoloader.decoding.descriptor import describe
 from videoloader.decoding.hardware import decoder_kind, obstacle
 from videoloader.decoding.merge import ClipFrames, merge_runs
 from videoloader.decoding.nvdec import NvdecJob, NvdecPool
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.targets import GpuClip, nvdec_job, nvdec_targets
+from videoloader.decoding.targets import GpuClip, nvdec_job, nvdec_targets, picture_of
 from videoloader.demo_videos import encode_video, read_frame_number
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing import index_video
@@ -172,6 +173,14 @@ def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
     assert decode(NvdecPool(0, sessions=1), demo_folder / "h264.mp4", clips) == clips
 
 
+def targets_of(packets, memory, index):
+    """Targets and places of packets that fill the frames of a clip (F, H, W, C) of uint8."""
+    step, *strides = memory.strides
+    picture, view = picture_of(index, index.orientation), View((index.height, index.width))
+    record = describe(picture, view, UINT8, strides=tuple(strides), name=index.name)
+    return nvdec_targets(packets, record, memory.ctypes.data, step)
+
+
 def read(pool, path, pieces=None):
     """The numbers that frames bear which `NvdecPool.read` gives, piece by piece."""
     index, source = index_video(path), open_source(path)
@@ -181,9 +190,7 @@ def read(pool, path, pieces=None):
     def prepare(packets):
         memory = np.zeros((len(packets), index.height, index.width, 3), np.uint8)
         made.append(memory)
-        strides = tuple(memory.strides)
-        clip = GpuClip(memory.ctypes.data, strides, View((index.height, index.width)))
-        job.targets, job.places = nvdec_targets(packets, clip, index, UINT8, index.orientation)
+        job.targets, job.places = targets_of(packets, memory, index)
 
     numbers = []
     for run in plan_decode(index, np.arange(index.num_frames)):
@@ -240,8 +247,7 @@ def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
 
     def prepare(packets):
         memory = np.zeros((len(packets), index.height, index.width, 3), np.uint8)
-        clip = GpuClip(memory.ctypes.data, memory.strides, View((index.height, index.width)))
-        job.targets, job.places = nvdec_targets(packets, clip, index, UINT8, index.orientation)
+        job.targets, job.places = targets_of(packets, memory, index)
         kept.append(memory)
         if len(kept) > 1 and collected:
             begun.wait(10)
@@ -271,10 +277,7 @@ def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
         def prepare(packets, job=job):
             memory = np.zeros((len(packets), index.height, index.width, 3), np.uint8)
             kept.append(memory)
-            clip = GpuClip(
-                memory.ctypes.data, tuple(memory.strides), View((index.height, index.width))
-            )
-            job.targets, job.places = nvdec_targets(packets, clip, index, UINT8, index.orientation)
+            job.targets, job.places = targets_of(packets, memory, index)
 
         readers.append(pool.read(job, prepare))
     begun = [next(reader, "over") for reader in readers]

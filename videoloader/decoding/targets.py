@@ -84,15 +84,18 @@ def nvdec_job(
 
 
 def nvdec_targets(
-    packets: list[int], clip: GpuClip, index: VideoIndex, output: OutputFormat, turn: Orientation
+    packets: list[int], record: NDArray[Any], address: int, step: int
 ) -> tuple[NDArray[Any], dict[int, slice]]:
-    """Targets and places of a job whose packets fill a clip, one after another."""
-    record = describe(
-        picture_of(index, turn), clip.view, output, strides=clip.strides[1:], name=index.name
-    )
+    """Targets and places of a job whose packets fill slots one after another.
+
+    Args:
+        packets: in the order of their slots.
+        record: of all the slots, from `describe`.
+        address: of the first.
+        step: bytes from one to the next.
+    """
     rows = np.full(len(packets), record, dtype=record.dtype)
-    step = clip.strides[0] * output.numpy_dtype.itemsize
-    rows["destination"] = clip.address + step * np.arange(len(packets))
+    rows["destination"] = address + step * np.arange(len(packets))
     return rows, {packet: slice(place, place + 1) for place, packet in enumerate(packets)}
 
 
