@@ -8,10 +8,10 @@ import torch
 from fake_gpu import FakeStream, fake_gpu  # noqa: F401  (a fixture)
 
 import videoloader as vl
-from videoloader import engines
+from videoloader import gpu_engine
 from videoloader.demo_videos import read_frame_number
-from videoloader.engines import GpuEngine
 from videoloader.errors import UnsupportedError
+from videoloader.gpu_engine import GpuEngine
 from videoloader.indexing import index_video
 from videoloader.indexing.index import PacketFlags
 from videoloader.indexing.source import open_source
@@ -40,8 +40,10 @@ def consumer(fake_gpu, monkeypatch):  # noqa: F811
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: stream)
     monkeypatch.setattr(torch.cuda, "device", nullcontext)
     monkeypatch.setattr(torch.cuda, "stream", nullcontext)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: None)
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
-    monkeypatch.setattr(engines, "_as_cupy", lambda stream: stream)
+    monkeypatch.setattr(gpu_engine, "_as_cupy", lambda stream: stream)
     return stream
 
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.decoding.merge import ClipFrames
+from videoloader.decoding.merge import ClipFrames, MergedRun
 from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.indexing.source import Source, VideoSource, open_source
+from videoloader.indexing.source import Source, VideoSource, is_url, open_source
 from videoloader.indexing.video import index_video
 from videoloader.sampling import FILLED, PadMode, pad_frames
 from videoloader.video import Clip, as_fill, as_frame_numbers
@@ -33,6 +35,7 @@ __all__ = [
     "OnError",
     "OpenClip",
     "as_movable",
+    "as_slots",
 ]
 
 OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
@@ -47,6 +50,7 @@ TORCH_TYPES = {
 }
 
 _CACHED_BYTES = 1 << 28  # of indexes that a decoder keeps
+_OPENED_AT_ONCE = 16  # sources behind URLs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,11 +146,12 @@ class OpenClip:
 
 
 class IndexCache:
-    """Indexes of the files met last, while they stay as they were. For one thread at a time."""
+    """Indexes of the files met last, while they stay as they were. Threads may share it."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Hashable, VideoIndex] = OrderedDict()
         self._bytes = 0
+        self._lock = threading.Lock()
 
     def find(self, place: Hashable, source: Source) -> VideoIndex:
         """The index of a source: kept, or made now.
@@ -156,20 +161,21 @@ class IndexCache:
                 of anything else the index is not kept.
             source: opened from there.
         """
-        known = self._known.get(place)
-        if known is not None and known.fingerprint == source.fingerprint:
-            self._known.move_to_end(place)
-            return known
-        if known is not None:
-            self._drop(place)
-        index = index_video(source)
         state = source.fingerprint
-        lasts = isinstance(place, str | Item) and (state.mtime_ns, state.etag) != (None, None)
-        if lasts:
-            self._known[place] = index
-            self._bytes += index.packets.nbytes
-            while self._bytes > _CACHED_BYTES:
-                self._drop(next(iter(self._known)))
+        with self._lock:
+            known = self._known.get(place)
+            if known is not None and known.fingerprint == state:
+                self._known.move_to_end(place)
+                return known
+        index = index_video(source)
+        if isinstance(place, str | Item) and (state.mtime_ns, state.etag) != (None, None):
+            with self._lock:
+                if place in self._known:
+                    self._drop(place)
+                self._known[place] = index
+                self._bytes += index.packets.nbytes
+                while self._bytes > _CACHED_BYTES:
+                    self._drop(next(iter(self._known)))
         return index
 
     def _drop(self, place: Hashable) -> None:
@@ -208,29 +214,28 @@ class Assembly:
             rotate: whether to turn pictures as their containers say.
             strict: raise the first error; else note it.
         """
-        opened: dict[Hashable, Source] = {}
+        opened = _open_remote(self._requests, indexes, files)
         known: dict[Hashable, VideoIndex] = {}
         for number, request in enumerate(self._requests):
             try:
                 key = _identity(request.source)
-                if key not in opened:
-                    source = _open_source(request.source)
-                    opened[key] = source
-                    if source is not request.source:
-                        files.callback(source.close)
+                source = opened.get(key) or _open_source(request.source)
+                if isinstance(source, VideoError):
+                    raise source
+                if key not in opened and source is not request.source:
+                    files.callback(source.close)
+                opened[key] = source
                 index = request.index
                 if index is not None:
-                    index.check(opened[key])
+                    index.check(source)
                 elif key in known:
                     index = known[key]
                 else:
-                    index = known[key] = indexes.find(key, opened[key])
+                    index = known[key] = indexes.find(key, source)
                 # Indexes of one file may differ in the stream, and in how its frames were counted.
                 video = (key, index.stream, index.num_frames)
                 self.clips.append(
-                    _open_clip(
-                        number, request, video, opened[key], index, self._size, rotate=rotate
-                    )
+                    _open_clip(number, request, video, source, index, self._size, rotate=rotate)
                 )
             except VideoError as error:
                 if strict:
@@ -249,6 +254,12 @@ class Assembly:
             memory = map(allocate, shapes)
         for clip, tensor in zip(self.clips, memory, strict=True):
             clip.tensor = tensor
+
+    def blame(self, run: MergedRun, reasons: Mapping[int, VideoError]) -> None:
+        """Note for the clips that want a frame of a run why there is none; reasons by frame."""
+        for frame, number in zip(run.wants.frames.tolist(), run.wants.clips.tolist(), strict=True):
+            if frame in reasons:
+                self.clips[number].failed[frame] = reasons[frame]
 
     def fill(self) -> None:
         """Write the fill values of padded and failed frames."""
@@ -326,6 +337,13 @@ def as_movable(memory: torch.Tensor) -> torch.Tensor:
     return memory.view(torch.int16) if memory.dtype == torch.uint16 else memory
 
 
+def as_slots(memory: torch.Tensor, output: OutputFormat) -> NDArray[Any]:
+    """The memory of a clip as (F, H, W, C) of numpy's types."""
+    if output.dtype == "bfloat16":
+        memory = memory.view(torch.uint16)
+    return output.slots(memory.numpy())
+
+
 def _open_clip(
     number: int,
     request: ClipRequest,
@@ -362,6 +380,43 @@ def _slots(memory: torch.Tensor, output: OutputFormat) -> torch.Tensor:
 
 def _open_source(source: VideoSource | Source | Item) -> Source:
     return source.open() if isinstance(source, Item) else open_source(source)
+
+
+def _open_remote(
+    requests: Sequence[ClipRequest], indexes: IndexCache, files: ExitStack
+) -> dict[Hashable, Source | VideoError]:
+    """Open what URLs name side by side, and make the indexes.
+
+    Local files are not worth the threads, which would take turns at the interpreter.
+    """
+    wanted = {
+        _identity(request.source): request.index is None
+        for request in requests
+        if _is_remote(request.source)
+    }
+    if len(wanted) < 2:
+        return {}
+
+    def open_one(place: Any) -> Source | VideoError:
+        try:
+            source = _open_source(place)
+        except VideoError as error:
+            return error
+        with lock:
+            files.callback(source.close)
+        with suppress(VideoError):  # the first request of it meets this again
+            if wanted[place]:
+                indexes.find(place, source)
+        return source
+
+    lock = threading.Lock()
+    with ThreadPoolExecutor(min(len(wanted), _OPENED_AT_ONCE)) as pool:
+        return dict(zip(wanted, pool.map(open_one, wanted), strict=True))
+
+
+def _is_remote(source: object) -> bool:
+    path = source.path if isinstance(source, Item) else source
+    return isinstance(path, str) and is_url(path)
 
 
 def _identity(source: VideoSource | Source | Item) -> Hashable:

@@ -23,6 +23,7 @@ from videoloader.assembly import (
     IndexCache,
     OnError,
 )
+from videoloader.cpu_engine import CpuEngine
 from videoloader.decoding.merge import merge_runs
 from videoloader.decoding.output import (
     ElementType,
@@ -33,8 +34,8 @@ from videoloader.decoding.output import (
     normalize_size,
 )
 from videoloader.decoding.switches import quick_switches
-from videoloader.engines import CpuEngine, GpuEngine
 from videoloader.errors import ArgumentError
+from videoloader.gpu_engine import GpuEngine
 from videoloader.video import as_channels, as_device
 
 if TYPE_CHECKING:
@@ -170,8 +171,7 @@ class BatchDecoder:
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
         with quick_switches(), ExitStack() as files:
-            with self._lock:
-                assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
+            assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
             assembly.allocate(lambda shape: (gpu or cpu).allocate(shape, output))
             runs = merge_runs([clip.wanted for clip in assembly.clips])
             if gpu is None:

@@ -8,11 +8,11 @@ One kernel launch converts all wanted surfaces that a call gave.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from videoloader.sampling import Run
 
 __all__ = ["NvdecJob", "NvdecPool", "Stats"]
 
-Prepare: TypeAlias = Callable[[list[int]], Any]
+Prepare: TypeAlias = Callable[[list[int]], None]
 
 _SESSIONS_PER_ENGINE = 2
 _TABLE_ROWS = 4096
@@ -52,7 +52,7 @@ class NvdecJob:
         targets: rows that the converter takes, complete but for the addresses of the surface.
         places: for each wanted packet, which of the rows take its frame.
         converter: fills the slots.
-        ready: CUDA event after which the slots may be written.
+        ready: CUDA event after which the slots may be written; None if they may be already.
         piece: bytes of surfaces that one call may give back at most.
     """
 
@@ -131,30 +131,30 @@ class NvdecPool:
         futures = {number: self._threads.submit(self._decode, jobs[number]) for number in order}
         return [futures[number] for number in range(len(jobs))]
 
-    def read(self, job: NvdecJob, prepare: Prepare) -> Iterator[Any]:
+    def read(self, job: NvdecJob, prepare: Prepare) -> Iterator[None]:
         """Decode a run piece by piece, one piece ahead of what is taken.
 
         Args:
-            job: what to decode; its slots are those that `prepare` makes ready.
+            job: what to decode; its slots are those that `prepare` makes.
             prepare: called with the packets of a piece, in presentation order, in another thread
-                and before they are converted: sets `targets` and `places` of the job, and gives
-                a CUDA event after which these slots may be written.
+                and before they are converted: sets `targets` and `places` of the job to slots
+                that may be written at once.
 
         Yields:
-            For each piece, a CUDA event after which its slots are filled. Errors as of `submit`.
+            When the slots of a piece are filled. Errors as of `submit`.
         """
         session = self._take(decoder_kind(job.index, self.gpu))
         pieces = session.pieces(job, prepare)
 
-        def step() -> Any:
+        def step() -> bool:
             with quick_switches():
-                return next(pieces, None)
+                return next(pieces, False)
 
         ahead = self._threads.submit(step)
         try:
-            while (event := ahead.result()) is not None:
+            while ahead.result():
                 ahead = self._threads.submit(step)
-                yield event
+                yield
         finally:
             ahead.cancel()
             over = threading.Event()
@@ -227,15 +227,30 @@ class _Session:
         """Whether it has a decoder of a kind."""
         return kind in self._decoders
 
+    # Every call into CUDA lets go of the interpreter, and waits for it if another thread is busy in
+    # Python. So there is one launch for what a call to the decoder gave, and no event but the last.
+
     def decode(self, job: NvdecJob) -> Any:
         """Decode a run; an event behind the last conversion."""
-        events = deque(self.pieces(job), maxlen=1)
-        return events[0] if events else self._mark()
+        for _ in self._converted(job):
+            pass
+        event = self._cuda.Event(disable_timing=True)
+        event.record(self._stream)
+        return event
 
-    def pieces(self, job: NvdecJob, prepare: Prepare | None = None) -> Generator[Any, None, None]:
-        """Decode a run call by call; an event behind the conversions of each that gave frames."""
+    def pieces(self, job: NvdecJob, prepare: Prepare) -> Generator[Literal[True], None, None]:
+        """Decode a run call by call; stops when the frames of one are in their slots."""
+        for _ in self._converted(job, prepare):
+            self._stream.synchronize()
+            yield True
+
+    def _converted(
+        self, job: NvdecJob, prepare: Prepare | None = None
+    ) -> Generator[None, None, None]:
+        """Decode a run call by call; stops behind the launch of each that gave frames."""
         self._cuda.Device(self._gpu).use()
-        self._stream.wait_event(job.ready)
+        if job.ready is not None:
+            self._stream.wait_event(job.ready)
         kind = decoder_kind(job.index, self._gpu)
         # Out of the list while it works: after an error, what it holds is anybody's guess.
         decoder = self._decoders.pop(kind, None) or self._make(kind)
@@ -246,22 +261,14 @@ class _Session:
                 if frames:
                     self._cuda.Device(self._gpu).use()  # each piece may be another thread's
                     if prepare is not None:
-                        self._stream.wait_event(prepare([packet for packet, _ in frames]))
+                        prepare([packet for packet, _ in frames])
                     self._convert(frames, job)
-                    yield self._mark()
-        except GeneratorExit:
-            self._stream.synchronize()  # as below
-            raise
+                    yield
         except Exception as error:
             self._stream.synchronize()  # nothing writes into the slots any more
             raise _translated(error, job.index) from error
         self._stats.add(packets=feeder.packets, frames=feeder.frames)
         self._decoders[kind] = decoder
-
-    def _mark(self) -> Any:
-        event = self._cuda.Event(disable_timing=True)
-        event.record(self._stream)
-        return event
 
     def _make(self, kind: DecoderKind) -> HardwareDecoder:
         """A new decoder, in place of those least recently used where memory is short."""

@@ -1,4 +1,4 @@
-"""What decodes the runs of a batch into its clips: worker processes, or the engines of a GPU."""
+"""Decodes the runs of a batch into its clips on the engines of a GPU."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.assembly import TORCH_TYPES, Assembly, as_movable
-from videoloader.decoding.cpu import CpuTask, Target, TaskSource
+from videoloader.assembly import TORCH_TYPES, Assembly, as_movable, as_slots
+from videoloader.cpu_engine import CpuEngine
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
-from videoloader.decoding.workers import CpuPool, WorkerLostError
 from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
-from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
 from videoloader.sampling import Run, plan_decode
@@ -27,85 +25,9 @@ from videoloader.sampling import Run, plan_decode
 if TYPE_CHECKING:
     from videoloader.decoding.convert import Converter
 
-__all__ = ["CpuEngine", "GpuEngine"]
-
-_PIECE = 25 << 20  # bytes of frames that are read at a time; two such are ready ahead
-_UNBALANCED = 1.25  # a run that is longer than so many shares of the whole takes all processors
-_SPARE = 2  # frame threads more than processors: some always wait for the pictures of others
+__all__ = ["GpuEngine"]
 
 _log = logging.getLogger(__name__)
-
-
-class CpuEngine:
-    """Decodes runs in worker processes, or in this one. Threads may share it; they take turns.
-
-    Args:
-        workers: processes; 0 for none.
-        time_limit: seconds for a run.
-    """
-
-    def __init__(self, workers: int, time_limit: float) -> None:
-        self._pool = CpuPool(workers, time_limit=time_limit)
-        self._processors = max(workers, 1)
-        self._lock = threading.Lock()
-
-    def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
-        """Memory of clips that the workers can write."""
-        memory = self._pool.allocate(shape, output.numpy_dtype)
-        return torch.from_numpy(memory).view(TORCH_TYPES[output.dtype])
-
-    def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
-        """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""
-        slots = [_as_slots(clip.tensor, assembly.output) for clip in assembly.clips]
-        self.decode_into(runs, assembly, dict(enumerate(slots)))
-
-    def decode_into(
-        self, runs: Sequence[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
-    ) -> None:
-        """Decode runs into slots (F, H, W, C), by place of the clip in the assembly."""
-        total = sum(len(run.run.packets) for run in runs)
-        share = total / self._processors * _UNBALANCED
-        runs = sorted(runs, key=lambda run: -len(run.run.packets))
-        with self._lock:
-            tasks = (
-                _task(run, assembly, slots, threads=self._threads(len(run.run.packets), share))
-                for run in runs
-            )
-            failed = [
-                (runs[number], error)
-                for number, error in self._pool.decode(tasks)
-                if error is not None
-            ]
-            for run, error in failed:
-                self._again(run, error, assembly, slots)
-
-    def stats(self) -> dict[str, int]:
-        """Counts of the pool."""
-        return self._pool.stats()
-
-    def close(self) -> None:
-        """End the processes."""
-        self._pool.close()
-
-    def _threads(self, packets: int, share: float) -> int:
-        return self._processors + _SPARE if packets > share else 1
-
-    def _again(
-        self,
-        run: MergedRun,
-        error: Exception,
-        assembly: Assembly,
-        slots: dict[int, NDArray[Any]],
-    ) -> None:
-        """Find out which frames of a failed run it is; all of them, if it cost a worker."""
-        reasons = dict.fromkeys(np.unique(run.wants.frames).tolist(), error)
-        if isinstance(error, DecodeError) and not isinstance(error, WorkerLostError):
-            frames = list(reasons)
-            tasks = (_task(run, assembly, slots, frame=frame) for frame in frames)
-            reasons = {
-                frames[number]: why for number, why in self._pool.decode(tasks) if why is not None
-            }
-        _blame(run, reasons, assembly)
 
 
 class GpuEngine:
@@ -125,6 +47,8 @@ class GpuEngine:
         self._pool = NvdecPool(self._gpu)
         self._converters: dict[OutputFormat, Converter] = {}
         self._lock = threading.Lock()
+        stream: Any = torch.cuda.Stream
+        self._allocations = stream(self._device)  # nothing is ever queued on it
         self.routed: Counter[str] = Counter()
         """Runs that the CPU took over, by reason."""
 
@@ -169,8 +93,6 @@ class GpuEngine:
             UnsupportedError: the GPU does not decode this video, or no further.
             DecodeError: frames are missing.
         """
-        import cupy
-
         from videoloader.decoding.descriptor import describe
         from videoloader.decoding.hardware import obstacle
         from videoloader.decoding.nvdec import NvdecJob
@@ -192,28 +114,19 @@ class GpuEngine:
             name=index.name,
         )
         consumer = torch.cuda.current_stream(self._gpu)
-        with cupy.cuda.Device(self._gpu):
-            ready = cupy.cuda.Event(disable_timing=True)
-            ready.record(_as_cupy(consumer))
         made: deque[torch.Tensor] = deque()
 
-        def prepare(packets: list[int]) -> Any:
-            # The allocator gives memory again that the consumer's stream may still be reading.
-            with torch.cuda.device(self._gpu), torch.cuda.stream(consumer):
-                memory = self.allocate((len(packets), *size, CHANNELS), output)
-                fresh = cupy.cuda.Event(disable_timing=True)
-                fresh.record(_as_cupy(consumer))
+        def prepare(packets: list[int]) -> None:
+            memory = self._idle_memory((len(packets), *size, CHANNELS), consumer)
             made.append(memory)
             job.targets, job.places = nvdec_targets(packets, record, memory.data_ptr(), step)
-            return fresh
 
         for run in plan_decode(index, np.arange(index.num_frames)):
             reason = _unfit(run, index)
             if reason is not None:
                 raise UnsupportedError(f"{index.name}: {reason}")
-            job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output), ready)
-            for event in self._pool.read(job, prepare):
-                _as_cupy(consumer).wait_event(event)
+            job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output), None)
+            for _ in self._pool.read(job, prepare):
                 yield made.popleft()
 
     def stats(self) -> dict[str, int]:
@@ -223,6 +136,17 @@ class GpuEngine:
     def close(self) -> None:
         """Let go of the decoders."""
         self._pool.close()
+
+    def _idle_memory(self, shape: tuple[int, ...], consumer: torch.cuda.Stream) -> torch.Tensor:
+        """Memory of bytes that no stream works on, for a consumer on its stream.
+
+        Of the consumer's own memory the allocator would give what its stream is still to read, so
+        that the decoders of many videos would wait for it, and so for one another.
+        """
+        with torch.cuda.stream(self._allocations):
+            memory = torch.empty(shape, dtype=torch.uint8, device=self._device)
+        memory.record_stream(consumer)
+        return memory
 
     def _route(
         self, runs: Sequence[MergedRun], assembly: Assembly
@@ -295,7 +219,7 @@ class GpuEngine:
                 self._tell(str(error).removeprefix(f"{name}: "), name)
                 refused.append(run)
             except VideoError as error:
-                _blame(run, dict.fromkeys(run.wants.frames.tolist(), error), assembly)
+                assembly.blame(run, dict.fromkeys(run.wants.frames.tolist(), error))
         return refused
 
     def _share(
@@ -319,7 +243,7 @@ class GpuEngine:
             number: cpu.allocate(tuple(assembly.clips[number].tensor.shape), output)
             for number in numbers
         }
-        slots = {number: _as_slots(memory, output) for number, memory in staged.items()}
+        slots = {number: as_slots(memory, output) for number, memory in staged.items()}
         cpu.decode_into(runs, assembly, slots)
         axis = output.layout.index("F")
         for number, memory in staged.items():
@@ -359,51 +283,6 @@ class GpuEngine:
             _log.warning("%s: decoded on the CPU and uploaded, since %s", name, reason)
 
 
-def _task(
-    merged: MergedRun,
-    assembly: Assembly,
-    slots: dict[int, NDArray[Any]],
-    *,
-    frame: int | None = None,
-    threads: int = 1,
-) -> CpuTask:
-    """The task that decodes a run, or one frame of it."""
-    wants = merged.wants
-    chosen = np.ones(len(wants.frames), np.bool_) if frame is None else wants.frames == frame
-    targets = []
-    for number in np.unique(wants.clips[chosen]).tolist():
-        clip = assembly.clips[number]
-        mine = chosen & (wants.clips == number)
-        frames = np.full(len(clip.wanted.frames), -1, dtype=np.int64)
-        frames[wants.positions[mine]] = wants.frames[mine]
-        targets.append(Target(frames, slots[number], clip.view))
-    clip = assembly.clips[merged.clip]
-    return CpuTask(
-        source=_task_source(clip.request.source, clip.source),
-        index=clip.index,
-        targets=tuple(targets),
-        output=assembly.output,
-        rotate=clip.orientation == clip.index.orientation,
-        threads=threads,
-    )
-
-
-def _task_source(given: object, source: Source) -> TaskSource:
-    """What a worker opens a video by."""
-    if isinstance(given, Item | bytes):
-        return given
-    if source.path is not None:
-        return source.path
-    return given if isinstance(given, str) else source.read(0, source.size)
-
-
-def _blame(run: MergedRun, reasons: dict[int, Any], assembly: Assembly) -> None:
-    """Note for the clips that want a frame why there is none."""
-    for frame, number in zip(run.wants.frames.tolist(), run.wants.clips.tolist(), strict=True):
-        if frame in reasons:
-            assembly.clips[number].failed[frame] = reasons[frame]
-
-
 def _unfit(run: Run, index: VideoIndex) -> str | None:
     """Why the GPU would not decode a run as it is."""
     first = int(run.packets[0])
@@ -412,13 +291,6 @@ def _unfit(run: Run, index: VideoIndex) -> str | None:
     if (index.end_packets[run.frames] != run.frame_packets).any():
         return "frames come in several packets"
     return None
-
-
-def _as_slots(memory: torch.Tensor, output: OutputFormat) -> NDArray[Any]:
-    """The memory of a clip as (F, H, W, C) of numpy's types."""
-    if output.dtype == "bfloat16":
-        memory = memory.view(torch.uint16)
-    return output.slots(memory.numpy())
 
 
 def _as_cupy(stream: torch.cuda.Stream) -> Any:
