@@ -264,10 +264,9 @@ class Assembly:
     def fill(self) -> None:
         """Write the fill values of padded and failed frames."""
         for clip in self.clips:
-            missing = clip.wanted.frames == FILLED
-            if clip.failed:
-                missing |= np.isin(clip.wanted.frames, list(clip.failed))
-            if missing.any():
+            absent = {FILLED, *clip.failed}
+            missing = [frame in absent for frame in clip.wanted.frames.tolist()]
+            if any(missing):
                 color = self._color(clip.request).to(clip.tensor.device)
                 slots = as_movable(clip.slots(self.output))
                 slots[torch.from_numpy(np.flatnonzero(missing))] = as_movable(color)

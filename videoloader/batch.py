@@ -170,16 +170,17 @@ class BatchDecoder:
         assembly = Assembly(wanted, output, whole)
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
-        with quick_switches(), ExitStack() as files:
-            assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
-            assembly.allocate(lambda shape: (gpu or cpu).allocate(shape, output))
-            runs = merge_runs([clip.wanted for clip in assembly.clips])
-            if gpu is None:
-                cpu.decode(runs, assembly)
-            else:
-                gpu.decode(runs, assembly, cpu, hybrid=hybrid)
-        assembly.fill()
-        batch = assembly.finish(on_error)
+        with quick_switches():
+            with ExitStack() as files:
+                assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
+                assembly.allocate(lambda shape: (gpu or cpu).allocate(shape, output))
+                runs = merge_runs([clip.wanted for clip in assembly.clips])
+                if gpu is None:
+                    cpu.decode(runs, assembly)
+                else:
+                    gpu.decode(runs, assembly, cpu, hybrid=hybrid)
+            assembly.fill()
+            batch = assembly.finish(on_error)
         with self._lock:
             self._counts.update(batches=1, clips=len(wanted), failures=len(batch.failures))
         return batch

@@ -51,8 +51,8 @@ class ElementaryStream:
             self._check(unit)
         return b"".join(part for unit in units for part in (_START_CODE, unit))
 
-    def join(self, payloads: Sequence[bytes]) -> bytes:
-        """Packets as one stretch of the elementary stream.
+    def join(self, payloads: Sequence[bytes], head: bytes = b"") -> bytes | bytearray:
+        """Packets as one stretch of the elementary stream, behind what `head` gave.
 
         Raises:
             UnsupportedError: pictures are of another size than the index says, or begin to be; a
@@ -61,26 +61,26 @@ class ElementaryStream:
         if not self._length_size:
             stream = b"".join(payloads)
             self._check_stream(stream)
-            return stream
+            return head + stream if head else stream
         if self._length_size == len(_START_CODE):
-            return self._with_start_codes(payloads)
+            return self._with_start_codes(payloads, head)
         parts = (
             part
             for payload in payloads
             for start, stop in self._units(payload)
             for part in (_START_CODE, payload[start:stop])
         )
-        return b"".join(parts)
+        return head + b"".join(parts)
 
-    def _with_start_codes(self, payloads: Sequence[bytes]) -> bytes:
+    def _with_start_codes(self, payloads: Sequence[bytes], head: bytes) -> bytearray:
         """Lengths overwritten where they stand: nothing moves."""
-        joined = bytearray().join(payloads)
-        base = 0
+        joined = bytearray().join((head, *payloads))
+        base = len(head)
         for payload in payloads:
             for start, _ in self._units(payload):
                 joined[base + start - 4 : base + start] = _START_CODE
             base += len(payload)
-        return bytes(joined)
+        return joined
 
     def _units(self, payload: bytes) -> Iterator[tuple[int, int]]:
         """Where each NAL unit of a packet begins and ends."""

@@ -66,7 +66,7 @@ class HardwareDecoder:
         self._size = size
         self.runs += 1
 
-    def decode(self, data: bytes, tag: int) -> list[Any]:
+    def decode(self, data: bytes | bytearray, tag: int) -> list[Any]:
         """Frames that a stretch of the stream completes; all that are left, if it is empty.
 
         They are good until the next call.
@@ -116,7 +116,7 @@ class Feeder:
         missing = set(self._run.frame_packets.tolist())
         for packets, payloads in self._chunks():
             head = b"" if self.packets else self._stream.head(int(packets[0]))
-            data = head + self._stream.join(payloads)
+            data = self._stream.join(payloads, head)
             self._order.feed(packets)
             self.packets += len(packets)
             yield self._wanted(data, self._order.tag(int(packets[0])), missing)
@@ -141,7 +141,9 @@ class Feeder:
         finally:
             feed.close()
 
-    def _wanted(self, data: bytes, tag: int, missing: set[int]) -> list[tuple[int, Any]]:
+    def _wanted(
+        self, data: bytes | bytearray, tag: int, missing: set[int]
+    ) -> list[tuple[int, Any]]:
         """What a call gives of the frames that are wanted."""
         found = []
         for frame in self._decoder.decode(data, tag):

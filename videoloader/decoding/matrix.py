@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +31,7 @@ MATRICES = frozenset({*_WEIGHTS, *_OTHERS})
 """FFmpeg's names of the matrix coefficients that have a map."""
 
 
+@cache
 def matrix_for(
     matrix: str, range_: str, *, bit_depth: int, storage_bits: int
 ) -> NDArray[np.float64]:
@@ -69,4 +72,6 @@ def matrix_for(
         base, extent = base[[0, 0, 0]], extent[[0, 0, 0]]
     factors = 255 * equations / extent
     stored = factors / (1 << (storage_bits - bit_depth))
-    return np.column_stack([stored, -factors @ base])
+    found = np.column_stack([stored, -factors @ base])
+    found.flags.writeable = False  # all callers have the same
+    return found

@@ -25,6 +25,7 @@ Drop = Literal["nothing", "disposable", "unneeded"]
 """What is left out: nothing, unwanted packets that nothing refers to, or all that no wanted frame
 depends on."""
 
+_FIRST = 16  # packets that are read before any is decoded
 _SPAN, _MAX_BYTES = 512, 1 << 24  # packets looked at together, and bytes of them
 
 
@@ -69,10 +70,16 @@ def needed_packets(
 
 
 def _parts(index: VideoIndex, run: Run, part: int) -> Iterator[tuple[int, int]]:
-    """Stretches of a run to read at once: of so many packets, or as many as memory should hold."""
+    """Stretches of a run to read at once: of so many packets, or as many as memory should hold.
+
+    The first ones are shorter, so that decoding begins soon.
+    """
     count = len(run.packets)
     if part:
-        yield from ((start, min(start + part, count)) for start in range(0, count, part))
+        start, stop = 0, min(_FIRST, part)
+        while start < count:
+            yield start, min(stop, count)
+            start, stop = stop, stop + min(stop, part)
         return
     ends = np.cumsum(index.packets["size"][run.packets], dtype=np.int64)
     start = 0

@@ -143,12 +143,15 @@ class NvdecPool:
         Yields:
             When the slots of a piece are filled. Errors as of `submit`.
         """
+        with quick_switches():
+            yield from self._read(job, prepare)
+
+    def _read(self, job: NvdecJob, prepare: Prepare) -> Iterator[None]:
         session = self._take(decoder_kind(job.index, self.gpu))
         pieces = session.pieces(job, prepare)
 
         def step() -> bool:
-            with quick_switches():
-                return next(pieces, False)
+            return next(pieces, False)
 
         ahead = self._threads.submit(step)
         try:

@@ -144,12 +144,19 @@ class _LocalSource(Source):
     is_mapped = True
 
     def __init__(
-        self, file: BinaryIO, *, name: str, size: int, mtime_ns: int, path: str, base: int = 0
+        self,
+        file: BinaryIO,
+        *,
+        name: str,
+        size: int,
+        mtime_ns: int,
+        path: str | None,
+        base: int = 0,
     ) -> None:
         super().__init__(name=name, size=size)
         self._file = file
         self._mtime_ns = mtime_ns
-        self.path = path if (base, size) == (0, os.fstat(file.fileno()).st_size) else None
+        self.path = path
         self._base = base
         self._lock = threading.Lock()
         self._map: mmap.mmap | None = None
@@ -330,12 +337,10 @@ def _open_path(
     """A file, or `size` bytes of it from `offset` on."""
     shown = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
     try:
-        if os.path.isdir(path):
-            raise SourceError(f"{shown}: is a directory; name a video file in it")
         file = open(path, "rb")  # noqa: SIM115  (closed by the source)
+    except IsADirectoryError as error:
+        raise SourceError(f"{shown}: is a directory; name a video file in it") from error
     except (OSError, ValueError) as error:
-        if isinstance(error, SourceError):
-            raise
         raise SourceError(f"{shown}: {getattr(error, 'strerror', None) or error}") from error
     try:
         status = os.stat(file.fileno())
@@ -350,7 +355,7 @@ def _open_path(
             name=name or shown,
             size=size,
             mtime_ns=status.st_mtime_ns,
-            path=os.path.abspath(path),
+            path=os.path.abspath(path) if (offset, size) == (0, status.st_size) else None,
             base=offset,
         )
     except BaseException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader, unescape
@@ -50,6 +51,7 @@ def parse_sps(nal: bytes) -> PictureFormat:
     return parse_sequence(nal).picture
 
 
+@lru_cache(maxsize=64)  # files of one encoder have the same
 def parse_sequence(nal: bytes) -> Sequence:
     """Read a sequence parameter set, NAL header included.
 
