@@ -157,6 +157,14 @@ class FakeDevice(nullcontext):
         pass
 
 
+class FakeEvent:
+    def __init__(self, disable_timing=False):
+        pass
+
+    def record(self, stream):
+        pass
+
+
 class FakeStream:
     ptr = 0
 
@@ -177,7 +185,7 @@ def fake_gpu(monkeypatch):
     cuda = SimpleNamespace(
         Device=FakeDevice,
         Stream=FakeStream,
-        Event=lambda **options: SimpleNamespace(record=lambda stream: None),
+        Event=FakeEvent,
     )
     monkeypatch.setitem(__import__("sys").modules, "cupy", SimpleNamespace(cuda=cuda))
     hardware.capabilities.cache_clear()

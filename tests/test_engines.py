@@ -9,6 +9,7 @@ from fake_gpu import FakeStream, fake_gpu  # noqa: F401  (a fixture)
 
 import videoloader as vl
 from videoloader import gpu_engine
+from videoloader.assembly import Assembly
 from videoloader.demo_videos import read_frame_number
 from videoloader.errors import UnsupportedError
 from videoloader.gpu_engine import GpuEngine
@@ -80,6 +81,50 @@ def test_what_the_gpu_loses_the_cpu_decodes(decoder, fake_gpu, demo_folder):  # 
     assert any(reason.startswith("NVDEC gave no frame") for reason in routed)
 
 
+MANY = {
+    **CLIPS,
+    "hevc.mp4": [1, 2, 3, 4, 5],
+    "hevc_10bit.mkv": [59, 2, 30, 0, 0],
+    "rotated.mp4": [9, 8, 7, 6, 5],
+}
+
+
+def test_decoding_begins_before_all_videos_are_open(decoder, demo_folder, monkeypatch):
+    seen = []
+    for owner, name in ((Assembly, "open"), (decoder._gpu._pool, "submit")):
+        original = getattr(owner, name)
+
+        def note(*args, original=original, name=name, **options):
+            seen.append(name)
+            return original(*args, **options)
+
+        monkeypatch.setattr(owner, name, note)
+    wanted = [(demo_folder / name, frames) for name, frames in MANY.items()]
+    wanted.append((demo_folder / "h264.mp4", [1, 1, 2, 2, 88]))  # opened already
+    batch = decoder.decode(wanted, size=(90, 160))
+    assert seen == ["open", "submit", "open", "submit"]
+    alone = [decoder.decode([one], size=(90, 160)).frames[0] for one in wanted]
+    assert torch.equal(batch.frames, torch.stack(alone))
+    assert [clip.indices.tolist() for clip in batch.clips] == [frames for _, frames in wanted]
+
+
+def test_a_video_that_is_missing_among_the_last_costs_its_clip_only(decoder, demo_folder):
+    names = [*list(MANY)[:5], "missing.mp4", *list(MANY)[5:]]
+    wanted = [(demo_folder / name, [0, 5]) for name in names]
+    with pytest.raises(vl.SourceError, match="missing"):
+        decoder.decode(wanted, size=64)
+    found = [decoder.decode([one], size=64).frames[0] for one in wanted if one[0].exists()]
+    kept = decoder.decode(wanted, size=64, on_error="skip")
+    assert kept.requests.tolist() == [n for n, name in enumerate(names) if name != "missing.mp4"]
+    assert torch.equal(kept.frames, torch.stack(found))
+    replaced = decoder.decode(wanted, size=64, on_error="replace")
+    assert replaced.requests.tolist() == [6 if n == 5 else n for n in range(len(names))]
+    assert torch.equal(replaced.frames[5], found[5])
+    masked = decoder.decode(wanted, size=64, on_error="mask")
+    assert not masked.frames[5].any()
+    assert [mask.all() for mask in masked.masks] == [name != "missing.mp4" for name in names]
+
+
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError])
 def test_memory_is_not_free_before_what_writes_into_it(
     decoder, consumer, demo_folder, monkeypatch, kind
@@ -101,7 +146,7 @@ def test_memory_is_not_free_before_what_writes_into_it(
     monkeypatch.setattr(decoder._gpu._pool, "submit", note)
     with pytest.raises(kind):
         decoder.decode(requests(demo_folder))
-    assert consumer.waited == len(begun) > 2
+    assert consumer.waited == len({future.result() for future in begun}) > 1
 
 
 def test_all_frames_of_a_video_are_read_in_order(decoder, demo_folder):

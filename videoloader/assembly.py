@@ -8,14 +8,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.decoding.merge import ClipFrames, MergedRun
+from videoloader.decoding.merge import ClipFrames, MergedRun, merge_runs
 from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset.sources import Item
@@ -96,43 +97,55 @@ class ClipFailure:
     error: VideoError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ClipBatch:
     """Clips in the order of their requests.
 
     Attributes:
         frames: all clips as one tensor (N, ...), or a list of tensors where their shapes differ.
-        clips: each clip with its frame numbers, times and mask; their frames are views of `frames`.
+        indices: for each clip the frame that stands at each place, -1 where it was filled.
+        times: for each clip the presentation times in seconds, -1 where filled.
+        masks: for each clip bool[F], False where filled.
         requests: int64[N], the request that each clip comes from. Failed ones are absent with
             `on_error="skip"`, and stand for others with `"replace"`.
         failures: what went wrong, by request.
     """
 
     frames: torch.Tensor | list[torch.Tensor]
-    clips: list[Clip]
+    indices: list[NDArray[np.int64]]
+    times: list[NDArray[np.float64]]
+    masks: list[NDArray[np.bool_]]
     requests: NDArray[np.int64]
     failures: list[ClipFailure]
 
     def __len__(self) -> int:
-        return len(self.clips)
+        return len(self.requests)
+
+    # Not made beforehand: to let go of a tensor, torch gives up the interpreter, and a view for
+    # each clip costs as many waits where another thread is busy in Python.
+    @cached_property
+    def clips(self) -> list[Clip]:
+        """Each clip with its frame numbers, times and mask; its frames are a view of `frames`."""
+        parts = zip(self.frames, self.indices, self.times, self.masks, strict=True)
+        return [Clip(*part) for part in parts]
 
 
 @dataclass(slots=True, eq=False)
 class OpenClip:
     """A request whose video is open.
 
-    `orientation` is the turn to apply; `tensor` is its memory; `failed` are the frames that do
-    not decode.
+    `orientation` is the turn to apply; `memory` is its tensor, or the one of which it is a row;
+    `failed` are the frames that do not decode.
     """
 
-    number: int
     request: ClipRequest
     source: Source
     wanted: ClipFrames
     mask: NDArray[np.bool_]
     view: View
     orientation: Orientation
-    tensor: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+    memory: torch.Tensor | None = None
+    row: int | None = None
     failed: dict[int, VideoError] = field(default_factory=dict)
 
     @property
@@ -140,9 +153,24 @@ class OpenClip:
         """Index of the video."""
         return self.wanted.index
 
-    def slots(self, output: OutputFormat) -> torch.Tensor:
-        """The memory as (F, H, W, C)."""
-        return _slots(self.tensor, output)
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The clip, in the layout of the batch."""
+        assert self.memory is not None, "the clip has memory"
+        return self.memory if self.row is None else self.memory[self.row]
+
+    @property
+    def address(self) -> int:
+        """Where the clip begins in memory."""
+        assert self.memory is not None, "the clip has memory"
+        rows = (self.row or 0) * self.memory.stride(0)
+        return self.memory.data_ptr() + rows * self.memory.element_size()
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements from one place to the next, in each of the four dimensions."""
+        assert self.memory is not None, "the clip has memory"
+        return self.memory.stride()[-4:]
 
 
 class IndexCache:
@@ -182,8 +210,18 @@ class IndexCache:
         self._bytes -= self._known.pop(place).packets.nbytes
 
 
+class _Result(NamedTuple):
+    """What becomes of a request; `memory` is its tensor, or the one of which it is a row."""
+
+    memory: torch.Tensor
+    row: int | None
+    indices: NDArray[np.int64]
+    times: NDArray[np.float64]
+    mask: NDArray[np.bool_]
+
+
 class Assembly:
-    """The requests of one batch on their way to clips."""
+    """The requests of one batch on their way to clips, which go by the number of their request."""
 
     def __init__(
         self,
@@ -192,68 +230,102 @@ class Assembly:
         size: tuple[int, int] | None = None,
     ) -> None:
         self.output = output
-        self.clips: list[OpenClip] = []
+        self.clips: dict[int, OpenClip] = {}
         self.failures: list[ClipFailure] = []
         self._requests = requests
         self._block: torch.Tensor | None = None
         self._size = size
+        self._sources: dict[Hashable, Source | VideoError] = {}
+        self._indexes: dict[Hashable, VideoIndex] = {}
+
+    def stages(self, videos: int) -> list[list[int]]:
+        """Requests for the first so many videos, and those for the others."""
+        begun: set[Hashable] = set()
+        first, rest = [], []
+        for number, request in enumerate(self._requests):
+            key = _identity(request.source)
+            if key in begun or len(begun) < videos:
+                begun.add(key)
+                first.append(number)
+            else:
+                rest.append(number)
+        return [first, rest]
 
     def open(
         self,
+        numbers: Iterable[int],
         indexes: IndexCache,
         files: ExitStack,
         *,
         rotate: bool,
         strict: bool,
     ) -> None:
-        """Open the videos, each one once.
+        """Open the videos of requests, each one once.
 
         Args:
+            numbers: of the requests.
             indexes: where indexes are found.
             files: closes what is opened.
             rotate: whether to turn pictures as their containers say.
             strict: raise the first error; else note it.
         """
-        opened = _open_remote(self._requests, indexes, files)
-        known: dict[Hashable, VideoIndex] = {}
-        for number, request in enumerate(self._requests):
+        chosen = {number: self._requests[number] for number in numbers}
+        self._sources |= _open_remote(chosen.values(), indexes, files)
+        for number, request in chosen.items():
             try:
                 key = _identity(request.source)
-                source = opened.get(key) or _open_source(request.source)
+                source = self._sources.get(key) or _open_source(request.source)
                 if isinstance(source, VideoError):
                     raise source
-                if key not in opened and source is not request.source:
+                if key not in self._sources and source is not request.source:
                     files.callback(source.close)
-                opened[key] = source
+                self._sources[key] = source
                 index = request.index
                 if index is not None:
                     index.check(source)
-                elif key in known:
-                    index = known[key]
+                elif key in self._indexes:
+                    index = self._indexes[key]
                 else:
-                    index = known[key] = indexes.find(key, source)
+                    index = self._indexes[key] = indexes.find(key, source)
                 # Indexes of one file may differ in the stream, and in how its frames were counted.
                 video = (key, index.stream, index.num_frames)
-                self.clips.append(
-                    _open_clip(number, request, video, source, index, self._size, rotate=rotate)
-                )
+                clip = _open_clip(request, video, source, index, self._size, rotate=rotate)
+                self.clips[number] = clip
             except VideoError as error:
                 if strict:
                     raise
                 self.failures.append(ClipFailure(number, None, error))
 
+    def runs(self, numbers: Iterable[int]) -> list[MergedRun]:
+        """What there is to decode for requests, as far as they are open."""
+        return merge_runs({n: self.clips[n].wanted for n in numbers if n in self.clips})
+
+    def reserve(self, allocate: Allocate) -> bool:
+        """Give clips their memory before they are open, if the requests tell that all are alike."""
+        shapes = {_shape_of(request, self._size, self.output) for request in self._requests}
+        (shape, *others) = shapes or {None}
+        if shape is None or others:
+            return False
+        self._block = allocate((len(self._requests), *shape))
+        return True
+
     def allocate(self, allocate: Allocate) -> None:
-        """Give every clip its memory: one block where all have one shape."""
+        """Give open clips their memory: one block where all have one shape."""
+        if self._block is not None:
+            for number, clip in self.clips.items():
+                clip.memory, clip.row = self._block, number
+            return
         shapes = [
-            self.output.clip_shape(len(clip.wanted.frames), clip.view.size) for clip in self.clips
+            self.output.clip_shape(len(clip.wanted.frames), clip.view.size)
+            for clip in self.clips.values()
         ]
         if len(set(shapes)) == 1:
             self._block = allocate((len(shapes), *shapes[0]))
-            memory: Iterable[torch.Tensor] = self._block.unbind()
-        else:
-            memory = map(allocate, shapes)
-        for clip, tensor in zip(self.clips, memory, strict=True):
-            clip.tensor = tensor
+        for row, (clip, shape) in enumerate(zip(self.clips.values(), shapes, strict=True)):
+            if self._block is not None:
+                clip.memory, clip.row = self._block, row
+            else:
+                clip.memory = allocate(shape)
 
     def blame(self, run: MergedRun, reasons: Mapping[int, VideoError]) -> None:
         """Note for the clips that want a frame of a run why there is none; reasons by frame."""
@@ -263,26 +335,26 @@ class Assembly:
 
     def fill(self) -> None:
         """Write the fill values of padded and failed frames."""
-        for clip in self.clips:
+        for clip in self.clips.values():
             absent = {FILLED, *clip.failed}
             missing = [frame in absent for frame in clip.wanted.frames.tolist()]
             if any(missing):
-                color = self._color(clip.request).to(clip.tensor.device)
-                slots = as_movable(clip.slots(self.output))
+                slots = as_movable(_slots(clip.tensor, self.output))
+                color = self._color(clip.request).to(slots.device)
                 slots[torch.from_numpy(np.flatnonzero(missing))] = as_movable(color)
 
     def finish(self, on_error: OnError) -> ClipBatch:
         """The batch, failed clips treated as `on_error` says."""
-        for clip in self.clips:
+        for number, clip in self.clips.items():
             self.failures += [
-                ClipFailure(clip.number, frame, error) for frame, error in clip.failed.items()
+                ClipFailure(number, frame, error) for frame, error in clip.failed.items()
             ]
         self.failures.sort(key=lambda failure: (failure.request, failure.frame or 0))
         bad = {failure.request for failure in self.failures}
         if bad and on_error == "raise":
             raise self.failures[0].error
-        results = {clip.number: self._result(clip) for clip in self.clips}
-        numbers = [number for number in results if number not in bad]
+        results = {number: self._result(clip) for number, clip in self.clips.items()}
+        numbers = sorted(results.keys() - bad)
         if on_error == "mask":
             numbers = list(range(len(self._requests)))
             results.update(
@@ -295,27 +367,34 @@ class Assembly:
             numbers = [numbers[place] for place in nearest.tolist()]
         return self._batch([results[number] for number in numbers], numbers)
 
-    def _batch(self, clips: list[Clip], numbers: list[int]) -> ClipBatch:
-        frames: torch.Tensor | list[torch.Tensor] = [clip.frames for clip in clips]
-        if self._block is not None and numbers == [clip.number for clip in self.clips]:
-            frames = self._block
-        elif clips and len({clip.frames.shape for clip in clips}) == 1:
-            frames = torch.stack([clip.frames for clip in clips])
-            clips = [replace(clip, frames=frames[place]) for place, clip in enumerate(clips)]
-        return ClipBatch(frames, clips, np.array(numbers, dtype=np.int64), self.failures)
+    def _batch(self, results: list[_Result], numbers: list[int]) -> ClipBatch:
+        frames: torch.Tensor | list[torch.Tensor] | None = self._block
+        if frames is None or [result.row for result in results] != list(range(len(frames))):
+            frames = [m if row is None else m[row] for m, row, *_ in results]
+            if len({clip.shape for clip in frames}) == 1:
+                frames = torch.stack(frames)
+        return ClipBatch(
+            frames,
+            [result.indices for result in results],
+            [result.times for result in results],
+            [result.mask for result in results],
+            np.array(numbers, dtype=np.int64),
+            self.failures,
+        )
 
-    def _result(self, clip: OpenClip) -> Clip:
+    def _result(self, clip: OpenClip) -> _Result:
         frames, mask = clip.wanted.frames, clip.mask
         if clip.failed:
             mask = mask & ~np.isin(frames, list(clip.failed))
             frames = np.where(mask, frames, FILLED)
         times = np.full(len(frames), -1.0)
         times[mask] = clip.index.seconds(frames[mask])
-        return Clip(clip.tensor, frames, times, mask)
+        assert clip.memory is not None, "the clip has memory"
+        return _Result(clip.memory, clip.row, frames, times, mask)
 
-    def _blank(self, number: int) -> Clip:
+    def _blank(self, number: int) -> _Result:
         """A clip in place of one whose video cannot be opened."""
-        request, others = self._requests[number], self.clips
+        request, others = self._requests[number], list(self.clips.values())
         count = 0 if request.frames is None else np.asarray(request.frames).size
         size = _size_of(request, self._size)
         if size is None:
@@ -323,7 +402,8 @@ class Assembly:
         like = others[0].tensor if others else torch.empty(0)
         memory = like.new_empty(self.output.clip_shape(count, size))
         _slots(memory, self.output)[:] = self._color(request).to(memory.device)
-        return Clip(memory, *(np.full(count, value) for value in (FILLED, -1.0, False)))
+        filled = (np.full(count, value) for value in (FILLED, -1.0, False))
+        return _Result(memory, None, *filled)
 
     def _color(self, request: ClipRequest) -> torch.Tensor:
         """A fill value as it stands in a slot: one element for each channel, or one for all."""
@@ -344,7 +424,6 @@ def as_slots(memory: torch.Tensor, output: OutputFormat) -> NDArray[Any]:
 
 
 def _open_clip(
-    number: int,
     request: ClipRequest,
     video: Hashable,
     source: Source,
@@ -365,11 +444,21 @@ def _open_clip(
     view = View(chosen, request.crop, request.flip)
     view.check(source.name, displayed)
     wanted = ClipFrames(video, index, numbers)
-    return OpenClip(number, request, source, wanted, mask, view, orientation)
+    return OpenClip(request, source, wanted, mask, view, orientation)
 
 
 def _size_of(request: ClipRequest, size: tuple[int, int] | None) -> tuple[int, int] | None:
     return size if request.size is None else normalize_size(request.size)
+
+
+def _shape_of(
+    request: ClipRequest, size: tuple[int, int] | None, output: OutputFormat
+) -> tuple[int, ...] | None:
+    """The shape of a clip, if its request tells it."""
+    size = _size_of(request, size) or (request.crop[2:] if request.crop else None)
+    if size is None or request.frames is None:
+        return None
+    return output.clip_shape(np.size(request.frames), size)
 
 
 def _slots(memory: torch.Tensor, output: OutputFormat) -> torch.Tensor:
@@ -382,7 +471,7 @@ def _open_source(source: VideoSource | Source | Item) -> Source:
 
 
 def _open_remote(
-    requests: Sequence[ClipRequest], indexes: IndexCache, files: ExitStack
+    requests: Iterable[ClipRequest], indexes: IndexCache, files: ExitStack
 ) -> dict[Hashable, Source | VideoError]:
     """Open what URLs name side by side, and make the indexes.
 

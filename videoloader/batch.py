@@ -5,11 +5,13 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 import torch
@@ -24,7 +26,7 @@ from videoloader.assembly import (
     OnError,
 )
 from videoloader.cpu_engine import CpuEngine
-from videoloader.decoding.merge import merge_runs
+from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import (
     ElementType,
     Interpolation,
@@ -167,23 +169,36 @@ class BatchDecoder:
         )
         whole = None if size is None else normalize_size(size)
         wanted = [r if isinstance(r, ClipRequest) else ClipRequest(*r) for r in requests]
-        assembly = Assembly(wanted, output, whole)
-        gpu = self._gpu_engine() if self.device.type == "cuda" else None
-        cpu = self._cpu_engine()
-        with quick_switches():
-            with ExitStack() as files:
-                assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
-                assembly.allocate(lambda shape: (gpu or cpu).allocate(shape, output))
-                runs = merge_runs([clip.wanted for clip in assembly.clips])
-                if gpu is None:
-                    cpu.decode(runs, assembly)
-                else:
-                    gpu.decode(runs, assembly, cpu, hybrid=hybrid)
-            assembly.fill()
-            batch = assembly.finish(on_error)
+        with quick_switches():  # and nothing of the assembly is left to be let go of afterwards
+            batch = self._assemble(Assembly(wanted, output, whole), on_error, rotate, hybrid)
         with self._lock:
             self._counts.update(batches=1, clips=len(wanted), failures=len(batch.failures))
         return batch
+
+    def _assemble(
+        self, assembly: Assembly, on_error: OnError, rotate: bool, hybrid: bool
+    ) -> ClipBatch:
+        gpu = self._gpu_engine() if self.device.type == "cuda" else None
+        cpu = self._cpu_engine()
+        allocate = partial((gpu or cpu).allocate, output=assembly.output)
+        # Decoding on a GPU begins with the first videos, while the others are opened.
+        known = gpu is not None and assembly.reserve(allocate)
+        stages = assembly.stages(gpu.sessions if gpu is not None and known else sys.maxsize)
+        with ExitStack() as files:
+
+            def open_stage(numbers: list[int]) -> list[MergedRun]:
+                strict = on_error == "raise"
+                assembly.open(numbers, self._indexes, files, rotate=rotate, strict=strict)
+                assembly.allocate(allocate)
+                return assembly.runs(numbers)
+
+            staged = map(open_stage, filter(None, stages))
+            if gpu is None:
+                cpu.decode(list(chain.from_iterable(staged)), assembly)
+            else:
+                gpu.decode(staged, assembly, cpu, hybrid=hybrid)
+        assembly.fill()
+        return assembly.finish(on_error)
 
     def read(
         self, index: VideoIndex, source: Source, orientation: Orientation

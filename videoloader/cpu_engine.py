@@ -45,13 +45,14 @@ class CpuEngine:
 
     def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
         """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""
-        slots = [as_slots(clip.tensor, assembly.output) for clip in assembly.clips]
-        self.decode_into(runs, assembly, dict(enumerate(slots)))
+        output = assembly.output
+        slots = {number: as_slots(clip.tensor, output) for number, clip in assembly.clips.items()}
+        self.decode_into(runs, assembly, slots)
 
     def decode_into(
         self, runs: Sequence[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
     ) -> None:
-        """Decode runs into slots (F, H, W, C), by place of the clip in the assembly."""
+        """Decode runs into slots (F, H, W, C), by number of the clip."""
         total = sum(len(run.run.packets) for run in runs)
         share = total / self._processors * _UNBALANCED
         runs = sorted(runs, key=lambda run: -len(run.run.packets))

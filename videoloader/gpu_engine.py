@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
@@ -57,19 +57,28 @@ class GpuEngine:
         return torch.empty(shape, dtype=TORCH_TYPES[output.dtype], device=self._device)
 
     def decode(
-        self, runs: Sequence[MergedRun], assembly: Assembly, cpu: CpuEngine, *, hybrid: bool
+        self,
+        stages: Iterable[Sequence[MergedRun]],
+        assembly: Assembly,
+        cpu: CpuEngine,
+        *,
+        hybrid: bool,
     ) -> None:
         """Decode runs into clips; the current stream waits for what is still to be converted.
 
         Args:
-            runs: to decode.
+            stages: runs to decode; those of one stage are begun before the next is asked for.
             assembly: whose clips they fill.
             cpu: takes what the GPU cannot decode.
             hybrid: let it take runs as well that the GPU has not begun.
         """
-        here, there = self._route(runs, assembly)
-        submitted = self._submit(here, assembly)
+        submitted: list[tuple[MergedRun, Future[Any]]] = []
+        there: list[MergedRun] = []
         try:
+            for runs in stages:
+                here, others = self._route(runs, assembly)
+                submitted += self._submit(here, assembly)
+                there += others
             self._on_cpu(there, assembly, cpu)
             if hybrid:
                 self._share(submitted, assembly, cpu)
@@ -79,10 +88,15 @@ class GpuEngine:
             for _, future in submitted:
                 future.cancel()
             done, _ = wait([future for _, future in submitted])
-            stream: Any = _as_cupy(torch.cuda.current_stream(self._gpu)) if done else None
-            for future in done:
-                if not future.cancelled() and future.exception() is None:
-                    stream.wait_event(future.result())
+            events = {
+                future.result()
+                for future in done
+                if not future.cancelled() and future.exception() is None
+            }
+            if events:
+                stream = _as_cupy(torch.cuda.current_stream(self._gpu))
+                for event in events:
+                    stream.wait_event(event)
 
     def read(
         self, index: VideoIndex, source: Source, orientation: Orientation
@@ -128,6 +142,11 @@ class GpuEngine:
             job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output), None)
             for _ in self._pool.read(job, prepare):
                 yield made.popleft()
+
+    @property
+    def sessions(self) -> int:
+        """How many runs are decoded at a time."""
+        return self._pool.sessions
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""
@@ -180,13 +199,10 @@ class GpuEngine:
         converter = self._converter(assembly.output)
         order = [assembly.output.layout.index(axis) for axis in "FHWC"]
         targets = {}
-        for number, clip in enumerate(assembly.clips):
-            strides = clip.tensor.stride()
-            targets[number] = GpuClip(
-                clip.tensor.data_ptr(),
-                (strides[order[0]], strides[order[1]], strides[order[2]], strides[order[3]]),
-                clip.view,
-            )
+        for number in {number for run in runs for number in run.wants.clips.tolist()}:
+            clip = assembly.clips[number]
+            frame, row, column, channel = (clip.strides[axis] for axis in order)
+            targets[number] = GpuClip(clip.address, (frame, row, column, channel), clip.view)
         jobs = []
         for run in runs:
             clip = assembly.clips[run.clip]

@@ -25,6 +25,11 @@ INDEXES = {name: index_of(30, gop) for name, gop in (("a", 4), ("b", 7), ("c", 3
 FRAMES = st.lists(st.integers(FILLED, 29), max_size=12)
 
 
+def merged(clips):
+    frames = [ClipFrames(v, INDEXES[v], np.array(f, dtype=np.int64)) for v, f in clips]
+    return merge_runs(dict(enumerate(frames)))
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), FRAMES), max_size=8))
 def test_every_place_is_filled_once_with_its_frame(clips):
     wanted = {
@@ -33,7 +38,7 @@ def test_every_place_is_filled_once_with_its_frame(clips):
         for position, frame in enumerate(frames)
         if frame != FILLED
     }
-    runs = merge_runs([ClipFrames(v, INDEXES[v], np.array(f, dtype=np.int64)) for v, f in clips])
+    runs = merged(clips)
     given_places = [
         ((clip, position), (clips[run.clip][0], frame))
         for run in runs
@@ -47,7 +52,7 @@ def test_every_place_is_filled_once_with_its_frame(clips):
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), FRAMES), max_size=8))
 def test_no_packet_is_fed_more_often_than_for_all_frames_of_a_video_at_once(clips):
-    runs = merge_runs([ClipFrames(v, INDEXES[v], np.array(f, dtype=np.int64)) for v, f in clips])
+    runs = merged(clips)
     for video, index in INDEXES.items():
         together = [frame for name, frames in clips if name == video for frame in frames]
         packets = [run.run.packets for run in runs if clips[run.clip][0] == video]
@@ -56,8 +61,6 @@ def test_no_packet_is_fed_more_often_than_for_all_frames_of_a_video_at_once(clip
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), FRAMES), max_size=8))
 def test_a_run_tells_its_wants_in_the_order_of_frames_and_wants_each_frame_it_keeps(clips):
-    for run in merge_runs(
-        [ClipFrames(v, INDEXES[v], np.array(f, dtype=np.int64)) for v, f in clips]
-    ):
+    for run in merged(clips):
         assert (np.diff(run.wants.frames) >= 0).all()
         assert set(run.wants.frames.tolist()) == set(run.run.frames.tolist())

@@ -48,7 +48,8 @@ def jobs_of(path, clips, output=UINT8):
         )
         for number, clip in enumerate(memory)
     }
-    merged = merge_runs([ClipFrames(0, index, np.array(frames)) for frames in clips])
+    wanted = {number: ClipFrames(0, index, np.array(frames)) for number, frames in enumerate(clips)}
+    merged = merge_runs(wanted)
     converter = FakeConverter(output)
     options = {"orientation": index.orientation, "converter": converter, "ready": None}
     return memory, [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,15 +48,15 @@ class MergedRun:
     wants: Wants
 
 
-def merge_runs(clips: Sequence[ClipFrames]) -> list[MergedRun]:
-    """Plan the decoding of clips, each distinct frame of each video once."""
+def merge_runs(clips: Mapping[int, ClipFrames]) -> list[MergedRun]:
+    """Plan the decoding of clips, given by number, each distinct frame of each video once."""
     together: dict[Hashable, list[int]] = {}
-    for number, clip in enumerate(clips):
+    for number, clip in clips.items():
         together.setdefault(clip.video, []).append(number)
     return [run for numbers in together.values() for run in _runs(clips, numbers)]
 
 
-def _runs(clips: Sequence[ClipFrames], numbers: list[int]) -> Iterator[MergedRun]:
+def _runs(clips: Mapping[int, ClipFrames], numbers: list[int]) -> Iterator[MergedRun]:
     """The runs of one video."""
     frames = np.concatenate([clips[number].frames for number in numbers])
     lengths = [len(clips[number].frames) for number in numbers]

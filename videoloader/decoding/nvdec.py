@@ -109,9 +109,10 @@ class NvdecPool:
             found = capabilities(gpu, "h264", "420", 8)
             sessions = _SESSIONS_PER_ENGINE * (found.engines if found else 1)
         self.gpu = gpu
+        self.sessions = sessions
         self.stats = Stats()
         self._budget = memory // sessions
-        self._most = sessions
+
         self._made = 0
         self._idle: list[_Session] = []
         self._lock = threading.RLock()  # an iterator may be collected, and give back, within it
@@ -122,7 +123,8 @@ class NvdecPool:
         """Decode jobs, the longest first.
 
         Returns:
-            For each job what becomes a CUDA event, after which its slots are filled. It raises
+            For each job what becomes a CUDA event, after which its slots are filled; jobs of one
+            session have the same. It raises
             `UnsupportedError` where the GPU does not decode the stream after all, `DecodeError`
             where frames are missing, `SourceError` where the file cannot be read. Nothing writes
             into the slots any more then.
@@ -192,7 +194,7 @@ class NvdecPool:
         """A session that nobody uses, if possible one that has a decoder of a kind."""
         with self._lock:
             fitting = [session for session in self._idle if session.has(kind)]
-            if not fitting and (self._made < self._most or not self._idle):
+            if not fitting and (self._made < self.sessions or not self._idle):
                 self._made += 1
                 return _Session(self.gpu, self.stats, self._budget)
             session = fitting[-1] if fitting else self._idle[0]
@@ -201,7 +203,7 @@ class NvdecPool:
 
     def _give_back(self, session: _Session) -> None:
         with self._lock:
-            if len(self._idle) < self._most:
+            if len(self._idle) < self.sessions:
                 self._idle.append(session)
             else:
                 self._made -= 1
@@ -222,6 +224,7 @@ class _Session:
         self._budget = budget
         with self._cuda.Device(gpu):  # this may be the caller's thread, which keeps its own
             self._stream = self._cuda.Stream(non_blocking=True)
+            self._filled = self._cuda.Event(disable_timing=True)
             self._table = pinned_table(_TABLE_ROWS)
         self._row = 0
         self._decoders: OrderedDict[DecoderKind, HardwareDecoder] = OrderedDict()
@@ -237,9 +240,8 @@ class _Session:
         """Decode a run; an event behind the last conversion."""
         for _ in self._converted(job):
             pass
-        event = self._cuda.Event(disable_timing=True)
-        event.record(self._stream)
-        return event
+        self._filled.record(self._stream)
+        return self._filled
 
     def pieces(self, job: NvdecJob, prepare: Prepare) -> Generator[Literal[True], None, None]:
         """Decode a run call by call; stops when the frames of one are in their slots."""
