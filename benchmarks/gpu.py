@@ -167,8 +167,7 @@ def run_all(
             chosen = [work for work in works if work.case in CONTENDERS[contender].cases]
             if not chosen or (name != "h264-1080p" and not CONTENDERS[contender].all_videos):
                 continue
-            busy = contender != CEILING and (contender == OURS or name == "h264-1080p")
-            found = measure_apart(contender, chosen, busy=busy)
+            found = measure_apart(contender, chosen, busy=contender == OURS)
             if "error" in found:
                 print(f"{name}: {contender}: {found['error']}", file=sys.stderr)
             results[name][contender] = found

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -353,9 +354,14 @@ def agreement(ours: Ours, result: list[Any], work: Work) -> dict[str, Any]:
     }
 
 
+@cache
+def threads() -> ThreadPoolExecutor:
+    """They stay: to start and end them beside a busy thread would be most of the time."""
+    return ThreadPoolExecutor(THREADS)
+
+
 def in_threads(read: Callable[[int], Any], count: int) -> list[Any]:
-    with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(read, range(count)))
+    return list(threads().map(read, range(count)))
 
 
 def resized(frames: Any) -> Any:

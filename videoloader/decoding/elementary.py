@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.bitstream import h264, hevc
@@ -12,6 +14,7 @@ from videoloader.indexing.index import VideoIndex
 __all__ = ["ElementaryStream", "parameter_sets"]
 
 _START_CODE = b"\x00\x00\x00\x01"
+_LENGTH = struct.Struct(">I")
 
 # Streams whose pictures a parser finds by start codes, so that one call can carry several packets.
 _DELIMITED = {"h264", "hevc", "mpeg1video", "mpeg2video"}
@@ -31,6 +34,8 @@ class ElementaryStream:
         self._index = index
         self._length_size = index.length_size
         self._sequence: bytes | None = None
+        # Mask and value of the first byte of a sequence parameter set.
+        self._sequence_type = (0x1F, 7) if index.codec == "h264" else (0x7E, 33 << 1)
         self.is_delimited = index.codec in _DELIMITED
         """Whether packets may be joined and still be told apart."""
 
@@ -75,11 +80,21 @@ class ElementaryStream:
     def _with_start_codes(self, payloads: Sequence[bytes], head: bytes) -> bytearray:
         """Lengths overwritten where they stand: nothing moves."""
         joined = bytearray().join((head, *payloads))
-        base = len(head)
+        mask, sequence = self._sequence_type
+        position = len(head)
         for payload in payloads:
-            for start, _ in self._units(payload):
-                joined[base + start - 4 : base + start] = _START_CODE
-            base += len(payload)
+            end = position + len(payload)
+            while position + 4 < end:
+                (length,) = _LENGTH.unpack_from(joined, position)
+                joined[position : position + 4] = _START_CODE
+                position += 4
+                stop = position + length
+                if stop > end:
+                    self._refuse_length()
+                if joined[position] & mask == sequence:
+                    self._check(bytes(joined[position:stop]))
+                position = stop
+            position = end
         return joined
 
     def _units(self, payload: bytes) -> Iterator[tuple[int, int]]:
@@ -89,16 +104,21 @@ class ElementaryStream:
             length = int.from_bytes(payload[position : position + size], "big")
             position += size
             stop = position + length
-            if stop > len(payload):  # the decoder would conceal it, and not tell
-                raise UnsupportedError(f"{self._index.name}: a NAL unit ends outside its packet")
+            if stop > len(payload):
+                self._refuse_length()
             if self._is_sequence(payload[position]):
                 self._check(payload[position:stop])
             yield position, stop
             position = stop
 
+    def _refuse_length(self) -> NoReturn:
+        # The decoder would conceal it, and not tell.
+        raise UnsupportedError(f"{self._index.name}: a NAL unit ends outside its packet")
+
     def _is_sequence(self, octet: int) -> bool:
         """Whether a unit that begins so is a sequence parameter set."""
-        return octet & 31 == 7 if self._index.codec == "h264" else octet >> 1 & 63 == 33
+        mask, sequence = self._sequence_type
+        return octet & mask == sequence
 
     def _check_stream(self, stream: bytes) -> None:
         """Look at the sequence parameter sets between start codes."""
