@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from footage import DATA, VIDEOS, Reference, make_all
-from gpu_contenders import CASES, CEILING, CONTENDERS, OURS, Work, measure
+from gpu_contenders import CASES, CONTENDERS, OURS, Work, measure
 from gpu_goals import judge
 from machine import RESULTS, environment, link_ffmpeg, machine, today
 from rich.console import Console

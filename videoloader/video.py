@@ -176,8 +176,9 @@ class Video:
 
         surfaces = self.decode(range(done, len(self)))
         give = itertools.starmap if self._threads == 1 else starmap_beside
-        for frame in give(convert, surfaces):
-            yield frame.to(self.device)
+        with quick_switches():
+            for frame in give(convert, surfaces):
+                yield frame.to(self.device)
 
     @overload
     def __getitem__(self, key: int) -> torch.Tensor: ...
@@ -399,7 +400,7 @@ class Video:
             if number >= 0 and first.setdefault(number, place) != place:
                 repeated.append((place, first[number]))
         plan = plan_decode(self.index, np.array(list(first), dtype=np.int64))
-        with self._lock:
+        with self._lock, quick_switches():
             converter = self._converters.get(output)
             if converter is None:
                 self._converters = {output: self._make_converter(output)}  # one is all that is used
