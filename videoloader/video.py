@@ -40,9 +40,12 @@ from videoloader.errors import (
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource, open_source
 from videoloader.indexing.video import index_video
+from videoloader.memory import Recycler
 from videoloader.sampling import PadMode, check_pad_mode, pad_frames, plan_decode, select_frames
 
 __all__ = ["Clip", "Layout", "Video"]
+
+_FREE_BLOCKS = 2  # of memory, kept for the next frames
 
 _log = logging.getLogger(__name__)
 
@@ -132,6 +135,7 @@ class Video:
         self._threads = threads
         self._decoder = CpuDecoder(index, self._source, threads=threads)
         self._converters: dict[OutputFormat, RgbConverter] = {}
+        self._memory = Recycler(keep=_FREE_BLOCKS)
         self._lock = threading.Lock()
 
     @property
@@ -165,13 +169,14 @@ class Video:
                 _log.warning("%s: from frame %d on decoded on the CPU (%s)", self.name, done, error)
             else:
                 return
-        converter = self._make_converter(OutputFormat())
+        output, view = OutputFormat(), View(self.size)
+        converter = self._make_converter(output)
 
         def convert(number: int, surface: Surface) -> torch.Tensor:
             if not self._scales:
                 self._check_size(number, surface)
-            tensor, slots = _allocate(1, self.size, OutputFormat())
-            converter.write(surface, slots[0], View(self.size))
+            tensor, slots = self._allocate(1, view.size, output)
+            converter.write(surface, slots[0], view)
             return tensor[0]
 
         surfaces = self.decode(range(done, len(self)))
@@ -263,7 +268,7 @@ class Video:
         view.check(self.name, self.size)
         if self.device.type == "cuda" and not self._scales:
             return self._clip_on_gpu(indices, mask, output, view, fill_value)
-        tensor, slots = _allocate(len(indices), view.size, output)
+        tensor, slots = self._allocate(len(indices), view.size, output)
         scales = crop is None and (self._scales or size is not None)
         self._decode_into(indices, slots, output, view, scales=scales)
         if not mask.all():
@@ -412,6 +417,15 @@ class Video:
         for place, source in repeated:
             slots[place] = slots[source]
 
+    def _allocate(
+        self, count: int, size: tuple[int, int], output: OutputFormat
+    ) -> tuple[torch.Tensor, NDArray[Any]]:
+        """A tensor, and the same memory as numpy slots (F, H, W, C)."""
+        shape, dtype = output.clip_shape(count, size), getattr(torch, output.dtype)
+        tensor = self._memory.empty(shape, dtype=dtype, device="cpu")
+        memory = tensor.view(torch.uint16) if output.dtype == "bfloat16" else tensor
+        return tensor, output.slots(memory.numpy())
+
     def _check_size(self, number: int, surface: Surface) -> None:
         if (surface.width, surface.height) == (self.index.width, self.index.height):
             return
@@ -475,12 +489,3 @@ def as_fill(value: int | Sequence[int], output: OutputFormat) -> NDArray[Any]:
     if not fits or values.min() < 0 or values.max() > 255:
         raise ArgumentError(f"fill_value is a number from 0 to 255, or {CHANNELS}, got {value!r}")
     return output.encode(values)
-
-
-def _allocate(
-    count: int, size: tuple[int, int], output: OutputFormat
-) -> tuple[torch.Tensor, NDArray[Any]]:
-    """A tensor, and the same memory as numpy slots (F, H, W, C)."""
-    tensor = torch.empty(output.clip_shape(count, size), dtype=getattr(torch, output.dtype))
-    memory = tensor.view(torch.uint16) if output.dtype == "bfloat16" else tensor
-    return tensor, output.slots(memory.numpy())

@@ -16,11 +16,11 @@ from typing import Any
 import torch
 
 from videoloader.errors import ArgumentError, OperatorError
+from videoloader.memory import Recycler
 from videoloader.ops import media
 from videoloader.ops.external import ExternalSource
 from videoloader.ops.operator import Sample, Source, SourceContext
 from videoloader.pipeline.graph import DataNode, Graph, Node
-from videoloader.pipeline.memory import Recycler
 from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stats import Meter, OperatorStats
 from videoloader.sampling import generator

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from videoloader.pipeline.memory import Recycler
+from videoloader.memory import Recycler
 from videoloader.tensors import TensorList
 
 __all__ = ["Slots"]

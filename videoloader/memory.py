@@ -1,7 +1,7 @@
-"""Memory of batches, used again once nobody holds the batch any more.
+"""Memory of frames and batches, used again once nobody holds them any more.
 
 The first write to fresh memory costs a page fault for every 4 KiB, several times the write itself,
-and a batch of clips is too large for the allocator to keep. A `Recycler` keeps it.
+and clips and large pictures are too large for the allocator to keep. A `Recycler` keeps it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import threading
 import pytest
 import torch
 
-from videoloader.pipeline.memory import Recycler
+from videoloader.memory import Recycler
 
 SHAPE = (4, 512, 512)
 
