@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GpuEngine"]
 
+_PIECE = 48 << 20  # bytes of frames that are read at a time, 8 of 1080p; two such are ready ahead
+
 _log = logging.getLogger(__name__)
 
 
@@ -110,7 +112,7 @@ class GpuEngine:
         from videoloader.decoding.descriptor import describe
         from videoloader.decoding.hardware import obstacle
         from videoloader.decoding.nvdec import NvdecJob
-        from videoloader.decoding.targets import nvdec_targets, picture_of
+        from videoloader.decoding.targets import picture_of
 
         reason = obstacle(index, self._gpu)
         if reason is not None:
@@ -130,17 +132,19 @@ class GpuEngine:
         consumer = torch.cuda.current_stream(self._gpu)
         made: deque[torch.Tensor] = deque()
 
-        def prepare(packets: list[int]) -> None:
-            memory = self._idle_memory((len(packets), *size, CHANNELS), consumer)
+        def make_slots(count: int) -> NDArray[Any]:
+            memory = self._idle_memory((count, *size, CHANNELS), consumer)
             made.append(memory)
-            job.targets, job.places = nvdec_targets(packets, record, memory.data_ptr(), step)
+            rows = np.full(count, record, dtype=record.dtype)
+            rows["destination"] = memory.data_ptr() + step * np.arange(count)
+            return rows
 
         for run in plan_decode(index, np.arange(index.num_frames)):
             reason = _unfit(run, index)
             if reason is not None:
                 raise UnsupportedError(f"{index.name}: {reason}")
             job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output), None)
-            for _ in self._pool.read(job, prepare):
+            for _ in self._pool.read(job, make_slots, max(1, _PIECE // step)):
                 yield made.popleft()
 
     @property

@@ -13,7 +13,7 @@ from videoloader.decoding.hardware import decoder_kind, obstacle
 from videoloader.decoding.merge import ClipFrames, merge_runs
 from videoloader.decoding.nvdec import NvdecJob, NvdecPool
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.targets import GpuClip, nvdec_job, nvdec_targets, picture_of
+from videoloader.decoding.targets import GpuClip, nvdec_job, picture_of
 from videoloader.demo_videos import encode_video, read_frame_number
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing import index_video
@@ -174,41 +174,52 @@ def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
     assert decode(NvdecPool(0, sessions=1), demo_folder / "h264.mp4", clips) == clips
 
 
-def targets_of(packets, memory, index):
-    """Targets and places of packets that fill the frames of a clip (F, H, W, C) of uint8."""
+def slots_of(made, count, index):
+    """Rows for the frames of a new clip (F, H, W, C) of uint8, which goes to those made."""
+    memory = np.zeros((count, index.height, index.width, 3), np.uint8)
+    made.append(memory)
     step, *strides = memory.strides
     picture, view = picture_of(index, index.orientation), View((index.height, index.width))
     record = describe(picture, view, UINT8, strides=tuple(strides), name=index.name)
-    return nvdec_targets(packets, record, memory.ctypes.data, step)
+    rows = np.full(count, record, dtype=record.dtype)
+    rows["destination"] = memory.ctypes.data + step * np.arange(count)
+    return rows
 
 
-def read(pool, path, pieces=None):
+def read(pool, path, pieces=None, most=7):
     """The numbers that frames bear which `NvdecPool.read` gives, piece by piece."""
     index, source = index_video(path), open_source(path)
     OPENED.append(source)
     made = []
-
-    def prepare(packets):
-        memory = np.zeros((len(packets), index.height, index.width, 3), np.uint8)
-        made.append(memory)
-        job.targets, job.places = targets_of(packets, memory, index)
-
     numbers = []
     for run in plan_decode(index, np.arange(index.num_frames)):
         job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8), None)
-        for _ in pool.read(job, prepare):
+        for _ in pool.read(job, lambda count: slots_of(made, count, index), most):
             numbers.append([read_frame_number(frame) for frame in made.pop(0)])
             if len(numbers) == pieces:
                 return numbers
     return numbers
 
 
+@pytest.mark.parametrize("most", [1, 7, 40, 1000])
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_video_is_read_in_pieces_that_are_all_of_it_in_order(pool, demo_folder, name):
-    pieces = read(pool, demo_folder / name)
-    assert len(pieces) > 1
+def test_a_video_is_read_in_pieces_that_are_all_of_it_in_order(pool, demo_folder, name, most):
     count = index_video(demo_folder / name).num_frames
+    pieces = read(pool, demo_folder / name, most=most)
     assert [number for piece in pieces for number in piece] == list(range(count))
+    assert [len(piece) for piece in pieces[:-1]] == [most] * (len(pieces) - 1)
+
+
+def test_a_piece_that_fails_is_not_being_written_into(fake_gpu, demo_folder):  # noqa: F811
+    fake_gpu.drops = {70}
+    pool = NvdecPool(0, sessions=1)
+    session = pool._take(decoder_kind(index_video(demo_folder / "h264.mp4"), 0))
+    stream = session._stream = Watched()
+    pool._give_back(session)
+    with pytest.raises(DecodeError, match="gave no frame"):
+        read(pool, demo_folder / "h264.mp4", most=60)
+    assert stream.waits == 2  # for the first piece, and for the second that is not complete
+    pool.close()
 
 
 def test_a_video_that_is_not_read_to_its_end_keeps_no_session(pool, demo_folder):
@@ -246,15 +257,14 @@ def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
     job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8), None)
     begun, kept = threading.Event(), []
 
-    def prepare(packets):
-        memory = np.zeros((len(packets), index.height, index.width, 3), np.uint8)
-        job.targets, job.places = targets_of(packets, memory, index)
-        kept.append(memory)
+    def make_slots(count):
+        rows = slots_of(kept, count, index)
         if len(kept) > 1 and collected:
             begun.wait(10)
             holder.clear()  # the last reference, in the thread that works for it
+        return rows
 
-    holder = [pool.read(job, prepare)]
+    holder = [pool.read(job, make_slots, 7)]
     next(holder[0])
     begun.set()
     while collected and holder:
@@ -275,12 +285,7 @@ def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
         (run, *_) = plan_decode(index, np.arange(index.num_frames))
         job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8), None)
 
-        def prepare(packets, job=job):
-            memory = np.zeros((len(packets), index.height, index.width, 3), np.uint8)
-            kept.append(memory)
-            job.targets, job.places = targets_of(packets, memory, index)
-
-        readers.append(pool.read(job, prepare))
+        readers.append(pool.read(job, lambda count: slots_of(kept, count, index), 7))
     begun = [next(reader, "over") for reader in readers]
     assert "over" not in begun
     for reader in readers:

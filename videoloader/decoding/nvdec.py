@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
@@ -34,7 +35,7 @@ from videoloader.sampling import Run
 
 __all__ = ["NvdecJob", "NvdecPool", "Stats"]
 
-Prepare: TypeAlias = Callable[[list[int]], None]
+MakeSlots: TypeAlias = Callable[[int], NDArray[Any]]
 
 _SESSIONS_PER_ENGINE = 2
 _TABLE_ROWS = 4096
@@ -133,24 +134,24 @@ class NvdecPool:
         futures = {number: self._threads.submit(self._decode, jobs[number]) for number in order}
         return [futures[number] for number in range(len(jobs))]
 
-    def read(self, job: NvdecJob, prepare: Prepare) -> Iterator[None]:
-        """Decode a run piece by piece, one piece ahead of what is taken.
+    def read(self, job: NvdecJob, make_slots: MakeSlots, most: int) -> Iterator[None]:
+        """Decode a run of which all frames are wanted, one piece ahead of what is taken.
 
         Args:
-            job: what to decode; its slots are those that `prepare` makes.
-            prepare: called with the packets of a piece, in presentation order, in another thread
-                and before they are converted: sets `targets` and `places` of the job to slots
-                that may be written at once.
+            job: what to decode; it needs no targets.
+            make_slots: called with a number of frames, in another thread: gives rows for the
+                converter, the slots of which may be written at once.
+            most: frames of a piece; all pieces have as many, but for the last.
 
         Yields:
-            When the slots of a piece are filled. Errors as of `submit`.
+            When the slots of a piece are filled, in presentation order. Errors as of `submit`.
         """
         with quick_switches():
-            yield from self._read(job, prepare)
+            yield from self._read(job, make_slots, most)
 
-    def _read(self, job: NvdecJob, prepare: Prepare) -> Iterator[None]:
+    def _read(self, job: NvdecJob, make_slots: MakeSlots, most: int) -> Iterator[None]:
         session = self._take(decoder_kind(job.index, self.gpu))
-        pieces = session.pieces(job, prepare)
+        pieces = session.pieces(job, make_slots, most)
 
         def step() -> bool:
             return next(pieces, False)
@@ -238,42 +239,57 @@ class _Session:
 
     def decode(self, job: NvdecJob) -> Any:
         """Decode a run; an event behind the last conversion."""
-        for _ in self._converted(job):
-            pass
+        with self._translating(job.index):
+            for frames in self._frames(job):
+                self._convert(frames, job)
         self._filled.record(self._stream)
         return self._filled
 
-    def pieces(self, job: NvdecJob, prepare: Prepare) -> Generator[Literal[True], None, None]:
-        """Decode a run call by call; stops when the frames of one are in their slots."""
-        for _ in self._converted(job, prepare):
-            self._stream.synchronize()
-            yield True
+    def pieces(
+        self, job: NvdecJob, make_slots: MakeSlots, most: int
+    ) -> Generator[Literal[True], None, None]:
+        """Decode a run; stops when the frames of a piece are in their slots."""
+        left = len(job.run.frames)
+        slots, filled = np.empty(0), 0
+        with self._translating(job.index):
+            for frames in self._frames(job):
+                while frames:
+                    if filled == len(slots):
+                        slots, filled = make_slots(min(most, left)), 0
+                    some, frames = frames[: len(slots) - filled], frames[len(slots) - filled :]
+                    addresses = self._addresses(some, job.index)
+                    self._launch(slots[filled : filled + len(some)], addresses, job.converter)
+                    filled += len(some)
+                    left -= len(some)
+                    if filled == len(slots):
+                        self._stream.synchronize()
+                        yield True
+                        self._cuda.Device(self._gpu).use()  # each piece may be another thread's
 
-    def _converted(
-        self, job: NvdecJob, prepare: Prepare | None = None
-    ) -> Generator[None, None, None]:
-        """Decode a run call by call; stops behind the launch of each that gave frames."""
+    def _frames(self, job: NvdecJob) -> Generator[list[tuple[int, Any]], None, None]:
+        """Decode a run; the wanted frames that each call gives, with their packets."""
         self._cuda.Device(self._gpu).use()
         if job.ready is not None:
             self._stream.wait_event(job.ready)
         kind = decoder_kind(job.index, self._gpu)
         # Out of the list while it works: after an error, what it holds is anybody's guess.
         decoder = self._decoders.pop(kind, None) or self._make(kind)
-        try:
-            decoder.begin(job.index)
-            feeder = Feeder(decoder, job.index, job.source, job.run, piece=job.piece)
-            for frames in feeder:
-                if frames:
-                    self._cuda.Device(self._gpu).use()  # each piece may be another thread's
-                    if prepare is not None:
-                        prepare([packet for packet, _ in frames])
-                    self._convert(frames, job)
-                    yield
-        except Exception as error:
-            self._stream.synchronize()  # nothing writes into the slots any more
-            raise _translated(error, job.index) from error
+        decoder.begin(job.index)
+        feeder = Feeder(decoder, job.index, job.source, job.run, piece=job.piece)
+        yield from filter(None, feeder)
         self._stats.add(packets=feeder.packets, frames=feeder.frames)
         self._decoders[kind] = decoder
+
+    @contextmanager
+    def _translating(self, index: VideoIndex) -> Iterator[None]:
+        """Errors of ours for those of the library, once nothing writes into the slots any more."""
+        try:
+            yield
+        except Exception as error:
+            self._stream.synchronize()
+            if (translated := _translated(error, index)) is error:
+                raise
+            raise translated from error
 
     def _make(self, kind: DecoderKind) -> HardwareDecoder:
         """A new decoder, in place of those least recently used where memory is short."""
@@ -284,22 +300,28 @@ class _Session:
 
     def _convert(self, frames: list[tuple[int, Any]], job: NvdecJob) -> None:
         """Convert the wanted surfaces that one call gave, by one launch if the table has room."""
-        shape = surface_shape(job.index)
-        for packet, frame in frames:
-            if tuple(frame.shape) != shape:
-                raise UnsupportedError(
-                    f"{job.index.name}: packet {packet} became a surface of {tuple(frame.shape)}, "
-                    f"expected {shape}; the picture is cropped or changes its size"
-                )
         places = [job.places[packet] for packet, _ in frames]
         counts = [place.stop - place.start for place in places]
-        surfaces = np.repeat([frame.GetPtrToPlane(0) for _, frame in frames], counts)
+        surfaces = np.repeat(self._addresses(frames, job.index), counts)
         chosen = np.concatenate([np.arange(place.start, place.stop) for place in places])
         for begin in range(0, len(chosen), _TABLE_ROWS):
             some = slice(begin, begin + _TABLE_ROWS)
-            self._launch(job.targets[chosen[some]], surfaces[some], job)
+            self._launch(job.targets[chosen[some]], surfaces[some], job.converter)
 
-    def _launch(self, rows: NDArray[Any], surfaces: NDArray[Any], job: NvdecJob) -> None:
+    def _addresses(self, frames: list[tuple[int, Any]], index: VideoIndex) -> NDArray[np.int64]:
+        """Where surfaces begin on the GPU."""
+        shape = surface_shape(index)
+        for packet, frame in frames:
+            if tuple(frame.shape) != shape:
+                raise UnsupportedError(
+                    f"{index.name}: packet {packet} became a surface of {tuple(frame.shape)}, "
+                    f"expected {shape}; the picture is cropped or changes its size"
+                )
+        return np.array([frame.GetPtrToPlane(0) for _, frame in frames])
+
+    def _launch(
+        self, rows: NDArray[Any], surfaces: NDArray[np.int64], converter: Converter
+    ) -> None:
         if self._row + len(rows) > _TABLE_ROWS:
             self._stream.synchronize()  # the rows are read by the GPU until then
             self._row = 0
@@ -307,7 +329,7 @@ class _Session:
         filled[:] = rows
         filled["luma"] = surfaces
         self._row += len(rows)
-        job.converter.launch(filled, len(rows), self._stream)
+        converter.launch(filled, len(rows), self._stream)
         self._stats.add(surfaces=len(rows))
 
 

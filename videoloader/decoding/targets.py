@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from videoloader.decoding.color import chroma_siting, unsaid_matrix
 from videoloader.decoding.convert import Converter
@@ -19,7 +18,7 @@ from videoloader.decoding.output import OutputFormat, View
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source
 
-__all__ = ["GpuClip", "nvdec_job", "nvdec_targets", "picture_of"]
+__all__ = ["GpuClip", "nvdec_job", "picture_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +80,6 @@ def nvdec_job(
         )
     }
     return NvdecJob(index, source, merged.run, rows, places, converter, ready)
-
-
-def nvdec_targets(
-    packets: list[int], record: NDArray[Any], address: int, step: int
-) -> tuple[NDArray[Any], dict[int, slice]]:
-    """Targets and places of a job whose packets fill slots one after another.
-
-    Args:
-        packets: in the order of their slots.
-        record: of all the slots, from `describe`.
-        address: of the first.
-        step: bytes from one to the next.
-    """
-    rows = np.full(len(packets), record, dtype=record.dtype)
-    rows["destination"] = address + step * np.arange(len(packets))
-    return rows, {packet: slice(place, place + 1) for place, packet in enumerate(packets)}
 
 
 def picture_of(index: VideoIndex, orientation: Orientation) -> Picture:
