@@ -320,13 +320,15 @@ class Judge:
     def __init__(self, work: Work) -> None:
         self._reference = Reference(np.load(work.reference))
         self._verdicts: list[Verdict] = []
+        self._lock = threading.Lock()
 
     def see(self, place: int, number: int, picture: Any) -> None:  # noqa: ARG002
         """One picture (C, H, W), 0-255, on any device."""
         from torch.nn.functional import adaptive_avg_pool2d
 
-        small = adaptive_avg_pool2d(picture.float(), _SMALL).round().clamp(0, 255)
-        pixels = small.permute(1, 2, 0).byte().cpu().numpy()
+        with self._lock:  # one at a time: a picture of floats counts as memory of the contender
+            small = adaptive_avg_pool2d(picture.float(), _SMALL).round().clamp(0, 255)
+            pixels = small.permute(1, 2, 0).byte().cpu().numpy()
         self._verdicts.append(self._reference.judge(number, np.ascontiguousarray(pixels)))
 
     def figures(self, expected: int | None = None) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from fake_gpu import FakeStream, fake_gpu  # noqa: F401  (a fixture)
 
 import videoloader as vl
 from videoloader import gpu_engine
-from videoloader.assembly import Assembly
 from videoloader.demo_videos import read_frame_number
 from videoloader.errors import UnsupportedError
 from videoloader.gpu_engine import GpuEngine
@@ -89,26 +88,16 @@ MANY = {
 }
 
 
-def test_decoding_begins_before_all_videos_are_open(decoder, demo_folder, monkeypatch):
-    seen = []
-    for owner, name in ((Assembly, "open"), (decoder._gpu._pool, "submit")):
-        original = getattr(owner, name)
-
-        def note(*args, original=original, name=name, **options):
-            seen.append(name)
-            return original(*args, **options)
-
-        monkeypatch.setattr(owner, name, note)
+def test_a_batch_is_its_clips_one_by_one(decoder, demo_folder):
     wanted = [(demo_folder / name, frames) for name, frames in MANY.items()]
     wanted.append((demo_folder / "h264.mp4", [1, 1, 2, 2, 88]))  # opened already
     batch = decoder.decode(wanted, size=(90, 160))
-    assert seen == ["open", "submit", "open", "submit"]
     alone = [decoder.decode([one], size=(90, 160)).frames[0] for one in wanted]
     assert torch.equal(batch.frames, torch.stack(alone))
     assert [clip.indices.tolist() for clip in batch.clips] == [frames for _, frames in wanted]
 
 
-def test_a_video_that_is_missing_among_the_last_costs_its_clip_only(decoder, demo_folder):
+def test_a_video_that_is_missing_costs_its_clip_only(decoder, demo_folder):
     names = [*list(MANY)[:5], "missing.mp4", *list(MANY)[5:]]
     wanted = [(demo_folder / name, [0, 5]) for name in names]
     with pytest.raises(vl.SourceError, match="missing"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -235,58 +235,41 @@ class Assembly:
         self._requests = requests
         self._block: torch.Tensor | None = None
         self._size = size
-        self._sources: dict[Hashable, Source | VideoError] = {}
-        self._indexes: dict[Hashable, VideoIndex] = {}
-
-    def stages(self, videos: int) -> list[list[int]]:
-        """Requests for the first so many videos, and those for the others."""
-        begun: set[Hashable] = set()
-        first, rest = [], []
-        for number, request in enumerate(self._requests):
-            key = _identity(request.source)
-            if key in begun or len(begun) < videos:
-                begun.add(key)
-                first.append(number)
-            else:
-                rest.append(number)
-        return [first, rest]
 
     def open(
         self,
-        numbers: Iterable[int],
         indexes: IndexCache,
         files: ExitStack,
         *,
         rotate: bool,
         strict: bool,
     ) -> None:
-        """Open the videos of requests, each one once.
+        """Open the videos, each one once.
 
         Args:
-            numbers: of the requests.
             indexes: where indexes are found.
             files: closes what is opened.
             rotate: whether to turn pictures as their containers say.
             strict: raise the first error; else note it.
         """
-        chosen = {number: self._requests[number] for number in numbers}
-        self._sources |= _open_remote(chosen.values(), indexes, files)
-        for number, request in chosen.items():
+        opened = _open_remote(self._requests, indexes, files)
+        known: dict[Hashable, VideoIndex] = {}
+        for number, request in enumerate(self._requests):
             try:
                 key = _identity(request.source)
-                source = self._sources.get(key) or _open_source(request.source)
+                source = opened.get(key) or _open_source(request.source)
                 if isinstance(source, VideoError):
                     raise source
-                if key not in self._sources and source is not request.source:
+                if key not in opened and source is not request.source:
                     files.callback(source.close)
-                self._sources[key] = source
+                opened[key] = source
                 index = request.index
                 if index is not None:
                     index.check(source)
-                elif key in self._indexes:
-                    index = self._indexes[key]
+                elif key in known:
+                    index = known[key]
                 else:
-                    index = self._indexes[key] = indexes.find(key, source)
+                    index = known[key] = indexes.find(key, source)
                 # Indexes of one file may differ in the stream, and in how its frames were counted.
                 video = (key, index.stream, index.num_frames)
                 clip = _open_clip(request, video, source, index, self._size, rotate=rotate)
@@ -296,25 +279,12 @@ class Assembly:
                     raise
                 self.failures.append(ClipFailure(number, None, error))
 
-    def runs(self, numbers: Iterable[int]) -> list[MergedRun]:
-        """What there is to decode for requests, as far as they are open."""
-        return merge_runs({n: self.clips[n].wanted for n in numbers if n in self.clips})
-
-    def reserve(self, allocate: Allocate) -> bool:
-        """Give clips their memory before they are open, if the requests tell that all are alike."""
-        shapes = {_shape_of(request, self._size, self.output) for request in self._requests}
-        (shape, *others) = shapes or {None}
-        if shape is None or others:
-            return False
-        self._block = allocate((len(self._requests), *shape))
-        return True
+    def runs(self) -> list[MergedRun]:
+        """What there is to decode."""
+        return merge_runs({number: clip.wanted for number, clip in self.clips.items()})
 
     def allocate(self, allocate: Allocate) -> None:
-        """Give open clips their memory: one block where all have one shape."""
-        if self._block is not None:
-            for number, clip in self.clips.items():
-                clip.memory, clip.row = self._block, number
-            return
+        """Give every clip its memory: one block where all have one shape."""
         shapes = [
             self.output.clip_shape(len(clip.wanted.frames), clip.view.size)
             for clip in self.clips.values()
@@ -451,16 +421,6 @@ def _size_of(request: ClipRequest, size: tuple[int, int] | None) -> tuple[int, i
     return size if request.size is None else normalize_size(request.size)
 
 
-def _shape_of(
-    request: ClipRequest, size: tuple[int, int] | None, output: OutputFormat
-) -> tuple[int, ...] | None:
-    """The shape of a clip, if its request tells it."""
-    size = _size_of(request, size) or (request.crop[2:] if request.crop else None)
-    if size is None or request.frames is None:
-        return None
-    return output.clip_shape(np.size(request.frames), size)
-
-
 def _slots(memory: torch.Tensor, output: OutputFormat) -> torch.Tensor:
     """The memory of a clip as (F, H, W, C)."""
     return memory.permute([output.layout.index(axis) for axis in "FHWC"])
@@ -471,7 +431,7 @@ def _open_source(source: VideoSource | Source | Item) -> Source:
 
 
 def _open_remote(
-    requests: Iterable[ClipRequest], indexes: IndexCache, files: ExitStack
+    requests: Sequence[ClipRequest], indexes: IndexCache, files: ExitStack
 ) -> dict[Hashable, Source | VideoError]:
     """Open what URLs name side by side, and make the indexes.
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 import torch
@@ -26,7 +24,6 @@ from videoloader.assembly import (
     OnError,
 )
 from videoloader.cpu_engine import CpuEngine
-from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import (
     ElementType,
     Interpolation,
@@ -180,23 +177,13 @@ class BatchDecoder:
     ) -> ClipBatch:
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
-        allocate = partial((gpu or cpu).allocate, output=assembly.output)
-        # Decoding on a GPU begins with the first videos, while the others are opened.
-        known = gpu is not None and assembly.reserve(allocate)
-        stages = assembly.stages(gpu.sessions if gpu is not None and known else sys.maxsize)
         with ExitStack() as files:
-
-            def open_stage(numbers: list[int]) -> list[MergedRun]:
-                strict = on_error == "raise"
-                assembly.open(numbers, self._indexes, files, rotate=rotate, strict=strict)
-                assembly.allocate(allocate)
-                return assembly.runs(numbers)
-
-            staged = map(open_stage, filter(None, stages))
+            assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
+            assembly.allocate(partial((gpu or cpu).allocate, output=assembly.output))
             if gpu is None:
-                cpu.decode(list(chain.from_iterable(staged)), assembly)
+                cpu.decode(assembly.runs(), assembly)
             else:
-                gpu.decode(staged, assembly, cpu, hybrid=hybrid)
+                gpu.decode(assembly.runs(), assembly, cpu, hybrid=hybrid)
         assembly.fill()
         return assembly.finish(on_error)
 

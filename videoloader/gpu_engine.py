@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GpuEngine"]
 
-_PIECE = 48 << 20  # bytes of frames that are read at a time, 8 of 1080p; two such are ready ahead
+_PIECE = 25 << 20  # bytes of frames that are read at a time, 4 of 1080p; two such are ready ahead
 
 _log = logging.getLogger(__name__)
 
@@ -55,12 +55,19 @@ class GpuEngine:
         """Runs that the CPU took over, by reason."""
 
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
-        """Memory of clips."""
-        return torch.empty(shape, dtype=TORCH_TYPES[output.dtype], device=self._device)
+        """Memory of clips, for the current stream.
+
+        No stream works on it. Of a stream's own memory the allocator would give what the stream is
+        still to read, so that decoding would wait for all that the caller has queued there.
+        """
+        with torch.cuda.stream(self._allocations):
+            memory = torch.empty(shape, dtype=TORCH_TYPES[output.dtype], device=self._device)
+        memory.record_stream(torch.cuda.current_stream(self._gpu))
+        return memory
 
     def decode(
         self,
-        stages: Iterable[Sequence[MergedRun]],
+        runs: Sequence[MergedRun],
         assembly: Assembly,
         cpu: CpuEngine,
         *,
@@ -69,18 +76,14 @@ class GpuEngine:
         """Decode runs into clips; the current stream waits for what is still to be converted.
 
         Args:
-            stages: runs to decode; those of one stage are begun before the next is asked for.
+            runs: to decode.
             assembly: whose clips they fill.
             cpu: takes what the GPU cannot decode.
             hybrid: let it take runs as well that the GPU has not begun.
         """
-        submitted: list[tuple[MergedRun, Future[Any]]] = []
-        there: list[MergedRun] = []
+        here, there = self._route(runs, assembly)
+        submitted = self._submit(here, assembly)
         try:
-            for runs in stages:
-                here, others = self._route(runs, assembly)
-                submitted += self._submit(here, assembly)
-                there += others
             self._on_cpu(there, assembly, cpu)
             if hybrid:
                 self._share(submitted, assembly, cpu)
@@ -133,7 +136,8 @@ class GpuEngine:
         made: deque[torch.Tensor] = deque()
 
         def make_slots(count: int) -> NDArray[Any]:
-            memory = self._idle_memory((count, *size, CHANNELS), consumer)
+            with torch.cuda.stream(consumer):  # this is another thread
+                memory = self.allocate((count, *size, CHANNELS), output)
             made.append(memory)
             rows = np.full(count, record, dtype=record.dtype)
             rows["destination"] = memory.data_ptr() + step * np.arange(count)
@@ -143,14 +147,9 @@ class GpuEngine:
             reason = _unfit(run, index)
             if reason is not None:
                 raise UnsupportedError(f"{index.name}: {reason}")
-            job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output), None)
+            job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output))
             for _ in self._pool.read(job, make_slots, max(1, _PIECE // step)):
                 yield made.popleft()
-
-    @property
-    def sessions(self) -> int:
-        """How many runs are decoded at a time."""
-        return self._pool.sessions
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""
@@ -159,17 +158,6 @@ class GpuEngine:
     def close(self) -> None:
         """Let go of the decoders."""
         self._pool.close()
-
-    def _idle_memory(self, shape: tuple[int, ...], consumer: torch.cuda.Stream) -> torch.Tensor:
-        """Memory of bytes that no stream works on, for a consumer on its stream.
-
-        Of the consumer's own memory the allocator would give what its stream is still to read, so
-        that the decoders of many videos would wait for it, and so for one another.
-        """
-        with torch.cuda.stream(self._allocations):
-            memory = torch.empty(shape, dtype=torch.uint8, device=self._device)
-        memory.record_stream(consumer)
-        return memory
 
     def _route(
         self, runs: Sequence[MergedRun], assembly: Assembly
@@ -193,13 +181,8 @@ class GpuEngine:
     ) -> list[tuple[MergedRun, Future[Any]]]:
         if not runs:
             return []
-        import cupy
-
         from videoloader.decoding.targets import GpuClip, nvdec_job
 
-        with torch.cuda.device(self._gpu), cupy.cuda.Device(self._gpu):
-            ready = cupy.cuda.Event(disable_timing=True)
-            ready.record(_as_cupy(torch.cuda.current_stream()))
         converter = self._converter(assembly.output)
         order = [assembly.output.layout.index(axis) for axis in "FHWC"]
         targets = {}
@@ -219,7 +202,6 @@ class GpuEngine:
                     output=assembly.output,
                     orientation=clip.orientation,
                     converter=converter,
-                    ready=ready,
                 )
             )
         return list(zip(runs, self._pool.submit(jobs), strict=True))

@@ -51,7 +51,7 @@ def jobs_of(path, clips, output=UINT8):
     wanted = {number: ClipFrames(0, index, np.array(frames)) for number, frames in enumerate(clips)}
     merged = merge_runs(wanted)
     converter = FakeConverter(output)
-    options = {"orientation": index.orientation, "converter": converter, "ready": None}
+    options = {"orientation": index.orientation, "converter": converter}
     return memory, [
         nvdec_job(run, targets, index=index, source=source, output=output, **options)
         for run in merged
@@ -193,7 +193,7 @@ def read(pool, path, pieces=None, most=7):
     made = []
     numbers = []
     for run in plan_decode(index, np.arange(index.num_frames)):
-        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8), None)
+        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
         for _ in pool.read(job, lambda count: slots_of(made, count, index), most):
             numbers.append([read_frame_number(frame) for frame in made.pop(0)])
             if len(numbers) == pieces:
@@ -254,7 +254,7 @@ def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
     stream = session._stream = Watched()
     pool._give_back(session)
     (run, *_) = plan_decode(index, np.arange(index.num_frames))
-    job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8), None)
+    job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
     begun, kept = threading.Event(), []
 
     def make_slots(count):
@@ -283,7 +283,7 @@ def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
         source = open_source(demo_folder / "hevc.mp4")
         OPENED.append(source)
         (run, *_) = plan_decode(index, np.arange(index.num_frames))
-        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8), None)
+        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
 
         readers.append(pool.read(job, lambda count: slots_of(kept, count, index), 7))
     begun = [next(reader, "over") for reader in readers]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -48,8 +50,30 @@ class Converter:
             stream: CuPy's, to queue it on.
         """
         if count:
-            with stream:
-                self._kernel(grid(table[:count]), (_THREADS,), (np.uint64(table.ctypes.data),))
+            address = ctypes.c_uint64(table.ctypes.data)
+            arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
+            columns, rows = grid(table[:count])
+            kernel = self._kernel.kernel.ptr
+            status = _launch_kernel()(
+                kernel, columns, rows, 1, _THREADS, 1, 1, 0, stream.ptr, arguments, None
+            )
+            if status:
+                raise RuntimeError(
+                    f"the conversion of {count} surfaces failed: CUDA error {status}"
+                )
+
+
+@cache
+def _launch_kernel() -> Any:
+    """The driver's cuLaunchKernel.
+
+    It returns at once, and so keeps the interpreter; CuPy lets go of it, and to get it back takes
+    longer than the launch where other threads want it too.
+    """
+    function = ctypes.PyDLL("libcuda.so.1").cuLaunchKernel
+    handle, number = ctypes.c_void_p, ctypes.c_uint
+    function.argtypes = [handle, *[number] * 7, handle, ctypes.POINTER(handle), handle]
+    return function
 
 
 def pinned_table(capacity: int) -> NDArray[Any]:

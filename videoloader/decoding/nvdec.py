@@ -52,8 +52,7 @@ class NvdecJob:
         run: what to decode.
         targets: rows that the converter takes, complete but for the addresses of the surface.
         places: for each wanted packet, which of the rows take its frame.
-        converter: fills the slots.
-        ready: CUDA event after which the slots may be written; None if they may be already.
+        converter: fills the slots, which nothing else works on.
         piece: bytes of surfaces that one call may give back at most.
     """
 
@@ -63,7 +62,6 @@ class NvdecJob:
     targets: NDArray[Any]
     places: dict[int, slice]
     converter: Converter
-    ready: Any
     piece: int = MAX_CALL_BYTES
 
 
@@ -269,8 +267,6 @@ class _Session:
     def _frames(self, job: NvdecJob) -> Generator[list[tuple[int, Any]], None, None]:
         """Decode a run; the wanted frames that each call gives, with their packets."""
         self._cuda.Device(self._gpu).use()
-        if job.ready is not None:
-            self._stream.wait_event(job.ready)
         kind = decoder_kind(job.index, self._gpu)
         # Out of the list while it works: after an error, what it holds is anybody's guess.
         decoder = self._decoders.pop(kind, None) or self._make(kind)

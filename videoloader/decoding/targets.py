@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,6 @@ def nvdec_job(
     output: OutputFormat,
     orientation: Orientation,
     converter: Converter,
-    ready: Any,
 ) -> NvdecJob:
     """The job that decodes a run into the clips that want its frames.
 
@@ -55,7 +53,6 @@ def nvdec_job(
         output: form of the batch.
         orientation: the turn for display.
         converter: for this form.
-        ready: CUDA event after which the clips may be written.
     """
     wants = merged.wants
     picture = picture_of(index, orientation)
@@ -79,7 +76,7 @@ def nvdec_job(
             packets[starts].tolist(), starts.tolist(), stops.tolist(), strict=True
         )
     }
-    return NvdecJob(index, source, merged.run, rows, places, converter, ready)
+    return NvdecJob(index, source, merged.run, rows, places, converter)
 
 
 def picture_of(index: VideoIndex, orientation: Orientation) -> Picture:
