@@ -65,16 +65,12 @@ def pool():
 
 def decode(pool, index, source, frames):
     """Raw pictures by frame number."""
-    import cupy
-
-    keeper, ready = Keeper(index), cupy.cuda.Event()
-    ready.record(cupy.cuda.Stream.null)
-    jobs = []
+    keeper, jobs = Keeper(index), []
     for run in plan_decode(index, frames):
         targets = np.zeros(len(run.frames), SURFACE_DTYPE)
         targets["destination"] = run.frames
         places = {packet: slice(n, n + 1) for n, packet in enumerate(run.frame_packets.tolist())}
-        jobs.append(NvdecJob(index, source, run, targets, places, keeper, ready))
+        jobs.append(NvdecJob(index, source, run, targets, places, keeper))
     for future in pool.submit(jobs):
         future.result()
     assert all(len(pictures) == 1 for pictures in keeper.frames.values())
