@@ -232,6 +232,7 @@ def measure(name: str, work: Work, *, busy: bool) -> dict[str, Any]:
     Beside a busy thread the frames are not compared once more.
     """
     contender = CONTENDERS[name]
+    let_go(work)
     try:
         if isinstance(contender, Ceiling):
             how = measure_one_engine if work.case == "first" else measure_ceiling
@@ -385,6 +386,14 @@ def denormalised(clip: Any) -> Any:
 
     mean, std = (torch.tensor(one, device=clip.device).view(3, 1, 1) for one in (MEAN, STD))
     return clip.float() * std + mean
+
+
+def let_go(work: Work) -> None:
+    """Give back what PyTorch keeps of the case before: memory is that of one case at a time."""
+    if work.device != "cpu":
+        import torch
+
+        torch.cuda.empty_cache()
 
 
 def synchronize(work: Work) -> None:

@@ -123,7 +123,7 @@ class Gpu:
         pinned[:] = table
         stream = self._cupy.cuda.Stream(non_blocking=True)
         self._cupy.cuda.Device().synchronize()
-        self._converter(output).launch(pinned, len(table), stream)
+        self._converter(output).launch(pinned, stream)
         stream.synchronize()
 
 

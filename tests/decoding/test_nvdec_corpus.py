@@ -30,14 +30,14 @@ class Keeper:
     def __init__(self, index):
         self.index, self.frames = index, defaultdict(list)
 
-    def launch(self, table, count, stream):
+    def launch(self, table, stream, tiles=None):
         import cupy
 
         rows = self.index.height * 3
         rows = rows if "444" in self.index.pixel_format else rows // 2
         wide = 2 if self.index.bit_depth > 8 else 1
         size = rows * self.index.width * wide
-        for row in table[:count]:
+        for row in table:
             memory = cupy.cuda.UnownedMemory(int(row["luma"]), size, self)
             surface = cupy.ndarray(size, np.uint8, cupy.cuda.MemoryPointer(memory, 0))
             with stream:

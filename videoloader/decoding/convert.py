@@ -38,29 +38,27 @@ class Converter:
         self._kernel = cupy.RawKernel(kernel_source(), "convert", compile_options(output))
         self._kernel.compile()
 
-    def launch(self, table: NDArray[Any], count: int, stream: Any) -> None:
-        """Queue the conversion of the first `count` surfaces of a table; returns at once.
+    def launch(self, table: NDArray[Any], stream: Any, tiles: int | None = None) -> None:
+        """Queue the conversion of the surfaces of a table; returns at once.
 
         The table (`pinned_table`), the surfaces and the slots must stay as they are until the
         stream has done it.
 
         Args:
             table: descriptors, in memory that the GPU reads.
-            count: how many; 0 does nothing.
             stream: CuPy's, to queue it on.
+            tiles: at least as many as any of the descriptors has, where that is known.
         """
-        if count:
+        if len(table):
             address = ctypes.c_uint64(table.ctypes.data)
             arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
-            columns, rows = grid(table[:count])
+            columns, rows = grid(table, tiles)
             kernel = self._kernel.kernel.ptr
             status = _launch_kernel()(
                 kernel, columns, rows, 1, _THREADS, 1, 1, 0, stream.ptr, arguments, None
             )
             if status:
-                raise RuntimeError(
-                    f"the conversion of {count} surfaces failed: CUDA error {status}"
-                )
+                raise RuntimeError(f"the conversion of {rows} surfaces failed: CUDA error {status}")
 
 
 @cache
@@ -99,6 +97,7 @@ def compile_options(output: OutputFormat) -> tuple[str, ...]:
     )
 
 
-def grid(table: NDArray[Any]) -> tuple[int, int]:
+def grid(table: NDArray[Any], tiles: int | None = None) -> tuple[int, int]:
     """Blocks for these descriptors: (of a surface, surfaces); a block may take many tiles."""
-    return min(int(table["tiles"].max()), max(1, _BLOCKS // len(table))), len(table)
+    most = int(table["tiles"].max()) if tiles is None else tiles
+    return min(most, max(1, _BLOCKS // len(table))), len(table)

@@ -226,6 +226,7 @@ class _Session:
             self._filled = self._cuda.Event(disable_timing=True)
             self._table = pinned_table(_TABLE_ROWS)
         self._row = 0
+        self._surfaces = 0
         self._decoders: OrderedDict[DecoderKind, HardwareDecoder] = OrderedDict()
 
     def has(self, kind: DecoderKind) -> bool:
@@ -238,8 +239,9 @@ class _Session:
     def decode(self, job: NvdecJob) -> Any:
         """Decode a run; an event behind the last conversion."""
         with self._translating(job.index):
+            tiles = int(job.targets["tiles"].max())
             for frames in self._frames(job):
-                self._convert(frames, job)
+                self._convert(frames, tiles, job)
         self._filled.record(self._stream)
         return self._filled
 
@@ -248,15 +250,18 @@ class _Session:
     ) -> Generator[Literal[True], None, None]:
         """Decode a run; stops when the frames of a piece are in their slots."""
         left = len(job.run.frames)
-        slots, filled = np.empty(0), 0
+        slots: NDArray[Any] = np.empty(0)
+        filled, tiles = 0, 0
         with self._translating(job.index):
             for frames in self._frames(job):
                 while frames:
                     if filled == len(slots):
                         slots, filled = make_slots(min(most, left)), 0
+                        tiles = int(slots["tiles"].max())
                     some, frames = frames[: len(slots) - filled], frames[len(slots) - filled :]
                     addresses = self._addresses(some, job.index)
-                    self._launch(slots[filled : filled + len(some)], addresses, job.converter)
+                    rows = slots[filled : filled + len(some)]
+                    self._launch(rows, addresses, tiles, job.converter)
                     filled += len(some)
                     left -= len(some)
                     if filled == len(slots):
@@ -271,9 +276,12 @@ class _Session:
         # Out of the list while it works: after an error, what it holds is anybody's guess.
         decoder = self._decoders.pop(kind, None) or self._make(kind)
         decoder.begin(job.index)
+        before = self._surfaces
         feeder = Feeder(decoder, job.index, job.source, job.run, piece=job.piece)
         yield from filter(None, feeder)
-        self._stats.add(packets=feeder.packets, frames=feeder.frames)
+        self._stats.add(
+            packets=feeder.packets, frames=feeder.frames, surfaces=self._surfaces - before
+        )
         self._decoders[kind] = decoder
 
     @contextmanager
@@ -294,7 +302,7 @@ class _Session:
         self._stats.add(decoders=1)
         return HardwareDecoder(kind, self._gpu, self._stream.ptr)
 
-    def _convert(self, frames: list[tuple[int, Any]], job: NvdecJob) -> None:
+    def _convert(self, frames: list[tuple[int, Any]], tiles: int, job: NvdecJob) -> None:
         """Convert the wanted surfaces that one call gave, by one launch if the table has room."""
         places = [job.places[packet] for packet, _ in frames]
         counts = [place.stop - place.start for place in places]
@@ -302,7 +310,7 @@ class _Session:
         chosen = np.concatenate([np.arange(place.start, place.stop) for place in places])
         for begin in range(0, len(chosen), _TABLE_ROWS):
             some = slice(begin, begin + _TABLE_ROWS)
-            self._launch(job.targets[chosen[some]], surfaces[some], job.converter)
+            self._launch(job.targets[chosen[some]], surfaces[some], tiles, job.converter)
 
     def _addresses(self, frames: list[tuple[int, Any]], index: VideoIndex) -> NDArray[np.int64]:
         """Where surfaces begin on the GPU."""
@@ -316,7 +324,7 @@ class _Session:
         return np.array([frame.GetPtrToPlane(0) for _, frame in frames])
 
     def _launch(
-        self, rows: NDArray[Any], surfaces: NDArray[np.int64], converter: Converter
+        self, rows: NDArray[Any], surfaces: NDArray[np.int64], tiles: int, converter: Converter
     ) -> None:
         if self._row + len(rows) > _TABLE_ROWS:
             self._stream.synchronize()  # the rows are read by the GPU until then
@@ -325,8 +333,8 @@ class _Session:
         filled[:] = rows
         filled["luma"] = surfaces
         self._row += len(rows)
-        converter.launch(filled, len(rows), self._stream)
-        self._stats.add(surfaces=len(rows))
+        converter.launch(filled, self._stream, tiles)
+        self._surfaces += len(rows)
 
 
 def _translated(error: Exception, index: VideoIndex) -> Exception:
