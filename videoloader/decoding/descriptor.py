@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -153,10 +154,17 @@ def describe(
         name: of the video, for errors.
 
     Returns:
-        One `SURFACE_DTYPE`, shape (). For each surface: copy it into a table, set `luma` to the
-        surface's address and `destination` to that of the slot's first element.
+        One `SURFACE_DTYPE`, shape (), not to be written. For each surface: copy it into a table,
+        set `luma` to the surface's address and `destination` to that of the slot's first element.
     """
     view.check(name, picture.displayed)
+    return _describe(picture, view, output, strides)
+
+
+@lru_cache(maxsize=1024)  # clips of a batch are much alike
+def _describe(
+    picture: Picture, view: View, output: OutputFormat, strides: tuple[int, int, int]
+) -> NDArray[Any]:
     turn = picture.orientation
     top, left, height, width = view.crop or (0, 0, *picture.displayed)
     row_stride, column_stride, channel_stride = strides
@@ -200,6 +208,7 @@ def describe(
         storage_bits=picture.storage_bits,
     ).ravel()
     _place(record, output, down, across, channel_stride)
+    record.flags.writeable = False
     return record
 
 
