@@ -1,7 +1,8 @@
 """How long decoding takes on the GPU, beside its own ceiling and our peers: one command, one table.
 
-    python benchmarks/gpu.py                                    everything, about six minutes
+    python benchmarks/gpu.py                                    everything, about fifteen minutes
     python benchmarks/gpu.py --video h264-1080p --case clips    some
+    python benchmarks/gpu.py --video vp9-720p --out gpu.json    one more video for a report
     python benchmarks/gpu.py --dry-run                          every path of it on the CPU, no GPU
 
 The ceiling is NVDEC's own in the same run: packets through PyNvVideoCodec's decoders, no output.
@@ -240,7 +241,11 @@ def main() -> None:
     parser.add_argument("--contender", choices=CONTENDERS, action="append")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--dry-run", action="store_true", help="on the CPU, little of everything")
-    parser.add_argument("--out", type=Path, help="the JSON; the default is in benchmarks/results")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="the JSON, in which other videos stay; the default is in benchmarks/results",
+    )
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
@@ -252,12 +257,16 @@ def main() -> None:
     out = arguments.out or RESULTS / f"gpu-{today()}.json"
     is_partial = arguments.video or arguments.case or arguments.contender or arguments.dry_run
 
+    before = json.loads(out.read_text()) if arguments.out and out.exists() else {}
+
     def keep(results: dict[str, Any]) -> None:
         if is_partial and not arguments.out:
             return
-        goals = [asdict(goal) | {"met": goal.is_met} for goal in judge(results)]
-        facts = {"benchmark": "gpu", **machine(PACKAGES), **gpu()}
-        report = facts | {"results": results, "goals": goals}
+        facts = {**machine(PACKAGES), **gpu()}
+        runs = before.get("runs", {}) | dict.fromkeys(results, facts)
+        everything = before.get("results", {}) | results
+        goals = [asdict(goal) | {"met": goal.is_met} for goal in judge(everything)]
+        report = {"benchmark": "gpu", "runs": runs, "results": everything, "goals": goals}
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(json.dumps(report, indent=1) + "\n")
 

@@ -54,6 +54,9 @@ def _judge_video(video: str, found: dict[str, Any]) -> Iterator[Goal]:
             first - alone,
             is_limit=True,
         )
+    if first is not None and (beside := _value(ours, "first, busy")) is not None:
+        what = "of itself beside a busy thread, at least"
+        yield Goal(f"{video}, first", what, BESIDE_A_BUSY_THREAD, first / beside)
     if ours.get("gpu_memory_mib") and video != "mixed":
         memory = float(ours["gpu_memory_mib"])
         yield Goal(video, "MiB of the GPU's memory, at most", MEMORY_MIB, memory, is_limit=True)

@@ -136,6 +136,56 @@ def decoding() -> str:
     return "\n".join(lines)
 
 
+def gpu() -> str:
+    """Rates of all contenders on the GPU, case by case; empty if nothing was measured yet."""
+    if not list(RESULTS.glob("gpu-*.json")):
+        return ""
+    path, report = newest("gpu")
+    videos = [video for video in report["results"] if video in report["runs"]]
+    names = list(dict.fromkeys(name for video in videos for name in report["results"][video]))
+    names.sort(key=lambda name: (name != "videoloader", name == _CEILING, name))
+    cards = sorted({run["gpu"] for run in report["runs"].values()})
+    lines = [
+        f"{', '.join(cards)}: frames a second of 14 whole files to RGB (sequential), clips a "
+        "second of 112 (16 frames, stride 4) and of 56 (16 frames over the file), resized to "
+        "224x224 and normalised to float16, and milliseconds to one frame of a file not seen "
+        "before. The ceiling is that of the same run: the needed packets through NVDEC, with "
+        "nothing around it. In brackets the same beside a thread that never leaves Python. Median "
+        f"of 5, every frame compared with a full decode ([measurement](benchmarks/results/"
+        f"{path.name}); [cases](benchmarks/gpu.py)). A card differs from the next by up to 15 %.",
+        "",
+        f"| | {' | '.join(names)} |",
+        f"|---|{'---|' * len(names)}",
+    ]
+    for video in videos:
+        found = report["results"][video]
+        for case in ("sequential", "clips", "uniform", "first"):
+            if case in found.get("videoloader", {}):
+                cells = [_rate(found.get(name, {}), case) for name in names]
+                lines.append(f"| {video}, {case} | {' | '.join(cells)} |")
+        memory = [found.get(name, {}).get("gpu_memory_mib") for name in names]
+        cells = [f"{mib:,} MiB" if mib else "-" for mib in memory]
+        lines.append(f"| {video}, GPU memory | {' | '.join(cells)} |")
+    met = sum(goal["met"] for goal in report["goals"])
+    lines += ["", f"Goals met: {met} of {len(report['goals'])}."]
+    return "\n".join(lines)
+
+
+_CEILING = "NVDEC alone"
+
+
+def _rate(found: dict[str, Any], case: str) -> str:
+    one = found.get(case, {})
+    if "value" not in one:
+        return "-"
+    beside = found.get(f"{case}, busy", {}).get("value")
+    value = one.get("per_second", one["value"]) if case in ("clips", "uniform") else one["value"]
+    digits = 0 if value > 1000 else 1
+    busy = "" if beside is None else f" ({beside:,.{digits}f})"
+    wrong = "" if one.get("right", True) else " (wrong)"
+    return f"{value:,.{digits}f}{busy}{wrong}"
+
+
 def _milliseconds(row: dict[str, Any] | None) -> str:
     if row is None:
         return "-"
@@ -154,7 +204,7 @@ def _wrong(row: dict[str, Any]) -> str:
 
 def filled(readme: str) -> str:
     """The README with its tables as they should be."""
-    for name, table in {"indexing": indexing(), "decoding": decoding()}.items():
+    for name, table in {"indexing": indexing(), "decoding": decoding(), "gpu": gpu()}.items():
         if not table:
             continue
         pattern = rf"(<!-- figures: {name} -->\n).*?(?=\n## |\n<!-- figures)"

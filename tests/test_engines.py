@@ -97,6 +97,17 @@ def test_a_batch_is_its_clips_one_by_one(decoder, demo_folder):
     assert [clip.indices.tolist() for clip in batch.clips] == [frames for _, frames in wanted]
 
 
+def test_crops_and_sizes_may_be_lists_and_arrays(decoder, demo_folder):
+    path = demo_folder / "h264.mp4"
+    plain = vl.ClipRequest(path, [3], crop=(10, 20, 90, 160), size=(45, 80))
+    others = [
+        vl.ClipRequest(path, [3], crop=kind((10, 20, 90, 160)), size=kind((45, 80)))
+        for kind in (list, np.array)
+    ]
+    here, *there = decoder.decode([plain, *others]).frames
+    assert all(torch.equal(here, clip) for clip in there)
+
+
 def test_a_video_that_is_missing_costs_its_clip_only(decoder, demo_folder):
     names = [*list(MANY)[:5], "missing.mp4", *list(MANY)[5:]]
     wanted = [(demo_folder / name, [0, 5]) for name in names]

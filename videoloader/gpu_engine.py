@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GpuEngine"]
 
-_PIECE = 25 << 20  # bytes of frames that are read at a time, 4 of 1080p; two such are ready ahead
+_PIECE = 25 << 20  # bytes of frames that are read at a time, 4 of 1080p
 
 _log = logging.getLogger(__name__)
 

@@ -99,6 +99,7 @@ class Video:
     (torch.Size([360, 640, 3]), torch.Size([23, 360, 640, 3]))
     """
 
+    @quick_switches()
     def __init__(
         self,
         source: VideoSource | Source,
@@ -119,16 +120,15 @@ class Video:
         if index is not None and fps is not None:
             raise ArgumentError("give fps to index_video, or no index; an index has its times")
         self.device = as_device(device)
-        with quick_switches():
-            self._source = open_source(source)
-            try:
-                if index is None:
-                    index = index_video(self._source, stream=stream, fps=fps, strict=strict)
-                else:
-                    index.check(self._source)
-            except BaseException:
-                self._source.close()
-                raise
+        self._source = open_source(source)
+        try:
+            if index is None:
+                index = index_video(self._source, stream=stream, fps=fps, strict=strict)
+            else:
+                index.check(self._source)
+        except BaseException:
+            self._source.close()
+            raise
         self.index = index
         self._orientation = index.orientation if rotate else Orientation()
         self._scales = resolution_change == "scale"
@@ -189,6 +189,7 @@ class Video:
     def __getitem__(self, key: int) -> torch.Tensor: ...
     @overload
     def __getitem__(self, key: slice) -> torch.Tensor: ...
+    @quick_switches()
     def __getitem__(self, key: int | slice) -> torch.Tensor:
         """One frame (H, W, C), or the frames of a slice (F, H, W, C); Python's meaning of both."""
         if isinstance(key, slice):
@@ -200,6 +201,7 @@ class Video:
             )
         return self.get_frames(frames=[number % len(self)]).frames[0]
 
+    @quick_switches()
     def get_frames(
         self,
         frames: ArrayLike | None = None,
@@ -342,6 +344,7 @@ class Video:
         decoder = CpuDecoder(self.index, self._source, threads=self._threads)
         return decoder.decode(plan_decode(self.index, numbers))
 
+    @quick_switches()
     def close(self) -> None:
         """Close the file and let go of the decoder."""
         self._decoder.close()
@@ -405,7 +408,7 @@ class Video:
             if number >= 0 and first.setdefault(number, place) != place:
                 repeated.append((place, first[number]))
         plan = plan_decode(self.index, np.array(list(first), dtype=np.int64))
-        with self._lock, quick_switches():
+        with self._lock:
             converter = self._converters.get(output)
             if converter is None:
                 self._converters = {output: self._make_converter(output)}  # one is all that is used

@@ -158,12 +158,12 @@ def describe(
         set `luma` to the surface's address and `destination` to that of the slot's first element.
     """
     view.check(name, picture.displayed)
-    return _describe(picture, view, output, strides)
+    return _describe(picture, view, output, tuple(strides))
 
 
 @lru_cache(maxsize=1024)  # clips of a batch are much alike
 def _describe(
-    picture: Picture, view: View, output: OutputFormat, strides: tuple[int, int, int]
+    picture: Picture, view: View, output: OutputFormat, strides: tuple[int, ...]
 ) -> NDArray[Any]:
     turn = picture.orientation
     top, left, height, width = view.crop or (0, 0, *picture.displayed)

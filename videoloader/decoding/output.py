@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
@@ -125,13 +126,16 @@ class View:
     flip: bool = False
 
     def __post_init__(self) -> None:
-        normalize_size(self.size)
+        # Lists and arrays may be given; views are looked up by value.
+        object.__setattr__(self, "size", normalize_size(self.size))
         if self.crop is None:
             return
-        if len(self.crop) != 4 or min(self.crop[:2]) < 0 or min(self.crop[2:]) < 1:
+        crop = tuple(operator.index(number) for number in self.crop)
+        if len(crop) != 4 or min(crop[:2]) < 0 or min(crop[2:]) < 1:
             raise ArgumentError(
-                f"crop is (top, left, height, width) inside the picture, got {self.crop}"
+                f"crop is (top, left, height, width) inside the picture, got {crop}"
             )
+        object.__setattr__(self, "crop", crop)
 
     def check(self, name: str, displayed: tuple[int, int]) -> None:
         """Fail if the crop does not lie inside a displayed picture of (height, width)."""
