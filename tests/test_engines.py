@@ -1,6 +1,7 @@
 """What shares a batch out between GPU and CPU, on a GPU made of FFmpeg."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,6 +96,21 @@ def test_a_batch_is_its_clips_one_by_one(decoder, demo_folder):
     alone = [decoder.decode([one], size=(90, 160)).frames[0] for one in wanted]
     assert torch.equal(batch.frames, torch.stack(alone))
     assert [clip.indices.tolist() for clip in batch.clips] == [frames for _, frames in wanted]
+
+
+def test_a_matrix_without_an_equation_is_an_error_on_both_devices(decoder, demo_folder):
+    path = demo_folder / "h264.mp4"
+    index = index_video(path)
+    index = replace(index, color=replace(index.color, matrix="ictcp"))
+    request = vl.ClipRequest(path, [3], index=index)
+    with vl.BatchDecoder(workers=0) as cpu, pytest.raises(UnsupportedError) as here:
+        cpu.decode([request])
+    with pytest.raises(UnsupportedError) as there:
+        decoder.decode([request])
+    assert str(there.value) == str(here.value)
+    assert "ictcp" in str(here.value)
+    good = decoder.decode([request, (demo_folder / "hevc.mp4", [4])], on_error="skip")
+    assert numbers(good) == [[4]]
 
 
 def test_crops_and_sizes_may_be_lists_and_arrays(decoder, demo_folder):

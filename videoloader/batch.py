@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 
+@quick_switches()
 def decode_batch(
     requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
     device: str | torch.device = "cpu",

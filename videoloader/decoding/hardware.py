@@ -6,6 +6,7 @@ import math
 from functools import cache
 from typing import Any, NamedTuple
 
+from videoloader.decoding.matrix import MATRICES
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
@@ -106,6 +107,8 @@ def obstacle(index: VideoIndex, gpu: int) -> str | None:
         return f"this GPU decodes {index.codec} from {found.least} to {found.most}, not {sides}"
     if chroma == "420" and (index.width % 2 or index.height % 2):
         return f"NVDEC cuts chroma of odd sizes ({picture})"
+    if index.color.matrix is not None and index.color.matrix not in MATRICES:
+        return f"there is no conversion to RGB from its matrix {index.color.matrix}"
     if index.packing == "demuxed":
         return "its packets are put together by a demuxer"
     return None

@@ -10,7 +10,6 @@ import numpy as np
 from videoloader.decoding.color import chroma_siting, unsaid_matrix
 from videoloader.decoding.convert import Converter
 from videoloader.decoding.descriptor import MemoryFormat, Picture, describe
-from videoloader.decoding.matrix import MATRICES
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.nvdec import NvdecJob
 from videoloader.decoding.output import OutputFormat, View
@@ -108,6 +107,6 @@ def _matrix_and_range(index: VideoIndex) -> tuple[str, str]:
     VP8 is BT.601 whatever its size (RFC 6386, section 9.2).
     """
     unsaid = "smpte170m" if index.codec == "vp8" else unsaid_matrix(index.height)
-    matrix = index.color.matrix if index.color.matrix in MATRICES else unsaid
+    matrix = unsaid if index.color.matrix in (None, "gbr") else index.color.matrix
     full = (index.pixel_format or "").startswith("yuvj") or index.color.range == "pc"
-    return matrix or unsaid, "pc" if full else "tv"
+    return matrix, "pc" if full else "tv"
