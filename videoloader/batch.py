@@ -210,7 +210,10 @@ class BatchDecoder:
         return counts
 
     def close(self) -> None:
-        """End the worker processes and let go of the decoders; a later batch makes new ones."""
+        """End the worker processes and let go of the decoders; a later batch makes new ones.
+
+        No other thread may be in the middle of a batch.
+        """
         with self._lock:
             cpu, self._cpu = self._cpu, None
             gpu, self._gpu = self._gpu, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -218,7 +219,8 @@ class GpuEngine:
                 future.result()
             except (UnsupportedError, FormatError, DecodeError) as error:
                 name = assembly.clips[run.clip].index.name
-                self._tell(str(error).removeprefix(f"{name}: "), name)
+                reason = str(error).removeprefix(f"{name}: ")
+                self._tell(re.sub(r"packet \d+", "a packet", reason), name)
                 refused.append(run)
             except VideoError as error:
                 assembly.blame(run, dict.fromkeys(run.wants.frames.tolist(), error))

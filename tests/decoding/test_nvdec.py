@@ -25,13 +25,18 @@ UINT8 = OutputFormat()
 OPENED = []
 
 
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
 @pytest.fixture
 def pool(fake_gpu):  # noqa: F811
     pool = NvdecPool(0)
     yield pool
     pool.close()
-    while OPENED:
-        OPENED.pop().close()
 
 
 def jobs_of(path, clips, output=UINT8):
