@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,7 +15,9 @@ import pytest
 import torch
 
 import videoloader as vl
+from videoloader import assembly
 from videoloader.demo_videos import read_frame_number
+from videoloader.indexing import open_source
 
 CLIPS = {
     "h264.mp4": [0, 7, 7, 80, 3],
@@ -86,6 +89,15 @@ def test_clips_of_one_video_may_differ_in_size_crop_and_flip(decoder, demo_folde
     ).clips
     assert torch.equal(cropped.frames[0], whole.frames[1, 10:110, 21:221])
     assert torch.equal(flipped.frames[0], whole.frames[0].flip(1))
+
+
+def test_a_crop_may_be_any_four_numbers(decoder, demo_folder):
+    path, crop = demo_folder / "h264.mp4", (10, 20, 64, 96)
+    whole = decoder.decode([(path, [3])]).frames
+    for given in (crop, list(crop), np.array(crop)):
+        batch = decoder.decode([vl.ClipRequest(path, [3], crop=given)])
+        assert batch.frames.shape == (1, 1, 64, 96, 3)
+        assert torch.equal(batch.frames, whole[:, :, 10:74, 20:116])
 
 
 def test_videos_may_be_paths_bytes_files_and_items_of_a_data_set(decoder, demo_folder, tmp_path):
@@ -161,6 +173,28 @@ def test_a_file_that_another_took_the_place_of_is_indexed_again(decoder, demo_fo
         path.write_bytes((demo_folder / name).read_bytes())
         batch = decoder.decode([(path, [9])])
         assert (numbers(batch.clips[0]), batch.frames.shape[2]) == ([9], height)
+
+
+def test_indexes_are_kept_while_files_stay_and_there_is_room(demo_folder, tmp_path, monkeypatch):
+    paths = [str(tmp_path / name) for name in ("a.mp4", "b.mp4")]
+    for path in paths:
+        shutil.copy(demo_folder / "h264.mp4", path)
+    size = vl.index_video(paths[0]).packets.nbytes
+    monkeypatch.setattr(assembly, "_CACHED_BYTES", 2 * size - 1)  # of one
+    kept = assembly.IndexCache()
+
+    def find(path):
+        with open_source(path) as source:
+            return kept.find(path, source)
+
+    for change in range(5):
+        os.utime(paths[0], (change, change))
+        found = find(paths[0])
+        assert found.fingerprint.mtime_ns == change * 10**9
+        assert find(paths[0]) is found
+    other = find(paths[1])
+    assert find(paths[1]) is other
+    assert find(paths[0]) is not found
 
 
 def test_padding_fills_and_repeats(decoder, demo_folder):
@@ -258,6 +292,17 @@ def test_bad_clips_are_replaced_by_the_next_good_ones(decoder, hostile):
     assert {failure.request for failure in batch.failures} == BAD
 
 
+def test_clips_with_bad_frames_are_replaced_in_a_batch_that_opens(decoder, demo_folder, tmp_path):
+    path, frame = damaged(demo_folder, tmp_path)
+    wanted = [(demo_folder / "h264.mp4", [0, 1]), (path, [0, frame]), (path, [2, 3])]
+    batch = decoder.decode(wanted, on_error="replace")
+    assert batch.requests.tolist() == [0, 2, 2]
+    assert [numbers(clip) for clip in batch.clips] == [[0, 1], [2, 3], [2, 3]]
+    kept = decoder.decode(wanted, on_error="skip")
+    assert kept.requests.tolist() == [0, 2]
+    assert [numbers(clip) for clip in kept.clips] == [[0, 1], [2, 3]]
+
+
 def test_bad_frames_are_masked_and_the_others_of_their_clip_are_right(decoder, hostile):
     batch = decoder.decode(hostile, on_error="mask", size=(180, 320))
     assert batch.frames.shape == (8, 2, 180, 320, 3)
@@ -298,6 +343,9 @@ def test_arguments_without_a_meaning_are_refused(decoder, demo_folder):
     ):
         with pytest.raises(vl.ArgumentError):
             decoder.decode([(path, [0])], **arguments)
+    for crop in ((1, 2), (0, 0, 9, 9, 9), ()):
+        with pytest.raises(vl.ArgumentError):
+            decoder.decode([vl.ClipRequest(path, [0], crop=crop)])
     with pytest.raises(vl.ArgumentError, match="outside"):
         decoder.decode([vl.ClipRequest(path, [0], crop=(300, 0, 100, 100))])
 

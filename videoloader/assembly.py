@@ -410,8 +410,8 @@ def _open_clip(
     displayed = (index.height, index.width)
     if orientation.transpose:
         displayed = displayed[::-1]
-    chosen = _size_of(request, size) or (request.crop[2:] if request.crop else displayed)
-    view = View(chosen, request.crop, request.flip)
+    whole = displayed if request.crop is None else request.crop[2:]
+    view = View(_size_of(request, size) or whole, request.crop, request.flip)
     view.check(source.name, displayed)
     wanted = ClipFrames(video, index, numbers)
     return OpenClip(request, source, wanted, mask, view, orientation)
