@@ -289,9 +289,72 @@ def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
         OPENED.append(source)
         (run, *_) = plan_decode(index, np.arange(index.num_frames))
         job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
-
         readers.append(pool.read(job, lambda count: slots_of(kept, count, index), 7))
     begun = [next(reader, "over") for reader in readers]
     assert "over" not in begun
     for reader in readers:
         reader.close()
+
+
+def test_what_a_session_that_goes_has_queued_is_waited_for(fake_gpu, demo_folder):  # noqa: F811
+    pool = NvdecPool(0, sessions=1)
+    kind = decoder_kind(index_video(demo_folder / "h264.mp4"), 0)
+    kept, superfluous = pool._take(kind), pool._take(kind)
+    kept._stream, superfluous._stream = Watched(), Watched()
+    pool._give_back(kept)
+    pool._give_back(superfluous)
+    assert (kept._stream.waits, superfluous._stream.waits) == (0, 1)
+    assert (pool._idle, pool._made) == ([kept], 1)
+    pool.close()
+    assert (kept._stream.waits, superfluous._stream.waits) == (1, 1)
+
+
+class Queue(Watched):
+    """A stream that knows which rows of a table what is queued on it is still to read."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows, self.launches = set(), 0
+
+    def synchronize(self):
+        super().synchronize()
+        self.rows.clear()
+
+    def queue(self, table):
+        rows = set(range(table.ctypes.data, table.ctypes.data + table.nbytes, table.itemsize))
+        assert not rows & self.rows, "they are written while they are read"
+        self.rows |= rows
+        self.launches += 1
+
+
+class Event:
+    """Knows behind how many launches it was recorded."""
+
+    def record(self, stream):
+        self.behind = stream.launches
+
+
+@pytest.mark.parametrize("rows", [16, 4096])
+def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
+    fake_gpu,  # noqa: F811
+    demo_folder,
+    monkeypatch,
+    rows,
+):
+    monkeypatch.setattr(nvdec, "_TABLE_ROWS", rows)
+    launch = FakeConverter.launch
+
+    def note(converter, table, stream, tiles=None):
+        stream.queue(table)
+        launch(converter, table, stream, tiles)
+
+    monkeypatch.setattr(FakeConverter, "launch", note)
+    pool = NvdecPool(0, sessions=1)
+    session = pool._take(decoder_kind(index_video(demo_folder / "h264.mp4"), 0))
+    session._stream, session._filled = Queue(), Event()
+    pool._give_back(session)
+    memory, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90)), [5, 5, 5]])
+    events = [future.result() for future in pool.submit(jobs)]
+    assert {event.behind for event in events} == {session._stream.launches}
+    assert [read_frame_number(frame) for frame in memory[0]] == list(range(90))
+    pool.close()

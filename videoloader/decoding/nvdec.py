@@ -111,7 +111,6 @@ class NvdecPool:
         self.sessions = sessions
         self.stats = Stats()
         self._budget = memory // sessions
-
         self._made = 0
         self._idle: list[_Session] = []
         self._lock = threading.RLock()  # an iterator may be collected, and give back, within it
@@ -123,10 +122,9 @@ class NvdecPool:
 
         Returns:
             For each job what becomes a CUDA event, after which its slots are filled; jobs of one
-            session have the same. It raises
-            `UnsupportedError` where the GPU does not decode the stream after all, `DecodeError`
-            where frames are missing, `SourceError` where the file cannot be read. Nothing writes
-            into the slots any more then.
+            session have the same. It raises `UnsupportedError` where the GPU does not decode the
+            stream after all, `DecodeError` where frames are missing, `SourceError` where the file
+            cannot be read. Nothing writes into the slots any more then.
         """
         order = sorted(range(len(jobs)), key=lambda number: -len(jobs[number].run.packets))
         futures = {number: self._threads.submit(self._decode, jobs[number]) for number in order}
@@ -179,7 +177,8 @@ class NvdecPool:
     def close(self) -> None:
         """Finish what is submitted and let go of the decoders."""
         self._threads.shutdown()
-        self._idle.clear()
+        while self._idle:
+            self._idle.pop().close()
 
     def _decode(self, job: NvdecJob) -> Any:
         session = self._take(decoder_kind(job.index, self.gpu))
@@ -204,8 +203,9 @@ class NvdecPool:
         with self._lock:
             if len(self._idle) < self.sessions:
                 self._idle.append(session)
-            else:
-                self._made -= 1
+                return
+            self._made -= 1
+        session.close()
 
 
 class _Session:
@@ -232,6 +232,10 @@ class _Session:
     def has(self, kind: DecoderKind) -> bool:
         """Whether it has a decoder of a kind."""
         return kind in self._decoders
+
+    def close(self) -> None:
+        """Wait for what is queued, which needs the surfaces and the table; they may go then."""
+        self._stream.synchronize()
 
     # Every call into CUDA lets go of the interpreter, and waits for it if another thread is busy in
     # Python. So there is one launch for what a call to the decoder gave, and no event but the last.
