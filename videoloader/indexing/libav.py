@@ -345,7 +345,9 @@ def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
     for data in (extradata, first):
         for unit in annexb_units(data):
             if len(data) > unit + 2 and data[unit] >> 1 == 33:
-                return {"sub_layers": hevc.parse_sps(data[unit:]).sub_layers}
+                stop = data.find(b"\0\0\1", unit)
+                sequence = data[unit : stop if stop >= 0 else None]
+                return {"sub_layers": hevc.parse_sps(sequence).sub_layers}
     if framed:
         return {"length_size": (extradata[21] & 3) + 1, "sub_layers": extradata[21] >> 3 & 7 or 1}
     return {}
