@@ -1,6 +1,7 @@
 """What shares a batch out between GPU and CPU, on a GPU made of FFmpeg."""
 
-from contextlib import nullcontext
+import threading
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -172,6 +173,43 @@ def test_all_frames_of_a_video_are_read_in_order(decoder, demo_folder):
         pieces = list(decoder.read(index, source, index.orientation))
     frames = [read_frame_number(frame.numpy()) for piece in pieces for frame in piece]
     assert frames == list(range(index.num_frames))
+
+
+def test_memory_is_of_no_stream_that_works_and_the_caller_is_noted(
+    decoder, consumer, demo_folder, monkeypatch
+):
+    entered, noted = threading.local(), []
+    engine = decoder._gpu
+    engine._allocations = allocations = FakeStream()
+
+    @contextmanager
+    def stream(chosen):
+        before = inside()
+        entered.stream = chosen
+        yield
+        entered.stream = before
+
+    def inside():
+        main = threading.current_thread() is threading.main_thread()
+        return getattr(entered, "stream", consumer if main else None)
+
+    def empty(*arguments, **options):
+        if threading.current_thread() is not threading.main_thread() or "device" in options:
+            noted.append(inside())
+        return made(*arguments, **options)
+
+    made = torch.empty
+    monkeypatch.setattr(torch.cuda, "stream", stream)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: inside())
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda _, stream: noted.append(stream))
+    monkeypatch.setattr(torch, "empty", empty)
+    decoder.decode([(demo_folder / "h264.mp4", [0, 5])])
+    assert noted == [allocations, consumer]
+    path = demo_folder / "h264.mp4"
+    index = index_video(path)
+    with open_source(path) as source:
+        pieces = len(list(decoder.read(index, source, index.orientation)))
+    assert noted == [allocations, consumer] * (1 + pieces)
 
 
 def test_a_video_that_begins_at_no_keyframe_is_not_read(decoder, demo_folder):

@@ -67,6 +67,26 @@ def test_any_list_is_answered_exactly(video, frames):
     assert clip.times.tolist() == pytest.approx([f / 30 for f in frames])
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "bfloat16"])
+def test_memory_is_used_again_once_nobody_holds_a_frame_of_it(path, dtype):
+    with vl.Video(path) as video:
+        first = video.get_frames([3, 4], size=480, dtype=dtype).frames
+        address, held, kept = first.data_ptr(), first[1], first[1].clone()
+        del first
+        others = [video.get_frames([9, 9], size=480, dtype=dtype).frames for _ in range(3)]
+        assert torch.equal(held, kept)
+        assert all(other.data_ptr() != address for other in others)
+        del held
+        assert video.get_frames([4, 3], size=480, dtype=dtype).frames.data_ptr() == address
+
+
+def test_frames_that_are_kept_while_a_video_is_read_stay_as_they_are(demo_folder):
+    with vl.Video(demo_folder / "rotated.mp4") as video:
+        clip = video.get_frames(range(6), size=640).frames
+        pictures = [video.get_frames([n], size=640).frames[0] for n in range(6)]
+    assert torch.equal(torch.stack(pictures), clip)
+
+
 def test_a_clip_can_be_padded(video):
     clip = video.get_frames(frames=[0, 5, 5, 900], pad_mode="edge")
     assert numbers(clip.frames) == [0, 5, 5, COUNT - 1]

@@ -5,10 +5,12 @@ import os
 import sys
 import tarfile
 import time
+from contextlib import suppress
 from datetime import timedelta
 
 import numpy as np
 import pytest
+import torch
 from object_server import serve
 
 import videoloader as vl
@@ -411,3 +413,88 @@ def test_an_empty_prefix(bucket):
 def test_clips_of_a_prefix(bucket):
     dataset = vl.ClipDataset("s3://videos/clips/", vl.UniformClip(4))
     assert dataset[1]["frames"].shape == (4, 3, 360, 640)
+
+
+@pytest.fixture
+def urls(server):
+    """Two clips, one that is not there and one that is no video, the first one again."""
+    server.objects["/text.mp4"] = b"no video" * 100
+    names = ["front.mp4", "missing.mp4", "end.mp4", "text.mp4", "front.mp4"]
+    return [f"{server.url}/{name}" for name in names]
+
+
+WANTED = [[3, 100], [0, 1], [7, 7], [2, 3], [0, 159]]
+GOOD = [0, 2, 4]
+
+
+def local_clips(clips, urls):
+    """Frames of the good clips, from the files."""
+    found = []
+    for number in GOOD:
+        with vl.Video(clips / urls[number].rpartition("/")[2]) as video:
+            found.append(video.get_frames(WANTED[number]).frames)
+    return torch.stack(found)
+
+
+def test_a_batch_of_urls_is_that_of_the_files(server, clips, urls):
+    expected = local_clips(clips, urls)
+    requests = [(urls[number], WANTED[number]) for number in GOOD]
+    server.delay = 0.05
+    with vl.BatchDecoder(workers=0) as decoder:
+        assert torch.equal(decoder.decode(requests).frames, expected)
+        assert server.most_at_once == 2  # one for each video: they are opened side by side
+        asked = len(server.requests)
+        server.forget()
+        brought = [vl.ClipRequest(*one, index=vl.index_video(one[0])) for one in requests]
+        server.forget()
+        assert torch.equal(decoder.decode(requests).frames, expected)
+        assert len(server.requests) < asked  # the indexes are known
+        server.forget()
+    with vl.BatchDecoder(workers=0) as decoder:
+        assert torch.equal(decoder.decode(brought).frames, expected)
+        assert len(server.requests) < asked
+
+
+def test_urls_of_a_batch_that_fail_cost_their_clips_only(clips, urls):
+    expected = local_clips(clips, urls)
+    requests = list(zip(urls, WANTED, strict=True))
+    with vl.BatchDecoder(workers=0) as decoder:
+        with pytest.raises(vl.SourceError, match=r"missing\.mp4"):
+            decoder.decode(requests)
+        with pytest.raises(vl.FormatError, match=r"text\.mp4"):
+            decoder.decode(requests[2:])
+        kept = decoder.decode(requests, on_error="skip")
+        assert kept.requests.tolist() == GOOD
+        assert torch.equal(kept.frames, expected)
+        failures = [(failure.request, failure.frame) for failure in kept.failures]
+        assert failures == [(1, None), (3, None)]
+        for failure, name in zip(kept.failures, ("missing.mp4", "text.mp4"), strict=True):
+            assert name in str(failure.error)
+        replaced = decoder.decode(requests, on_error="replace")
+        assert replaced.requests.tolist() == [0, 2, 2, 4, 4]
+        assert torch.equal(replaced.frames, expected[[0, 1, 1, 2, 2]])
+        masked = decoder.decode(requests, on_error="mask")
+        assert torch.equal(masked.frames[GOOD], expected)
+        assert [mask.all() for mask in masked.masks] == [True, False, True, False, True]
+        assert not masked.frames[[1, 3]].any()
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_what_a_batch_opens_is_closed(urls, monkeypatch, on_error):
+    opened, closed = [], []
+    open_url, close = remote.open_url, remote._RemoteSource.close
+
+    def note_opened(*arguments, **options):
+        opened.append(open_url(*arguments, **options))
+        return opened[-1]
+
+    def note_closed(source):
+        closed.append(source)
+        close(source)
+
+    monkeypatch.setattr(remote, "open_url", note_opened)
+    monkeypatch.setattr(remote._RemoteSource, "close", note_closed)
+    with vl.BatchDecoder(workers=0) as decoder, suppress(vl.VideoError):
+        decoder.decode(list(zip(urls, WANTED, strict=True)), on_error=on_error)
+    assert len(opened) >= 3
+    assert {id(source) for source in closed} == {id(source) for source in opened}
