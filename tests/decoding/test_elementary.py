@@ -225,7 +225,7 @@ def hevc_record(arrays):
 def test_all_parameter_sets_of_a_record_come_in_their_order():
     one, two, long = b"\x67ab", b"\x67abc", b"\x68" + bytes(range(1, 250)) * 2
     for sequences in ([one], [one, two], [two, one, one]):
-        for pictures in ([], [long], [b"\x68x", long, b"\x68y"]):
+        for pictures in ([], [long], [b"\x68x", long, b"\x68y"], [b"\x68z"] * 40):
             record = avc_record(sequences, pictures)
             assert parameter_sets("h264", record) == sequences + pictures
             extended = record + b"\xfd\xf8\xf8\0"  # as of High profiles

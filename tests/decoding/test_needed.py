@@ -1,10 +1,13 @@
 """Leaving out what no wanted frame depends on: every frame stays bit for bit what it was."""
 
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from corpus_files import corpus_files, has_reference, md5_of
+from hypothesis import given
+from hypothesis import strategies as st
 
 import videoloader as vl
 from videoloader.decoding import needed
@@ -136,6 +139,17 @@ def stream(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("streams") / file
     encode_video(path, codec=codec, frames=100, options=options)
     return vl.index_video(path), path, sequential(path)
+
+
+@given(st.integers(0, 700), st.integers(1, 200))
+def test_parts_are_all_of_a_run_in_order_and_the_first_are_short(count, most):
+    run = SimpleNamespace(packets=range(count))
+    parts = list(needed._parts(None, run, most))
+    assert [n for start, stop in parts for n in range(start, stop)] == list(range(count))
+    sizes = [stop - start for start, stop in parts]
+    assert all(0 < size <= most for size in sizes)
+    assert sizes[:1] <= [16]
+    assert len(parts) <= 16 + count // most  # they grow soon
 
 
 @pytest.mark.parametrize("span", [1, 7, 30])
