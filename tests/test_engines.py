@@ -74,6 +74,20 @@ def test_frames_are_those_that_were_asked_for_whoever_decodes_them(decoder, demo
     assert "av1" in reason
 
 
+@pytest.mark.parametrize("dtype", ["uint16", "float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("layout", ["FHWC", "FCHW", "CFHW"])
+def test_elements_of_any_size_and_order_are_written_where_they_belong(
+    decoder, demo_folder, dtype, layout
+):
+    batch = decoder.decode(requests(demo_folder), dtype=dtype, layout=layout)
+    unit = 257 if dtype == "uint16" else 1
+    axes = [layout.index(axis) for axis in "FHWC"]
+    found = [(clip.frames.permute(axes).double() / unit).round().byte() for clip in batch.clips]
+    assert [[read_frame_number(frame.numpy()) for frame in clip] for clip in found] == [
+        *CLIPS.values()
+    ]
+
+
 def test_what_the_gpu_loses_the_cpu_decodes(decoder, fake_gpu, demo_folder):  # noqa: F811
     fake_gpu.drops = {2}
     batch = decoder.decode(requests(demo_folder))
