@@ -9,6 +9,7 @@ from fake_gpu import FakeConverter, FakeStream, fake_gpu  # noqa: F401  (a fixtu
 
 from videoloader.decoding import hardware_feed, nvdec
 from videoloader.decoding.descriptor import describe
+from videoloader.decoding.elementary import parameter_sets
 from videoloader.decoding.hardware import decoder_kind, obstacle
 from videoloader.decoding.merge import ClipFrames, merge_runs
 from videoloader.decoding.nvdec import NvdecJob, NvdecPool
@@ -133,6 +134,35 @@ def test_a_lost_picture_within_a_call_is_never_taken_for_another(
     _, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90))])
     with pytest.raises(DecodeError, match="NVDEC gave no frame"):
         [future.result() for future in pool.submit(jobs)]
+
+
+@pytest.mark.parametrize("name", ["h264.mp4", "hevc.mp4"])
+def test_a_lost_picture_that_nobody_wanted_gives_no_other_frame(
+    pool,
+    fake_gpu,  # noqa: F811
+    demo_folder,
+    name,
+):
+    errors = 0
+    for lost in range(12):
+        fake_gpu.drops = {lost}
+        for wanted in ([[20]], [[9, 17]]):
+            try:
+                assert decode(pool, demo_folder / name, wanted) == wanted
+            except DecodeError:
+                errors += 1
+    assert errors
+
+
+def test_parameter_sets_are_fed_once(pool, fake_gpu, demo_folder, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(hardware_feed, "_MAX_CALL", 5)
+    index = index_video(demo_folder / "h264.mp4")
+    decode(pool, demo_folder / "h264.mp4", [list(range(index.num_frames))])
+    sets = parameter_sets("h264", index.extradata_of(0))
+    head = sum(4 + len(unit) for unit in sets)
+    assert len(sets) == 2
+    given = sum(size for size, _ in fake_gpu.calls)
+    assert given == head * len(index.keyframes) + index.packets["size"].sum()
 
 
 @pytest.mark.parametrize("most", [1, 32])
