@@ -252,7 +252,8 @@ def main() -> None:
         serve(arguments.serve)
         return
     begin = time.perf_counter()
-    make_all(list(dict.fromkeys([*(arguments.video or MATRIX), *MIXED])))
+    mixed = MIXED if arguments.case is None or "flat" in arguments.case else ()
+    make_all(list(dict.fromkeys([*(arguments.video or MATRIX), *mixed])))
     link_ffmpeg()
     out = arguments.out or RESULTS / f"gpu-{today()}.json"
     is_partial = arguments.video or arguments.case or arguments.contender or arguments.dry_run

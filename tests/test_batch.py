@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader import assembly
+from videoloader import opening
 from videoloader.demo_videos import read_frame_number
 from videoloader.indexing import open_source
 
@@ -180,8 +180,8 @@ def test_indexes_are_kept_while_files_stay_and_there_is_room(demo_folder, tmp_pa
     for path in paths:
         shutil.copy(demo_folder / "h264.mp4", path)
     size = vl.index_video(paths[0]).packets.nbytes
-    monkeypatch.setattr(assembly, "_CACHED_BYTES", 2 * size - 1)  # of one
-    kept = assembly.IndexCache()
+    monkeypatch.setattr(opening, "_CACHED_BYTES", 2 * size - 1)  # of one
+    kept = opening.IndexCache()
 
     def find(path):
         with open_source(path) as source:

@@ -137,3 +137,18 @@ def test_hybrid_gives_the_same_frames(gpu, demo_folder):
     batch = gpu.decode(clips, hybrid=True)
     for clip, (_, frames) in zip(batch.clips, clips, strict=True):
         assert [read_frame_number(frame.cpu().numpy()) for frame in clip.frames] == frames
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "bfloat16"])
+@pytest.mark.parametrize("on_error", ["skip", "replace", "mask"])
+def test_clips_beside_failed_ones_are_put_together_anew(gpu, demo_folder, dtype, on_error):
+    good = [(demo_folder / name, [3, 4]) for name in ("h264.mp4", "hevc.mp4")]
+    missing = (demo_folder / "missing.mp4", [0, 1])
+    options = {"size": 64, "dtype": dtype}
+    alone = gpu.decode(good, **options)
+    batch = gpu.decode([good[0], missing, good[1]], on_error=on_error, **options)
+    assert batch.frames.is_cuda
+    assert batch.frames.dtype == alone.frames.dtype
+    for place, number in ((0, 0), (-1, 1)):
+        found, wanted = batch.frames[place].cpu(), alone.frames[number].cpu()
+        assert torch.equal(found.view(torch.uint8), wanted.view(torch.uint8))

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -21,8 +17,8 @@ from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.indexing.source import Source, VideoSource, is_url, open_source
-from videoloader.indexing.video import index_video
+from videoloader.indexing.source import Source, VideoSource
+from videoloader.opening import IndexCache, identity, is_remote, open_any, open_side_by_side
 from videoloader.sampling import FILLED, PadMode, pad_frames
 from videoloader.video import Clip, as_fill, as_frame_numbers
 
@@ -32,7 +28,6 @@ __all__ = [
     "ClipBatch",
     "ClipFailure",
     "ClipRequest",
-    "IndexCache",
     "OnError",
     "OpenClip",
     "as_movable",
@@ -49,9 +44,6 @@ TORCH_TYPES = {
     "bfloat16": torch.bfloat16,
     "float32": torch.float32,
 }
-
-_CACHED_BYTES = 1 << 28  # of indexes that a decoder keeps
-_OPENED_AT_ONCE = 16  # sources behind URLs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,43 +165,6 @@ class OpenClip:
         return self.memory.stride()[-4:]
 
 
-class IndexCache:
-    """Indexes of the files met last, while they stay as they were. Threads may share it."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[Hashable, VideoIndex] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def find(self, place: Hashable, source: Source) -> VideoIndex:
-        """The index of a source: kept, or made now.
-
-        Args:
-            place: a path, URL or `Item`, which tells the video from all others, as a name does not;
-                of anything else the index is not kept.
-            source: opened from there.
-        """
-        state = source.fingerprint
-        with self._lock:
-            known = self._known.get(place)
-            if known is not None and known.fingerprint == state:
-                self._known.move_to_end(place)
-                return known
-        index = index_video(source)
-        if isinstance(place, str | Item) and (state.mtime_ns, state.etag) != (None, None):
-            with self._lock:
-                if place in self._known:
-                    self._drop(place)
-                self._known[place] = index
-                self._bytes += index.packets.nbytes
-                while self._bytes > _CACHED_BYTES:
-                    self._drop(next(iter(self._known)))
-        return index
-
-    def _drop(self, place: Hashable) -> None:
-        self._bytes -= self._known.pop(place).packets.nbytes
-
-
 class _Result(NamedTuple):
     """What becomes of a request; `memory` is its tensor, or the one of which it is a row."""
 
@@ -234,6 +189,7 @@ class Assembly:
         self.failures: list[ClipFailure] = []
         self._requests = requests
         self._block: torch.Tensor | None = None
+        self._allocate: Allocate
         self._size = size
 
     def open(
@@ -252,12 +208,17 @@ class Assembly:
             rotate: whether to turn pictures as their containers say.
             strict: raise the first error; else note it.
         """
-        opened = _open_remote(self._requests, indexes, files)
+        remote = {
+            identity(request.source): request.index is None
+            for request in self._requests
+            if is_remote(request.source)
+        }
+        opened = open_side_by_side(remote, indexes, files)
         known: dict[Hashable, VideoIndex] = {}
         for number, request in enumerate(self._requests):
             try:
-                key = _identity(request.source)
-                source = opened.get(key) or _open_source(request.source)
+                key = identity(request.source)
+                source = opened.get(key) or open_any(request.source)
                 if isinstance(source, VideoError):
                     raise source
                 if key not in opened and source is not request.source:
@@ -285,6 +246,7 @@ class Assembly:
 
     def allocate(self, allocate: Allocate) -> None:
         """Give every clip its memory: one block where all have one shape."""
+        self._allocate = allocate
         shapes = [
             self.output.clip_shape(len(clip.wanted.frames), clip.view.size)
             for clip in self.clips.values()
@@ -342,7 +304,8 @@ class Assembly:
         if frames is None or [result.row for result in results] != list(range(len(frames))):
             frames = [m if row is None else m[row] for m, row, *_ in results]
             if len({clip.shape for clip in frames}) == 1:
-                frames = torch.stack(frames)
+                dtype = frames[0].dtype
+                frames = torch.stack([as_movable(clip) for clip in frames]).view(dtype)
         return ClipBatch(
             frames,
             [result.indices for result in results],
@@ -369,9 +332,9 @@ class Assembly:
         size = _size_of(request, self._size)
         if size is None:
             size = others[0].view.size if others else (0, 0)
-        like = others[0].tensor if others else torch.empty(0)
-        memory = like.new_empty(self.output.clip_shape(count, size))
-        _slots(memory, self.output)[:] = self._color(request).to(memory.device)
+        memory = self._allocate(self.output.clip_shape(count, size))
+        slots = as_movable(_slots(memory, self.output))
+        slots[:] = as_movable(self._color(request).to(memory.device))
         filled = (np.full(count, value) for value in (FILLED, -1.0, False))
         return _Result(memory, None, *filled)
 
@@ -424,51 +387,3 @@ def _size_of(request: ClipRequest, size: tuple[int, int] | None) -> tuple[int, i
 def _slots(memory: torch.Tensor, output: OutputFormat) -> torch.Tensor:
     """The memory of a clip as (F, H, W, C)."""
     return memory.permute([output.layout.index(axis) for axis in "FHWC"])
-
-
-def _open_source(source: VideoSource | Source | Item) -> Source:
-    return source.open() if isinstance(source, Item) else open_source(source)
-
-
-def _open_remote(
-    requests: Sequence[ClipRequest], indexes: IndexCache, files: ExitStack
-) -> dict[Hashable, Source | VideoError]:
-    """Open what URLs name side by side, and make the indexes.
-
-    Local files are not worth the threads, which would take turns at the interpreter.
-    """
-    wanted = {
-        _identity(request.source): request.index is None
-        for request in requests
-        if _is_remote(request.source)
-    }
-    if len(wanted) < 2:
-        return {}
-
-    def open_one(place: Any) -> Source | VideoError:
-        try:
-            source = _open_source(place)
-        except VideoError as error:
-            return error
-        with lock:
-            files.callback(source.close)
-        with suppress(VideoError):  # the first request of it meets this again
-            if wanted[place]:
-                indexes.find(place, source)
-        return source
-
-    lock = threading.Lock()
-    with ThreadPoolExecutor(min(len(wanted), _OPENED_AT_ONCE)) as pool:
-        return dict(zip(wanted, pool.map(open_one, wanted), strict=True))
-
-
-def _is_remote(source: object) -> bool:
-    path = source.path if isinstance(source, Item) else source
-    return isinstance(path, str) and is_url(path)
-
-
-def _identity(source: VideoSource | Source | Item) -> Hashable:
-    """What tells videos of a batch apart: a path, URL or item, or the object itself."""
-    if isinstance(source, Item):
-        return source
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else id(source)

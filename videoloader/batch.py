@@ -20,7 +20,6 @@ from videoloader.assembly import (
     ClipBatch,
     ClipFailure,
     ClipRequest,
-    IndexCache,
     OnError,
 )
 from videoloader.cpu_engine import CpuEngine
@@ -35,6 +34,7 @@ from videoloader.decoding.output import (
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
 from videoloader.gpu_engine import GpuEngine
+from videoloader.opening import IndexCache
 from videoloader.video import as_channels, as_device
 
 if TYPE_CHECKING:

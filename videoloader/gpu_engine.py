@@ -83,8 +83,9 @@ class GpuEngine:
             hybrid: let it take runs as well that the GPU has not begun.
         """
         here, there = self._route(runs, assembly)
-        submitted = self._submit(here, assembly)
+        submitted: list[tuple[MergedRun, Future[Any]]] = []
         try:
+            self._submit(here, assembly, submitted)
             self._on_cpu(there, assembly, cpu)
             if hybrid:
                 self._share(submitted, assembly, cpu)
@@ -178,10 +179,14 @@ class GpuEngine:
         return here, there
 
     def _submit(
-        self, runs: Sequence[MergedRun], assembly: Assembly
-    ) -> list[tuple[MergedRun, Future[Any]]]:
+        self,
+        runs: Sequence[MergedRun],
+        assembly: Assembly,
+        submitted: list[tuple[MergedRun, Future[Any]]],
+    ) -> None:
+        """Have runs decoded; notes what is to come of each as soon as it may begin."""
         if not runs:
-            return []
+            return
         from videoloader.decoding.targets import GpuClip, nvdec_job
 
         converter = self._converter(assembly.output)
@@ -205,7 +210,9 @@ class GpuEngine:
                     converter=converter,
                 )
             )
-        return list(zip(runs, self._pool.submit(jobs), strict=True))
+        begun = zip(runs, jobs, strict=True)
+        for run, job in sorted(begun, key=lambda pair: -len(pair[0].run.packets)):
+            submitted.append((run, self._pool.submit(job)))
 
     def _collect(
         self, submitted: Sequence[tuple[MergedRun, Future[Any]]], assembly: Assembly

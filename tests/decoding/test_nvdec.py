@@ -67,7 +67,7 @@ def jobs_of(path, clips, output=UINT8):
 def decode(pool, path, clips):
     """The number that each frame of each clip bears."""
     memory, jobs = jobs_of(path, clips)
-    for future in pool.submit(jobs):
+    for future in [pool.submit(job) for job in jobs]:
         future.result()
     return [[read_frame_number(frame) for frame in clip] for clip in memory]
 
@@ -120,7 +120,7 @@ def test_a_lost_picture_that_was_wanted_is_an_error_and_no_other_frame(
     fake_gpu.drops = {10}
     _, jobs = jobs_of(demo_folder / "vp9.webm", [list(range(20))])
     with pytest.raises(DecodeError, match=r"vp9\.webm: NVDEC gave no frame for packet 10"):
-        [future.result() for future in pool.submit(jobs)]
+        [future.result() for future in [pool.submit(job) for job in jobs]]
 
 
 @pytest.mark.parametrize("lost", [1, 5, 17, 40, 88])
@@ -133,7 +133,7 @@ def test_a_lost_picture_within_a_call_is_never_taken_for_another(
     fake_gpu.drops = {lost}
     _, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90))])
     with pytest.raises(DecodeError, match="NVDEC gave no frame"):
-        [future.result() for future in pool.submit(jobs)]
+        [future.result() for future in [pool.submit(job) for job in jobs]]
 
 
 @pytest.mark.parametrize("name", ["h264.mp4", "hevc.mp4"])
@@ -183,7 +183,7 @@ def test_a_session_works_on_after_an_error(pool, fake_gpu, demo_folder):  # noqa
     fake_gpu.drops = {3}
     _, jobs = jobs_of(demo_folder / "vp9.webm", [[3]])
     with pytest.raises(DecodeError):
-        pool.submit(jobs)[0].result()
+        pool.submit(jobs[0]).result()
     fake_gpu.drops = set()
     assert decode(pool, demo_folder / "vp9.webm", [[3]]) == [[3]]
 
@@ -200,7 +200,7 @@ def test_a_picture_of_another_size_than_the_index_says_is_refused(pool, demo_fol
     _, jobs = jobs_of(demo_folder / "h264.mp4", [[0]])
     monkeypatch.setattr(nvdec, "surface_shape", lambda index: (1, 1))
     with pytest.raises(UnsupportedError, match="changes its size"):
-        pool.submit(jobs)[0].result()
+        pool.submit(jobs[0]).result()
 
 
 def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
@@ -384,7 +384,7 @@ def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
     session._stream, session._filled = Queue(), Event()
     pool._give_back(session)
     memory, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90)), [5, 5, 5]])
-    events = [future.result() for future in pool.submit(jobs)]
+    events = [future.result() for future in [pool.submit(job) for job in jobs]]
     assert {event.behind for event in events} == {session._stream.launches}
     assert [read_frame_number(frame) for frame in memory[0]] == list(range(90))
     pool.close()

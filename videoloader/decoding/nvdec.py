@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -117,18 +117,16 @@ class NvdecPool:
         self._prefix = f"nvdec-{gpu}"
         self._threads = ThreadPoolExecutor(sessions, thread_name_prefix=self._prefix)
 
-    def submit(self, jobs: Sequence[NvdecJob]) -> list[Future[Any]]:
-        """Decode jobs, the longest first.
+    def submit(self, job: NvdecJob) -> Future[Any]:
+        """Decode a job when a session is free; those submitted first come first.
 
         Returns:
-            For each job what becomes a CUDA event, after which its slots are filled; jobs of one
-            session have the same. It raises `UnsupportedError` where the GPU does not decode the
-            stream after all, `DecodeError` where frames are missing, `SourceError` where the file
-            cannot be read. Nothing writes into the slots any more then.
+            What becomes a CUDA event, after which the slots are filled; jobs of one session have
+            the same. It raises `UnsupportedError` where the GPU does not decode the stream after
+            all, `DecodeError` where frames are missing, `SourceError` where the file cannot be
+            read. Nothing writes into the slots any more then.
         """
-        order = sorted(range(len(jobs)), key=lambda number: -len(jobs[number].run.packets))
-        futures = {number: self._threads.submit(self._decode, jobs[number]) for number in order}
-        return [futures[number] for number in range(len(jobs))]
+        return self._threads.submit(self._decode, job)
 
     def read(self, job: NvdecJob, make_slots: MakeSlots, most: int) -> Iterator[None]:
         """Decode a run of which all frames are wanted, one piece ahead of what is taken.

@@ -168,12 +168,11 @@ def test_memory_is_not_free_before_what_writes_into_it(
     begun = []
     submit = decoder._gpu._pool.submit
 
-    def note(jobs):
-        futures = submit(jobs)
-        for future in futures:
-            future.result()
-        begun.extend(futures)
-        return futures
+    def note(job):
+        future = submit(job)
+        future.result()
+        begun.append(future)
+        return future
 
     monkeypatch.setattr(decoder._gpu._pool, "submit", note)
     with pytest.raises(kind):
@@ -242,3 +241,30 @@ def test_a_file_is_opened_by_its_path_on_the_cpu_and_not_copied(decoder, demo_fo
         monkeypatch.setattr(source, "read", lambda *_: pytest.fail("it is read whole"))
         batch = decoder.decode([vl.ClipRequest(source, [3], index=index_video(path))])
     assert numbers(batch) == [[3]]
+
+
+def test_what_is_submitted_already_is_waited_for_when_no_more_can_be(
+    decoder, consumer, demo_folder, monkeypatch
+):
+    begun = []
+    submit = decoder._gpu._pool.submit
+
+    def fail_later(job):
+        if len(begun) == 2:
+            raise RuntimeError("no thread to be had")
+        begun.append(submit(job))
+        return begun[-1]
+
+    monkeypatch.setattr(decoder._gpu._pool, "submit", fail_later)
+    with pytest.raises(RuntimeError, match="no thread"):
+        decoder.decode(requests(demo_folder))
+    assert len(begun) == 2
+    assert all(future.done() for future in begun)
+
+
+def test_masked_clips_are_of_the_form_of_the_batch_if_no_video_opens(decoder, tmp_path):
+    missing = [(tmp_path / name, [0, 1]) for name in ("a.mp4", "b.mp4")]
+    options = {"dtype": "uint16", "layout": "FCHW", "size": 32, "on_error": "mask"}
+    batch = decoder.decode(missing, **options)
+    assert (batch.frames.dtype, batch.frames.shape) == (torch.uint16, (2, 2, 3, 32, 32))
+    assert len(batch.failures) == 2
