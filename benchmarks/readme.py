@@ -149,9 +149,9 @@ def gpu() -> str:
         f"{', '.join(cards)}: frames a second of 14 whole files to RGB (sequential), clips a "
         "second of 112 (16 frames, stride 4) and of 56 (16 frames over the file), resized to "
         "224x224 and normalised to float16, and milliseconds to one frame of a file not seen "
-        "before. The ceiling is that of the same run: the needed packets through NVDEC, with "
-        "nothing around it. In brackets the same beside a thread that never leaves Python. Median "
-        f"of 5, every frame compared with a full decode ([measurement](benchmarks/results/"
+        "before (first). The ceiling is that of the same run: the needed packets through NVDEC, "
+        "with nothing around it. In brackets the same beside a thread that never leaves Python. "
+        f"Median of 5, every frame compared with a full decode ([measurement](benchmarks/results/"
         f"{path.name}); [cases](benchmarks/gpu.py)). A card differs from the next by up to 15 %.",
         "",
         f"| | {' | '.join(names)} |",
@@ -163,9 +163,10 @@ def gpu() -> str:
             if case in found.get("videoloader", {}):
                 cells = [_rate(found.get(name, {}), case) for name in names]
                 lines.append(f"| {video}, {case} | {' | '.join(cells)} |")
+        label = "10,000 clips of these in turn" if video == "mixed" else video
         memory = [found.get(name, {}).get("gpu_memory_mib") for name in names]
         cells = [f"{mib:,} MiB" if mib else "-" for mib in memory]
-        lines.append(f"| {video}, GPU memory | {' | '.join(cells)} |")
+        lines.append(f"| {label}, GPU memory | {' | '.join(cells)} |")
     met = sum(goal["met"] for goal in report["goals"])
     lines += ["", f"Goals met: {met} of {len(report['goals'])}."]
     return "\n".join(lines)
