@@ -28,7 +28,7 @@ __all__ = ["RgbConverter"]
 
 _WHITE_16 = 65535.0
 # Pixels converted at a time: as fast as all at once, and large pictures need no more memory.
-_BAND = 1 << 18
+_BAND = 1 << 19
 
 
 class RgbConverter:
