@@ -257,13 +257,12 @@ def main() -> None:
     link_ffmpeg()
     out = arguments.out or RESULTS / f"gpu-{today()}.json"
     is_partial = arguments.video or arguments.case or arguments.contender or arguments.dry_run
-
+    facts = {**machine(PACKAGES), **gpu()}
     before = json.loads(out.read_text()) if arguments.out and out.exists() else {}
 
     def keep(results: dict[str, Any]) -> None:
         if is_partial and not arguments.out:
             return
-        facts = {**machine(PACKAGES), **gpu()}
         runs = before.get("runs", {}) | dict.fromkeys(results, facts)
         everything = before.get("results", {}) | results
         goals = [asdict(goal) | {"met": goal.is_met} for goal in judge(everything)]

@@ -9,6 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+_CEILING = "NVDEC alone"
 
 
 def newest(name: str) -> tuple[Path, dict[str, Any]]:
@@ -115,25 +116,21 @@ def decoding() -> str:
     cases = dict.fromkeys((row["video"], row["case"]) for row in rows)
     names = list(dict.fromkeys(row["contender"] for row in rows))
     names.sort(key=lambda name: (name != "videoloader", name.startswith("floor"), name))
-    lines = [
+    text = (
         "Milliseconds to decode frames on the CPU, files opened and closed, two threads or "
         f"processes, median of {rows[0]['repetitions']}, every frame compared with a full decode "
         f"([measurement](benchmarks/results/{path.name}), {run['cores']} cores, "
         f"{run['date'][:10]}; [cases](benchmarks/decoding.py)). The floors are the bare decoding "
-        "of packets, without a picture converted.",
-        "",
-        f"| | {' | '.join(names)} |",
-        f"|---|{'---|' * len(names)}",
-    ]
+        "of packets, without a picture converted."
+    )
+    table = []
     for video, case in cases:
         found = {
             row["contender"]: row for row in rows if (row["video"], row["case"]) == (video, case)
         }
         cells = [_milliseconds(found.get(name)) for name in names]
-        lines.append(f"| {video}, {case} | {' | '.join(cells)} |")
-    met = sum(goal["met"] for goal in run["goals"])
-    lines += ["", f"Goals met: {met} of {len(run['goals'])}."]
-    return "\n".join(lines)
+        table.append([f"{video}, {case}", *cells])
+    return "\n\n".join([text, _table(["", *names], table), _met(run["goals"])])
 
 
 def gpu() -> str:
@@ -141,38 +138,33 @@ def gpu() -> str:
     if not list(RESULTS.glob("gpu-*.json")):
         return ""
     path, report = newest("gpu")
-    videos = [video for video in report["results"] if video in report["runs"]]
-    names = list(dict.fromkeys(name for video in videos for name in report["results"][video]))
+    names = list(dict.fromkeys(name for found in report["results"].values() for name in found))
     names.sort(key=lambda name: (name != "videoloader", name == _CEILING, name))
     cards = sorted({run["gpu"] for run in report["runs"].values()})
-    lines = [
+    text = (
         f"{', '.join(cards)}: frames a second of 14 whole files to RGB (sequential), clips a "
         "second of 112 (16 frames, stride 4) and of 56 (16 frames over the file), resized to "
         "224x224 and normalised to float16, and milliseconds to one frame of a file not seen "
         "before (first). The ceiling is that of the same run: the needed packets through NVDEC, "
         "with nothing around it. In brackets the same beside a thread that never leaves Python. "
         f"Median of 5, every frame compared with a full decode ([measurement](benchmarks/results/"
-        f"{path.name}); [cases](benchmarks/gpu.py)). A card differs from the next by up to 15 %.",
-        "",
-        f"| | {' | '.join(names)} |",
-        f"|---|{'---|' * len(names)}",
-    ]
-    for video in videos:
-        found = report["results"][video]
+        f"{path.name}); [cases](benchmarks/gpu.py)). A card differs from the next by up to 15 %."
+    )
+    rows = []
+    for video, found in report["results"].items():
         for case in ("sequential", "clips", "uniform", "first"):
             if case in found.get("videoloader", {}):
                 cells = [_rate(found.get(name, {}), case) for name in names]
-                lines.append(f"| {video}, {case} | {' | '.join(cells)} |")
+                rows.append([f"{video}, {case}", *cells])
         label = "10,000 clips of these in turn" if video == "mixed" else video
         memory = [found.get(name, {}).get("gpu_memory_mib") for name in names]
         cells = [f"{mib:,} MiB" if mib else "-" for mib in memory]
-        lines.append(f"| {label}, GPU memory | {' | '.join(cells)} |")
-    met = sum(goal["met"] for goal in report["goals"])
-    lines += ["", f"Goals met: {met} of {len(report['goals'])}."]
-    return "\n".join(lines)
+        rows.append([f"{label}, GPU memory", *cells])
+    return "\n\n".join([text, _table(["", *names], rows), _met(report["goals"])])
 
 
-_CEILING = "NVDEC alone"
+def _met(goals: list[dict[str, Any]]) -> str:
+    return f"Goals met: {sum(goal['met'] for goal in goals)} of {len(goals)}."
 
 
 def _rate(found: dict[str, Any], case: str) -> str:
