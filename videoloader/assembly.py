@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -18,32 +18,22 @@ from videoloader.errors import VideoError
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource
+from videoloader.memory import TORCH_TYPES, as_movable
 from videoloader.opening import IndexCache, identity, is_remote, open_any, open_side_by_side
 from videoloader.sampling import FILLED, PadMode, pad_frames
 from videoloader.video import Clip, as_fill, as_frame_numbers
 
 __all__ = [
-    "TORCH_TYPES",
     "Assembly",
     "ClipBatch",
     "ClipFailure",
     "ClipRequest",
     "OnError",
     "OpenClip",
-    "as_movable",
-    "as_slots",
 ]
 
 OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
 Allocate: TypeAlias = Callable[[tuple[int, ...]], torch.Tensor]
-
-TORCH_TYPES = {
-    "uint8": torch.uint8,
-    "uint16": torch.uint16,
-    "float16": torch.float16,
-    "bfloat16": torch.bfloat16,
-    "float32": torch.float32,
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,8 +126,8 @@ class OpenClip:
     mask: NDArray[np.bool_]
     view: View
     orientation: Orientation
-    memory: torch.Tensor | None = None
-    row: int | None = None
+    memory: torch.Tensor = field(init=False)
+    row: int | None = field(default=None, init=False)
     failed: dict[int, VideoError] = field(default_factory=dict)
 
     @property
@@ -148,20 +138,17 @@ class OpenClip:
     @property
     def tensor(self) -> torch.Tensor:
         """The clip, in the layout of the batch."""
-        assert self.memory is not None, "the clip has memory"
         return self.memory if self.row is None else self.memory[self.row]
 
     @property
     def address(self) -> int:
         """Where the clip begins in memory."""
-        assert self.memory is not None, "the clip has memory"
         rows = (self.row or 0) * self.memory.stride(0)
         return self.memory.data_ptr() + rows * self.memory.element_size()
 
     @property
     def strides(self) -> tuple[int, ...]:
         """Elements from one place to the next, in each of the four dimensions."""
-        assert self.memory is not None, "the clip has memory"
         return self.memory.stride()[-4:]
 
 
@@ -322,7 +309,6 @@ class Assembly:
             frames = np.where(mask, frames, FILLED)
         times = np.full(len(frames), -1.0)
         times[mask] = clip.index.seconds(frames[mask])
-        assert clip.memory is not None, "the clip has memory"
         return _Result(clip.memory, clip.row, frames, times, mask)
 
     def _blank(self, number: int) -> _Result:
@@ -342,18 +328,6 @@ class Assembly:
         """A fill value as it stands in a slot: one element for each channel, or one for all."""
         values = as_fill(request.fill_value, self.output)
         return torch.from_numpy(values).view(TORCH_TYPES[self.output.dtype])
-
-
-def as_movable(memory: torch.Tensor) -> torch.Tensor:
-    """The same memory of a type that torch can move about, which it does not do with uint16."""
-    return memory.view(torch.int16) if memory.dtype == torch.uint16 else memory
-
-
-def as_slots(memory: torch.Tensor, output: OutputFormat) -> NDArray[Any]:
-    """The memory of a clip as (F, H, W, C) of numpy's types."""
-    if output.dtype == "bfloat16":
-        memory = memory.view(torch.uint16)
-    return output.slots(memory.numpy())
 
 
 def _open_clip(

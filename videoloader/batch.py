@@ -142,6 +142,7 @@ class BatchDecoder:
         self._cpu: CpuEngine | None = None
         self._gpu: GpuEngine | None = None
 
+    @quick_switches()  # until what it made is let go of, too
     def decode(
         self,
         requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
@@ -167,26 +168,21 @@ class BatchDecoder:
         )
         whole = None if size is None else normalize_size(size)
         wanted = [r if isinstance(r, ClipRequest) else ClipRequest(*r) for r in requests]
-        with quick_switches():  # and nothing of the assembly is left to be let go of afterwards
-            batch = self._assemble(Assembly(wanted, output, whole), on_error, rotate, hybrid)
-        with self._lock:
-            self._counts.update(batches=1, clips=len(wanted), failures=len(batch.failures))
-        return batch
-
-    def _assemble(
-        self, assembly: Assembly, on_error: OnError, rotate: bool, hybrid: bool
-    ) -> ClipBatch:
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
+        assembly = Assembly(wanted, output, whole)
         with ExitStack() as files:
             assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
-            assembly.allocate(partial((gpu or cpu).allocate, output=assembly.output))
+            assembly.allocate(partial((gpu or cpu).allocate, output=output))
             if gpu is None:
                 cpu.decode(assembly.runs(), assembly)
             else:
                 gpu.decode(assembly.runs(), assembly, cpu, hybrid=hybrid)
         assembly.fill()
-        return assembly.finish(on_error)
+        batch = assembly.finish(on_error)
+        with self._lock:
+            self._counts.update(batches=1, clips=len(wanted), failures=len(batch.failures))
+        return batch
 
     def read(
         self, index: VideoIndex, source: Source, orientation: Orientation

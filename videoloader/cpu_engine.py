@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.assembly import TORCH_TYPES, Assembly, as_slots
+from videoloader.assembly import Assembly
 from videoloader.decoding.cpu import CpuTask, Target, TaskSource
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
@@ -18,6 +18,7 @@ from videoloader.decoding.workers import CpuPool, WorkerLostError
 from videoloader.errors import DecodeError
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.source import Source
+from videoloader.memory import TORCH_TYPES, as_slots
 
 __all__ = ["CpuEngine"]
 

@@ -14,13 +14,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.assembly import TORCH_TYPES, Assembly, as_movable, as_slots
+from videoloader.assembly import Assembly
 from videoloader.cpu_engine import CpuEngine
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
 from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
+from videoloader.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.sampling import Run, plan_decode
 
 if TYPE_CHECKING:
@@ -197,21 +198,19 @@ class GpuEngine:
             frame, row, column, channel = (clip.strides[axis] for axis in order)
             targets[number] = GpuClip(clip.address, (frame, row, column, channel), clip.view)
         jobs = []
-        for run in runs:
+        for run in sorted(runs, key=lambda run: -len(run.run.packets)):
             clip = assembly.clips[run.clip]
-            jobs.append(
-                nvdec_job(
-                    run,
-                    targets,
-                    index=clip.index,
-                    source=clip.source,
-                    output=assembly.output,
-                    orientation=clip.orientation,
-                    converter=converter,
-                )
+            job = nvdec_job(
+                run,
+                targets,
+                index=clip.index,
+                source=clip.source,
+                output=assembly.output,
+                orientation=clip.orientation,
+                converter=converter,
             )
-        begun = zip(runs, jobs, strict=True)
-        for run, job in sorted(begun, key=lambda pair: -len(pair[0].run.packets)):
+            jobs.append((run, job))
+        for run, job in jobs:
             submitted.append((run, self._pool.submit(job)))
 
     def _collect(

@@ -14,8 +14,19 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-__all__ = ["Recycler"]
+from videoloader.decoding.output import OutputFormat
+
+__all__ = ["TORCH_TYPES", "Recycler", "as_movable", "as_slots"]
+
+TORCH_TYPES = {
+    "uint8": torch.uint8,
+    "uint16": torch.uint16,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float32": torch.float32,
+}
 
 _SMALLEST = 1 << 20
 """Bytes from which memory is worth keeping; below, the allocator does as well."""
@@ -56,3 +67,15 @@ class Recycler:
                 return torch.empty(size, dtype=torch.uint8)
             if block.numel() == size:
                 return block
+
+
+def as_movable(memory: torch.Tensor) -> torch.Tensor:
+    """The same memory of a type that torch can move about, which it does not do with uint16."""
+    return memory.view(torch.int16) if memory.dtype == torch.uint16 else memory
+
+
+def as_slots(memory: torch.Tensor, output: OutputFormat) -> NDArray[Any]:
+    """The memory of a clip as (F, H, W, C) of numpy's types."""
+    if output.dtype == "bfloat16":
+        memory = memory.view(torch.uint16)
+    return output.slots(memory.numpy())

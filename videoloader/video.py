@@ -40,7 +40,7 @@ from videoloader.errors import (
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource, open_source
 from videoloader.indexing.video import index_video
-from videoloader.memory import Recycler
+from videoloader.memory import TORCH_TYPES, Recycler, as_slots
 from videoloader.sampling import PadMode, check_pad_mode, pad_frames, plan_decode, select_frames
 
 __all__ = ["Clip", "Layout", "Video"]
@@ -424,10 +424,9 @@ class Video:
         self, count: int, size: tuple[int, int], output: OutputFormat
     ) -> tuple[torch.Tensor, NDArray[Any]]:
         """A tensor, and the same memory as numpy slots (F, H, W, C)."""
-        shape, dtype = output.clip_shape(count, size), getattr(torch, output.dtype)
+        shape, dtype = output.clip_shape(count, size), TORCH_TYPES[output.dtype]
         tensor = self._memory.empty(shape, dtype=dtype, device="cpu")
-        memory = tensor.view(torch.uint16) if output.dtype == "bfloat16" else tensor
-        return tensor, output.slots(memory.numpy())
+        return tensor, as_slots(tensor, output)
 
     def _check_size(self, number: int, surface: Surface) -> None:
         if (surface.width, surface.height) == (self.index.width, self.index.height):

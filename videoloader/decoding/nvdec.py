@@ -108,7 +108,7 @@ class NvdecPool:
             found = capabilities(gpu, "h264", "420", 8)
             sessions = _SESSIONS_PER_ENGINE * (found.engines if found else 1)
         self.gpu = gpu
-        self.sessions = sessions
+        self._most = sessions
         self.stats = Stats()
         self._budget = memory // sessions
         self._made = 0
@@ -190,7 +190,7 @@ class NvdecPool:
         """A session that nobody uses, if possible one that has a decoder of a kind."""
         with self._lock:
             fitting = [session for session in self._idle if session.has(kind)]
-            if not fitting and (self._made < self.sessions or not self._idle):
+            if not fitting and (self._made < self._most or not self._idle):
                 self._made += 1
                 return _Session(self.gpu, self.stats, self._budget)
             session = fitting[-1] if fitting else self._idle[0]
@@ -199,7 +199,7 @@ class NvdecPool:
 
     def _give_back(self, session: _Session) -> None:
         with self._lock:
-            if len(self._idle) < self.sessions:
+            if len(self._idle) < self._most:
                 self._idle.append(session)
                 return
             self._made -= 1
@@ -235,8 +235,8 @@ class _Session:
         """Wait for what is queued, which needs the surfaces and the table; they may go then."""
         self._stream.synchronize()
 
-    # Every call into CUDA lets go of the interpreter, and waits for it if another thread is busy in
-    # Python. So there is one launch for what a call to the decoder gave, and no event but the last.
+    # CuPy's calls into CUDA let go of the interpreter, and wait for it if another thread is busy in
+    # Python. So there are none for a call to the decoder, and one event for a run.
 
     def decode(self, job: NvdecJob) -> Any:
         """Decode a run; an event behind the last conversion."""
