@@ -197,6 +197,58 @@ def test_indexes_are_kept_while_files_stay_and_there_is_room(demo_folder, tmp_pa
     assert find(paths[0]) is not found
 
 
+def test_clips_may_be_given_by_times(decoder, demo_folder):
+    path = demo_folder / "variable_rate.mp4"
+    with vl.Video(path) as video:
+        every = np.float32(video.index.seconds(np.arange(len(video))))
+        middle = (every[4:9] + every[5:10]) / 2 + 1e-3
+        batch = decoder.decode(
+            [
+                vl.ClipRequest(path, times=every[[7, 3, 3, 20, 1]]),
+                vl.ClipRequest(path, times=middle, nearest=True),
+                vl.ClipRequest(path, times=middle, tolerance=10.0),
+                vl.ClipRequest(path, times=[-1, 0, 99, 0, 0], pad_mode="constant"),
+                (path, [0, 1, 2, 3, 4]),
+            ]
+        )
+        assert [numbers(clip) for clip in (batch.clips[place] for place in (0, 1, 2, 4))] == [
+            [7, 3, 3, 20, 1],
+            [5, 6, 7, 8, 9],
+            [4, 5, 6, 7, 8],
+            [0, 1, 2, 3, 4],
+        ]
+        assert batch.clips[3].indices.tolist() == [-1, 0, -1, 0, 0]
+        alone = video.get_frames_at_times(middle, nearest=True)
+    assert torch.equal(batch.clips[1].frames, alone.frames)
+    assert batch.clips[1].times.tolist() == alone.times.tolist()
+
+
+def test_clips_given_by_times_fail_as_others_do(decoder, demo_folder, tmp_path):
+    path = demo_folder / "h264.mp4"
+    requests = [
+        vl.ClipRequest(path, times=[0.0, 0.5]),
+        vl.ClipRequest(tmp_path / "missing.mp4", times=[0.0, 0.5], fill_value=9),
+        vl.ClipRequest(path, times=[0.0, 0.51], tolerance=1e-3),
+        vl.ClipRequest(path, times=[0.0, 1e6]),
+        vl.ClipRequest(path, times=[0.0, np.nan]),
+    ]
+    batch = decoder.decode(requests, on_error="mask", size=(90, 160))
+    assert batch.frames.shape == (5, 2, 90, 160, 3)
+    assert [clip.mask.tolist() for clip in batch.clips] == [[True] * 2] + [[False] * 2] * 4
+    assert (batch.frames[1] == 9).all()
+    assert [failure.request for failure in batch.failures] == [1, 2, 3, 4]
+    kinds = (vl.SourceError, vl.FrameRangeError, vl.FrameRangeError, vl.ArgumentError)
+    assert [type(failure.error) for failure in batch.failures] == list(kinds)
+    with pytest.raises(vl.FrameRangeError, match=r"h264\.mp4: time 0\.51 s .* tolerance"):
+        decoder.decode(requests[2:])
+
+
+def test_a_request_has_frames_or_times():
+    for wrong in ({"frames": [0], "times": [0]}, {"nearest": True}, {"tolerance": 1, "frames": []}):
+        with pytest.raises(vl.ArgumentError, match="times"):
+            vl.ClipRequest("clip.mp4", **wrong)
+
+
 def test_padding_fills_and_repeats(decoder, demo_folder):
     path = demo_folder / "hevc.mp4"
     count = vl.index_video(path).num_frames

@@ -126,6 +126,30 @@ def test_times_find_the_frame_on_screen(video):
         video.get_frames_at_times([float("nan")])
 
 
+def test_times_in_float32_or_of_4_digits_find_their_frame(video, demo_folder):
+    with vl.Video(demo_folder / "variable_rate.mp4") as variable:
+        for opened in (video, variable):
+            times, every = opened.get_frames().times, list(range(len(opened)))
+            for rounded in (times.astype(np.float32), times.round(4), torch.from_numpy(times)):
+                clip = opened.get_frames_at_times(rounded, size=(96, 128))
+                assert clip.indices.tolist() == every
+                assert clip.times.tolist() == times.tolist()
+        assert numbers(variable.get_frames_at_times(np.float32(times)).frames) == every
+
+
+def test_the_nearest_frame_to_a_time_can_be_had(video):
+    times = [0.0, 0.45 / 30, 0.55 / 30, 9.6 / 30]
+    assert numbers(video.get_frames_at_times(times, nearest=True).frames) == [0, 0, 1, 10]
+    assert numbers(video.get_frames_at_times(times).frames) == [0, 0, 0, 9]
+
+
+def test_a_time_far_from_its_frame_is_an_error_with_a_tolerance(video):
+    assert numbers(video.get_frames_at_times([0.1001], tolerance=1e-3).frames) == [3]
+    found = r"clip\.mp4: time 0\.11 s .* frame is 3 at 0\.1 s, 0\.01 s away"
+    with pytest.raises(vl.FrameRangeError, match=found):
+        video.get_frames_at_times([0.1, 0.11], nearest=True, tolerance=1e-3)
+
+
 @pytest.mark.parametrize("layout", ["FHWC", "FCHW", "CFHW"])
 def test_layouts_hold_the_same_pixels(video, layout):
     plain = video.get_frames([3, 1, 7]).frames

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding.merge import ClipFrames, MergedRun, merge_runs
 from videoloader.decoding.output import OutputFormat, View, normalize_size
-from videoloader.errors import VideoError
+from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource
 from videoloader.memory import TORCH_TYPES, as_movable
 from videoloader.opening import IndexCache, identity, is_remote, open_any, open_side_by_side
-from videoloader.sampling import FILLED, PadMode, pad_frames
+from videoloader.sampling import FILLED, PadMode, frames_at_times, pad_frames
 from videoloader.video import Clip, as_fill, as_frame_numbers
 
 __all__ = [
@@ -43,7 +43,8 @@ class ClipRequest:
     Args:
         source: path, URL, bytes, a seekable binary file, an item of a data set (`dataset.item`), or
             a `Source`, which stays open.
-        frames: frame numbers in any order, repeated, or none; None for all frames of the video.
+        frames: frame numbers in any order, repeated, or none; None for all frames of the video,
+            unless there are `times`.
         index: of this very file, to save making one.
         pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
         fill_value: of frames filled with `constant`, and of masked ones: one number from 0 to
@@ -52,6 +53,9 @@ class ClipRequest:
             or else that of the crop or the video.
         crop: (top, left, height, width) in pixels of the picture as it is displayed.
         flip: mirror left and right.
+        times: presentation times in seconds, in place of `frames`: see `Video.get_frames_at_times`.
+        nearest: give the frame nearest to each time, not the one on screen.
+        tolerance: the most seconds between a time and the presentation time of its frame.
     """
 
     source: VideoSource | Source | Item
@@ -62,6 +66,35 @@ class ClipRequest:
     size: int | tuple[int, int] | None = None
     crop: tuple[int, int, int, int] | None = None
     flip: bool = False
+    times: ArrayLike | None = None
+    nearest: bool = False
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.times is None:
+            if self.nearest or self.tolerance is not None:
+                raise ArgumentError("nearest and tolerance go with times")
+        elif self.frames is not None:
+            raise ArgumentError("give frames or times, not both")
+
+    @property
+    def length(self) -> int:
+        """Frames that are wanted; 0 where only the video tells."""
+        wanted = self.frames if self.times is None else self.times
+        return 0 if wanted is None else int(np.asarray(wanted).size)
+
+    def frame_numbers(self, index: VideoIndex, name: str) -> NDArray[np.int64]:
+        """Frames that are wanted of the video; numbers outside it are left to `pad_mode`."""
+        if self.times is not None:
+            return frames_at_times(
+                self.times,
+                index,
+                nearest=self.nearest,
+                tolerance=self.tolerance,
+                pad_mode=self.pad_mode,
+                name=name,
+            )
+        return as_frame_numbers(np.arange(len(index)) if self.frames is None else self.frames)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,14 +347,13 @@ class Assembly:
     def _blank(self, number: int) -> _Result:
         """A clip in place of one whose video cannot be opened."""
         request, others = self._requests[number], list(self.clips.values())
-        count = 0 if request.frames is None else np.asarray(request.frames).size
         size = _size_of(request, self._size)
         if size is None:
             size = others[0].view.size if others else (0, 0)
-        memory = self._allocate(self.output.clip_shape(count, size))
+        memory = self._allocate(self.output.clip_shape(request.length, size))
         slots = as_movable(_slots(memory, self.output))
         slots[:] = as_movable(self._color(request).to(memory.device))
-        filled = (np.full(count, value) for value in (FILLED, -1.0, False))
+        filled = (np.full(request.length, value) for value in (FILLED, -1.0, False))
         return _Result(memory, None, *filled)
 
     def _color(self, request: ClipRequest) -> torch.Tensor:
@@ -339,10 +371,8 @@ def _open_clip(
     *,
     rotate: bool,
 ) -> OpenClip:
-    frames = np.arange(index.num_frames) if request.frames is None else request.frames
-    numbers, mask = pad_frames(
-        as_frame_numbers(frames), index.num_frames, request.pad_mode, name=source.name
-    )
+    frames = request.frame_numbers(index, source.name)
+    numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=source.name)
     orientation = index.orientation if rotate else Orientation()
     displayed = (index.height, index.width)
     if orientation.transpose:

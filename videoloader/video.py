@@ -41,7 +41,13 @@ from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource, open_source
 from videoloader.indexing.video import index_video
 from videoloader.memory import TORCH_TYPES, Recycler, as_slots
-from videoloader.sampling import PadMode, check_pad_mode, pad_frames, plan_decode, select_frames
+from videoloader.sampling import (
+    PadMode,
+    frames_at_times,
+    pad_frames,
+    plan_decode,
+    select_frames,
+)
 
 __all__ = ["Clip", "Layout", "Video"]
 
@@ -283,6 +289,8 @@ class Video:
         self,
         times: ArrayLike,
         *,
+        nearest: bool = False,
+        tolerance: float | None = None,
         pad_mode: PadMode | str = "none",
         fill_value: int | Sequence[int] = 0,
         size: int | tuple[int, int] | None = None,
@@ -296,8 +304,15 @@ class Video:
     ) -> Clip:
         """The frame on screen at each time: the last that begins at or before it.
 
+        A time a rounding error before a frame gives that frame, so times in float32 or rounded to
+        4 digits are fine; `sampling.frames_at_times` has the rule.
+
         Args:
             times: presentation times in seconds, on the same clock as `Clip.times`.
+            nearest: give the frame whose presentation time is nearest instead; in the middle
+                between two, the later one.
+            tolerance: the most seconds between a time and the presentation time of its frame, for
+                times inside the video.
             pad_mode: what stands for times before the first frame or past the end of the last.
             fill_value: as for `get_frames`.
             size: as for `get_frames`.
@@ -308,18 +323,20 @@ class Video:
             interpolation: as for `get_frames`.
             crop: as for `get_frames`.
             flip: as for `get_frames`.
+
+        Raises:
+            FrameRangeError: a time lies outside the video and `pad_mode` is `none`, or no frame is
+                within the tolerance.
+            DecodeError, ArgumentError: as `get_frames`.
         """
-        wanted = np.asarray(times, dtype=np.float64).reshape(-1)
-        if not np.isfinite(wanted).all():
-            raise ArgumentError(f"{self.name}: a time is not finite: {wanted}")
-        numbers = self._frames_at(wanted)
-        outside = (numbers < 0) | (numbers >= len(self))
-        if check_pad_mode(pad_mode) == "none" and outside.any():
-            begin, end = self._span()
-            raise FrameRangeError(
-                f"{self.name}: time {wanted[outside][0]:g} s requested, the video runs from "
-                f'{begin:g} to {end:g} s; pass pad_mode="edge" to repeat the edge frame'
-            )
+        numbers = frames_at_times(
+            times,
+            self.index,
+            nearest=nearest,
+            tolerance=tolerance,
+            pad_mode=pad_mode,
+            name=self.name,
+        )
         return self.get_frames(
             numbers,
             pad_mode=pad_mode,
@@ -440,23 +457,6 @@ class Video:
     def _make_converter(self, output: OutputFormat) -> RgbConverter:
         siting = chroma_siting(self.index.codec)
         return RgbConverter(self.index.color, self._orientation, siting=siting, output=output)
-
-    def _frames_at(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Frames on screen; -1 before the first, and the number of frames past the end."""
-        if not len(self):
-            return np.full(len(times), -1, dtype=np.int64)
-        begins = np.maximum.accumulate(self.index.seconds(np.arange(len(self))))
-        numbers = np.searchsorted(begins, times, side="right") - 1
-        numbers[times >= self._span()[1]] = len(self)
-        return numbers
-
-    def _span(self) -> tuple[float, float]:
-        if not len(self):
-            return 0.0, 0.0
-        begin = float(self.index.seconds(np.array([0]))[0])
-        last = float(self.index.seconds(np.array([len(self) - 1]))[0])
-        # A last frame of unknown duration is on screen at its own time at least.
-        return begin, max(begin + self.index.duration, float(np.nextafter(last, np.inf)))
 
 
 def as_device(device: str | torch.device) -> torch.device:

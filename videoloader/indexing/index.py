@@ -254,6 +254,21 @@ class VideoIndex:
         )
         return times
 
+    @cached_property
+    def boundaries(self) -> NDArray[np.float64]:
+        """When each frame begins, in seconds, and when the last one ends: (num_frames + 1,).
+
+        Ascending: damaged timestamps that are not are sorted.
+        """
+        if not self.num_frames:
+            return np.zeros(1)
+        order = np.argsort(self.pts, kind="stable")
+        duration = max(int(self.packets["duration"][self.frame_packets[order[-1]]]), 0)
+        end = float(int(self.pts[order[-1]]) + duration)
+        ticks = np.append(self.pts[order].astype(np.float64), end)
+        seconds: NDArray[np.float64] = ticks * self.time_base.numerator / self.time_base.denominator
+        return seconds
+
     def extradata_of(self, packet: int) -> bytes:
         """What a decoder that begins at `packet` is set up with."""
         found = b""

@@ -12,6 +12,7 @@ from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_m
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode
 from videoloader.sampling.random import generator
 from videoloader.sampling.selection import clip_span, select_frames
+from videoloader.sampling.times import frames_at_times
 
 __all__ = [
     "FILLED",
@@ -26,6 +27,7 @@ __all__ = [
     "UniformClip",
     "check_pad_mode",
     "clip_span",
+    "frames_at_times",
     "generator",
     "needed_pictures",
     "pad_frames",
