@@ -30,7 +30,7 @@ def main() -> None:
             requests = [
                 vl.ClipRequest(
                     path,
-                    sampler.frames(indexes[path].num_frames, rng=rng),
+                    vl.sampling.sample_frames(sampler, indexes[path], rng=rng),
                     index=indexes[path],
                     pad_mode="edge",
                     flip=bool(rng.integers(2)),

@@ -26,6 +26,10 @@ class FakeIndex:
         if self.pts is None:
             self.pts = 7 + 4 * np.arange(self.num_frames)
 
+    @property
+    def boundaries(self):
+        return np.append(self.pts, self.pts[-1:] + 4) * float(self.time_base)
+
 
 class FakeVideos:
     """Stands in for indexing and decoding; `lengths` gives frames by path, `broken` fails."""

@@ -120,6 +120,20 @@ def test_indexes_are_kept_up_to_a_number_of_bytes(folder, monkeypatch):
     assert len(dataset._made) <= 2
 
 
+@pytest.mark.parametrize("sampler", [vl.RandomClip(6, fps=3), vl.UniformClip(fps=7)])
+def test_a_rate_is_a_grid_of_times_where_frames_are_not_evenly_spaced(demo_folder, sampler):
+    path = demo_folder / "variable_rate.mp4"
+    index = vl.index_video(path)
+    shown = index.seconds(np.arange(len(index)))
+    for seed in range(3):
+        sample = vl.ClipDataset([path], sampler, seed=seed, size=32)[0]
+        times = sample["times"].numpy()
+        wanted = times[0] + np.arange(len(times)) / sampler.fps
+        least = np.abs(shown[:, None] - wanted).min(axis=0)
+        assert np.abs(times - wanted) == pytest.approx(least)
+    assert np.ptp(np.diff(shown)) > 0.05
+
+
 def test_samplers_of_several_clips_add_a_dimension(folder):
     dataset = vl.ClipDataset(folder, vl.DenseClips(count=4, step=8), size=32)
     sample = dataset[0]

@@ -65,6 +65,11 @@ def test_sample_draws_a_sheet(run, demo_folder, tmp_path):
     out = tmp_path / "sheet.png"
     assert run(cli, "sample", demo_folder / "h264.mp4", "-o", out).exit_code == 0
     assert out.stat().st_size > 10_000
+    by_stride = out.read_bytes()
+    assert run(cli, "sample", demo_folder / "h264.mp4", "-o", out, "--fps", "5/2").exit_code == 0
+    assert out.read_bytes() != by_stride
+    for wrong in (["--fps", "x"], ["--fps", "0"], ["--fps", "5", "--stride", "3"]):
+        assert run(cli, "sample", demo_folder / "h264.mp4", "-o", out, *wrong).exit_code == 2
     assert run(cli, "sample", tmp_path / "none.mp4", "-o", out).exit_code == 1
 
 

@@ -174,20 +174,28 @@ def sample(
     out: Annotated[Path, typer.Option("--out", "-o", help="PNG to write.")] = Path("sample.png"),
     clips: Annotated[int, typer.Option(min=1, help="Clips, one a row.")] = 4,
     count: Annotated[int, typer.Option(min=1, help="Frames in a clip.")] = 8,
-    stride: Annotated[int, typer.Option(min=1, help="From frame to frame.")] = 4,
+    stride: Annotated[int | None, typer.Option(min=1, help="From frame to frame; 4.")] = None,
+    fps: Annotated[
+        str | None, typer.Option(help="Frames a second, in place of a stride, such as 30000/1001.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
 ) -> None:
     """Draw random clips of a video as a sheet of pictures."""
     from videoloader.report import contact_sheet, write_png
-    from videoloader.sampling import RandomClip, generator
+    from videoloader.sampling import RandomClip, generator, sample_frames
     from videoloader.video import Video
 
     rows = []
+    with _reported():
+        if stride is not None and fps is not None:
+            raise ArgumentError("give --stride or --fps, not both")
+        rate = None if fps is None else float(_rate(fps))
+        sampler = RandomClip(count, stride or (4 if fps is None else 1), rate)
     try:
         with Video(source) as video:
             for number in range(clips):
                 rng = generator(seed, sample=number)
-                frames = RandomClip(count, stride).frames(len(video), rng=rng)
+                frames = sample_frames(sampler, video.index, rng=rng)
                 clip = video.get_frames(frames, pad_mode="edge")
                 caption = f"{video.name}  frames {clip.indices[0]}-{clip.indices[-1]}"
                 rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))

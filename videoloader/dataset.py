@@ -15,7 +15,7 @@ from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, find_items, find_videos
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.source import is_url
-from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator
+from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
 from videoloader.video import Layout, Video
 
 __all__ = ["ClipDataset"]
@@ -159,7 +159,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def _load(self, video: Video, number: int) -> dict[str, Any]:
         rng = self._generator(number, _SAMPLING_STAGE)
-        chosen = self.sampler.frames(len(video), fps=video.index.average_fps or None, rng=rng)
+        chosen = sample_frames(self.sampler, video.index, rng=rng)
         clip = video.get_frames(chosen.reshape(-1), **self._options)
         frames = clip.frames
         if chosen.ndim > 1:

@@ -35,6 +35,7 @@ from videoloader.demo_videos import make_videos
 from videoloader.indexing.dataset import find_videos
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.report import contact_sheet, video_table, write_png
+from videoloader.sampling import sample_frames
 
 __all__ = ["app", "main"]
 
@@ -171,7 +172,8 @@ def _profile(files: list[Path]) -> dict[str, float]:
             marks = [time.perf_counter()]
             with Video(path) as video:
                 marks.append(time.perf_counter())
-                frames = video.get_frames(SAMPLER.frames(len(video)), pad_mode="edge").frames
+                chosen = sample_frames(SAMPLER, video.index)
+                frames = video.get_frames(chosen, pad_mode="edge").frames
             marks.append(time.perf_counter())
             augment(frames)
             marks.append(time.perf_counter())

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,13 @@ from videoloader.errors import (
     UnsupportedError,
 )
 from videoloader.pipeline import pipeline_def
-from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
+from videoloader.sampling import (
+    DenseClips,
+    RandomClip,
+    SegmentClip,
+    UniformClip,
+    sample_frames,
+)
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
@@ -97,6 +105,32 @@ def test_any_sampler_can_take_the_place_of_the_rules(videos, sampler):
         assert all(10 * part <= frame < 10 * part + 10 for part, frame in enumerate(clips[0]))
     else:
         assert clips == np.atleast_2d(sampler.frames(40)).tolist()
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        DenseClips(3, fps=4),
+        DenseClips(3, fps=7, step=2, partial=True),
+        UniformClip(fps=5),
+        SegmentClip(4, 2, fps=9, center=True),
+    ],
+)
+@pytest.mark.parametrize("range_of", ["", " 5 31"])
+def test_samplers_at_a_rate_go_by_the_times_of_the_frames(videos, tmp_path, sampler, range_of):
+    steps = [4] * 20 + [90] + [20] * 4 + [4] * 9 + [150] + [8] * 10
+    video = replace(videos.index("a"), num_frames=45, pts=np.cumsum(steps))
+    videos.indexes["a"] = video
+    (tmp_path / "list.txt").write_text(f"a 7{range_of}\n")
+    arguments = {"file_list": tmp_path / "list.txt", "file_list_format": "frames"}
+    clips = epoch(reader(filenames=None, sampler=sampler, pad_mode="constant", **arguments))
+    first, last = map(int, range_of.split() or (0, 44))
+    expected = np.atleast_2d(sample_frames(sampler, video, start=first, stop=last + 1))
+    by_number = np.atleast_2d(
+        sample_frames(replace(sampler, timing="frames"), video, start=first, stop=last + 1)
+    )
+    assert clips == np.where(expected > last, 0, expected).tolist()
+    assert expected.tolist() != by_number.tolist()
 
 
 def test_a_random_sampler_draws_anew_in_every_epoch_and_the_same_for_one_seed(videos):

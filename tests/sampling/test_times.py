@@ -247,3 +247,14 @@ def test_every_frame_of_real_files_is_found_by_its_rounded_time(file):
     times = [float(frame["pts"] * time_base) for frame in file.reference["frames"]]
     for given_times in rounded(times):
         assert frames_at_times(given_times, index).tolist() == list(range(len(times)))
+
+
+def test_boundaries_are_when_frames_begin_and_the_last_one_ends():
+    index = make_index([3, 7, 8], Fraction(1, 30), last=5)
+    assert index.boundaries.tolist() == [3 / 30, 7 / 30, 8 / 30, 13 / 30]
+    assert index.boundaries[:-1].tolist() == index.seconds(np.arange(3)).tolist()
+    damaged = make_index([3, 9, 7], Fraction(1, 30), order=np.arange(3))
+    damaged.packets["duration"] = [4, 1, 2]
+    assert damaged.boundaries.tolist() == [3 / 30, 7 / 30, 9 / 30, 10 / 30]
+    with pytest.raises(FrameRangeError, match=r"from 0\.1 to 0\.333333 s"):
+        frames_at_times([0.4], damaged)

@@ -262,12 +262,15 @@ class VideoIndex:
         """
         if not self.num_frames:
             return np.zeros(1)
-        order = np.argsort(self.pts, kind="stable")
-        duration = max(int(self.packets["duration"][self.frame_packets[order[-1]]]), 0)
-        end = float(int(self.pts[order[-1]]) + duration)
-        ticks = np.append(self.pts[order].astype(np.float64), end)
-        seconds: NDArray[np.float64] = ticks * self.time_base.numerator / self.time_base.denominator
-        return seconds
+        pts = self.pts
+        last = len(pts) - 1 - int(pts[::-1].argmax())
+        ticks = np.empty(len(pts) + 1)
+        ticks[:-1] = pts if (pts[1:] >= pts[:-1]).all() else np.sort(pts)
+        duration = max(int(self.packets["duration"][self.frame_packets[last]]), 0)
+        ticks[-1] = int(pts[last]) + duration
+        ticks *= self.time_base.numerator
+        ticks /= self.time_base.denominator
+        return ticks
 
     def extradata_of(self, packet: int) -> bytes:
         """What a decoder that begins at `packet` is set up with."""

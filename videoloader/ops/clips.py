@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.ops.file_list import Entry
 from videoloader.ops.media import Index
-from videoloader.sampling import ClipSampler, DenseClips, UniformClip
+from videoloader.sampling import ClipSampler, DenseClips, UniformClip, sample_frames
 
 __all__ = ["Clips", "Scope", "clip_rule"]
 
@@ -30,8 +30,8 @@ class Scope:
 class Clips:
     """Every clip of some scopes, numbered.
 
-    `scope_of` and `first` say for each clip its scope and its row among the sampler's clips; -1
-    is the only clip of a scope, which may be drawn at random.
+    `scope_of` and `first` say for each clip its scope and its first frame, as `DenseClips` has it;
+    -1 is the only clip of a scope, which may be drawn at random.
     """
 
     scopes: tuple[Scope, ...]
@@ -75,14 +75,13 @@ class Clips:
             rng: what a random sampler draws from.
         """
         scope = self.scope(number)
+        frames: NDArray[np.int64]
         if isinstance(self.sampler, DenseClips):
-            one = DenseClips(
-                self.sampler.count, self.sampler.stride, fps=self.sampler.fps, partial=True
-            )
-            offsets: NDArray[np.int64] = _frames(one, Scope(scope.entry, scope.index, 0, 1))[0]
-            frames = offsets + (scope.start + int(self.first[number]))
+            rest = replace(scope, start=int(self.first[number]))
+            only = replace(self.sampler, step=rest.stop - rest.start, partial=True)
+            frames = _frames(only, rest)[0]
         else:
-            frames = scope.start + _frames(self.sampler, scope, rng)
+            frames = _frames(self.sampler, scope, rng)
         return frames[::-1] if self.backwards else frames
 
 
@@ -123,5 +122,4 @@ def clip_rule(
 def _frames(
     sampler: ClipSampler, scope: Scope, rng: np.random.Generator | None = None
 ) -> NDArray[np.int64]:
-    fps = float(scope.index.average_fps or 0)
-    return sampler.frames(scope.stop - scope.start, fps=fps or None, rng=rng)
+    return sample_frames(sampler, scope.index, start=scope.start, stop=scope.stop, rng=rng)

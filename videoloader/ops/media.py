@@ -35,6 +35,10 @@ class Index(Protocol):
     def average_fps(self) -> float | Fraction:
         """Frames in a second."""
 
+    @property
+    def boundaries(self) -> NDArray[np.float64]:
+        """When each frame begins, in seconds, and when the last one ends."""
+
 
 class Frames(Protocol):
     """What decoding gives; `videoloader.Clip` is one."""

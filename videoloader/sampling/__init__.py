@@ -6,6 +6,7 @@ from videoloader.sampling.clips import (
     RandomClip,
     SegmentClip,
     UniformClip,
+    sample_frames,
 )
 from videoloader.sampling.closure import needed_pictures
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
@@ -32,5 +33,6 @@ __all__ = [
     "needed_pictures",
     "pad_frames",
     "plan_decode",
+    "sample_frames",
     "select_frames",
 ]

@@ -3,26 +3,48 @@
 Every sampler has `frames(num_frames, fps=, rng=)`, which gives frame numbers in presentation
 order. They may lie past the end of a short video; the pad mode of whoever decodes decides what
 stands there. Nothing here remembers anything: the same arguments and generator, the same clip.
+
+A sampler with a target rate takes a grid of times, 1/rate seconds apart, and for each the frame
+whose presentation time is nearest (in the middle between two, the later one). So its clips are
+evenly spaced in time whether or not the frames of the video are. `timing="frames"` goes by frame
+numbers instead, as if every frame lasted as long as the average one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from fractions import Fraction
+from inspect import signature
+from itertools import pairwise
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.sampling.timeline import Timeline
 
-__all__ = ["ClipSampler", "DenseClips", "RandomClip", "SegmentClip", "UniformClip"]
+__all__ = [
+    "ClipSampler",
+    "DenseClips",
+    "RandomClip",
+    "SegmentClip",
+    "Timing",
+    "UniformClip",
+    "sample_frames",
+]
 
 Frames = NDArray[np.int64]
+Timing = Literal["times", "frames"]
 
 
 @runtime_checkable
 class ClipSampler(Protocol):
-    """What every clip sampler offers."""
+    """What every clip sampler offers.
+
+    A sampler that goes by time has one more argument, `boundaries=None`: the seconds at which each
+    frame begins, ascending, and the last one ends, shape (num_frames + 1,). See `sample_frames`.
+    """
 
     def frames(
         self,
@@ -35,18 +57,60 @@ class ClipSampler(Protocol):
 
         Args:
             num_frames: frames in the video, at least 1.
-            fps: average frame rate of the video, needed where the sampler has a target rate.
+            fps: average frame rate of the video. Without the times of the frames, a sampler with a
+                target rate takes it for a constant one.
             rng: what a random sampler draws from; without one it takes the middle choice.
         """
         ...
+
+
+class SampledVideo(Protocol):
+    """What sampling needs to know of a video; `VideoIndex` is one."""
+
+    @property
+    def num_frames(self) -> int:
+        """Number of frames."""
+
+    @property
+    def average_fps(self) -> float | Fraction:
+        """Frames in a second, 0 if nothing tells."""
+
+    @property
+    def boundaries(self) -> NDArray[np.float64]:
+        """When each frame begins, in seconds, and when the last one ends."""
+
+
+def sample_frames(
+    sampler: ClipSampler,
+    video: SampledVideo,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> Frames:
+    """The frame numbers that a sampler takes from a video, or from a range of it.
+
+    Args:
+        sampler: any; one whose `frames` takes `boundaries` gets the times of the frames.
+        video: its index.
+        start: first frame of the range.
+        stop: end of the range, exclusive; the end of the video by default.
+        rng: what a random sampler draws from.
+    """
+    stop = video.num_frames if stop is None else stop
+    times: dict[str, Any] = {}
+    if "boundaries" in signature(sampler.frames).parameters:
+        times["boundaries"] = video.boundaries[start : stop + 1]
+    fps = float(video.average_fps) or None
+    return start + sampler.frames(stop - start, fps=fps, rng=rng, **times)
 
 
 @dataclass(frozen=True, slots=True)
 class RandomClip:
     """`count` frames, `stride` apart or at a target rate, from a random start.
 
-    Every start at which the clip fits is equally likely. A video shorter than the clip is taken
-    from its first frame. Without a generator the clip is the one in the middle.
+    Every frame from which the clip fits is equally likely as its start. A video shorter than the
+    clip is taken from its first frame. Without a generator the clip is the one in the middle.
 
     >>> RandomClip(count=3, stride=2).frames(9)
     array([2, 4, 6])
@@ -55,10 +119,11 @@ class RandomClip:
     count: int
     stride: int = 1
     fps: float | None = None
+    timing: Timing = "times"
 
     def __post_init__(self) -> None:
         _check_count(self.count)
-        _check_rate(self.stride, self.fps)
+        _check_rate(self.stride, self.fps, self.timing)
 
     def frames(
         self,
@@ -66,9 +131,13 @@ class RandomClip:
         *,
         fps: float | None = None,
         rng: np.random.Generator | None = None,
+        boundaries: ArrayLike | None = None,
     ) -> Frames:
         """Frame numbers, shape (count,)."""
         _check_num_frames(num_frames)
+        if self.fps is not None and self.timing == "times":
+            line, steps = Timeline.of(num_frames, fps, boundaries), _steps(self.count, self.fps)
+            return line.frames(line.start(steps[-1], line.begin, line.end, rng) + steps)
         offsets = _offsets(self.count, self.stride, self.fps, fps)
         return offsets + _pick(max(num_frames - int(offsets[-1]), 1), rng)
 
@@ -81,6 +150,10 @@ class UniformClip:
     `uniform_sample` does: floor(i (N - 1) / (L - 1) + 0.5). `rule="centers"` takes the centre of
     each of `count` equal segments: floor((i + 0.5) N / L). A video with fewer frames repeats some.
 
+    At a target rate there are duration * rate frames, rounded, at least one. Their times are
+    1/rate apart; with `ends` they begin with the first frame, with `centers` what is left over is
+    the same on both sides.
+
     >>> UniformClip(4).frames(10)
     array([0, 3, 6, 9])
     >>> UniformClip(4, rule="centers").frames(10)
@@ -90,13 +163,14 @@ class UniformClip:
     count: int | None = None
     rule: Literal["ends", "centers"] = "ends"
     fps: float | None = None
+    timing: Timing = "times"
 
     def __post_init__(self) -> None:
         if (self.count is None) == (self.fps is None):
             raise ArgumentError("give either count or fps to UniformClip")
         if self.count is not None:
             _check_count(self.count)
-        _check_rate(1, self.fps)
+        _check_rate(1, self.fps, self.timing)
         if self.rule not in ("ends", "centers"):
             raise ArgumentError(f'rule must be "ends" or "centers", got {self.rule!r}')
 
@@ -106,9 +180,12 @@ class UniformClip:
         *,
         fps: float | None = None,
         rng: np.random.Generator | None = None,  # noqa: ARG002  (the protocol of all samplers)
+        boundaries: ArrayLike | None = None,
     ) -> Frames:
         """Frame numbers, shape (count,)."""
         _check_num_frames(num_frames)
+        if self.fps is not None and self.timing == "times":
+            return self._at_rate(self.fps, Timeline.of(num_frames, fps, boundaries))
         count = self.count
         if count is None:
             count = max(1, round(num_frames / _step(self.fps, fps)))
@@ -119,13 +196,19 @@ class UniformClip:
             return position
         return (2 * position * (num_frames - 1) + count - 1) // (2 * (count - 1))
 
+    def _at_rate(self, rate: float, line: Timeline) -> Frames:
+        duration = line.end - line.begin
+        steps = _steps(max(1, round(duration * rate)), rate)
+        before = (duration - steps[-1]) / 2 if self.rule == "centers" else 0
+        return line.frames(line.begin + before + steps)
+
 
 @dataclass(frozen=True, slots=True)
 class DenseClips:
     """Every clip of `count` frames, one beginning each `step` frames; by default end to end.
 
     `partial` keeps one last clip that reaches past the end of the video; otherwise only clips
-    that fit are given, which may be none.
+    that fit are given, which may be none. Clips at a target rate begin with a frame, too.
 
     >>> DenseClips(count=3, step=2).frames(6)
     array([[0, 1, 2],
@@ -137,10 +220,11 @@ class DenseClips:
     step: int | None = None
     fps: float | None = None
     partial: bool = False
+    timing: Timing = "times"
 
     def __post_init__(self) -> None:
         _check_count(self.count)
-        _check_rate(self.stride, self.fps)
+        _check_rate(self.stride, self.fps, self.timing)
         if self.step is not None and self.step < 1:
             raise ArgumentError(f"step must be at least 1, got {self.step}")
 
@@ -150,9 +234,12 @@ class DenseClips:
         *,
         fps: float | None = None,
         rng: np.random.Generator | None = None,  # noqa: ARG002  (the protocol of all samplers)
+        boundaries: ArrayLike | None = None,
     ) -> Frames:
         """Frame numbers, shape (clips, count)."""
         _check_num_frames(num_frames)
+        if self.fps is not None and self.timing == "times":
+            return self._at_rate(self.fps, Timeline.of(num_frames, fps, boundaries))
         offsets = _offsets(self.count, self.stride, self.fps, fps)
         span = int(offsets[-1]) + 1
         step = span if self.step is None else self.step
@@ -163,13 +250,28 @@ class DenseClips:
         starts: Frames = step * np.arange(clips, dtype=np.int64)
         return starts[:, None] + offsets
 
+    def _at_rate(self, rate: float, line: Timeline) -> Frames:
+        num_frames, steps = len(line.begins), _steps(self.count, rate)
+        after = line.frames(line.begins + steps[-1]) + 1  # of the last frame of each clip
+        starts: list[int] = []
+        start = covered = 0
+        while start < num_frames and after[start] <= num_frames:
+            starts.append(start)
+            covered = int(after[start])
+            start = covered if self.step is None else start + self.step
+        if self.partial and start < num_frames and covered < num_frames:
+            starts.append(start)
+        return line.frames(line.begins[starts][:, None] + steps)
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentClip:
     """A snippet of `length` frames out of each of `segments` equal parts of the video.
 
     This is the sampling of temporal segment networks (Wang et al., ECCV 2016, section 3.1): at a
-    random place of each part, or in its middle without a generator or with `center`.
+    random place of each part, or in its middle without a generator or with `center`. At a target
+    rate the parts are equal in time; where a snippet fits from no frame of its part, it is taken
+    from the beginning of the part.
 
     >>> SegmentClip(3).frames(9)
     array([1, 4, 7])
@@ -180,11 +282,12 @@ class SegmentClip:
     stride: int = 1
     fps: float | None = None
     center: bool = False
+    timing: Timing = "times"
 
     def __post_init__(self) -> None:
         _check_count(self.segments)
         _check_count(self.length)
-        _check_rate(self.stride, self.fps)
+        _check_rate(self.stride, self.fps, self.timing)
 
     def frames(
         self,
@@ -192,16 +295,30 @@ class SegmentClip:
         *,
         fps: float | None = None,
         rng: np.random.Generator | None = None,
+        boundaries: ArrayLike | None = None,
     ) -> Frames:
         """Frame numbers, shape (segments * length,), segment after segment."""
         _check_num_frames(num_frames)
+        draw = None if self.center else rng
+        if self.fps is not None and self.timing == "times":
+            return self._at_rate(self.fps, Timeline.of(num_frames, fps, boundaries), draw)
         offsets = _offsets(self.length, self.stride, self.fps, fps)
         edges = np.arange(self.segments + 1, dtype=np.int64) * num_frames // self.segments
         room = np.maximum(np.diff(edges) - offsets[-1], 1)
-        draw = None if self.center else rng
         starts: Frames = (room - 1) // 2 if draw is None else draw.integers(room)
         frames: Frames = ((edges[:-1] + starts)[:, None] + offsets).reshape(-1)
         return frames
+
+    def _at_rate(self, rate: float, line: Timeline, rng: np.random.Generator | None) -> Frames:
+        steps = _steps(self.length, rate)
+        edges = np.linspace(line.begin, line.end, self.segments + 1).tolist()
+        starts = [line.start(steps[-1], low, high, rng) for low, high in pairwise(edges)]
+        return line.frames((np.array(starts)[:, None] + steps).reshape(-1))
+
+
+def _steps(count: int, rate: float) -> NDArray[np.float64]:
+    """Seconds from the first time of a grid to each of them."""
+    return np.arange(count) / rate
 
 
 def _offsets(count: int, stride: int, target: float | None, fps: float | None) -> Frames:
@@ -232,8 +349,10 @@ def _check_num_frames(num_frames: int) -> None:
         raise ArgumentError(f"cannot sample from a video of {num_frames} frames")
 
 
-def _check_rate(stride: int, fps: float | None) -> None:
+def _check_rate(stride: int, fps: float | None, timing: str) -> None:
+    if timing not in get_args(Timing):
+        raise ArgumentError(f'timing must be "times" or "frames", got {timing!r}')
     if stride < 1:
         raise ArgumentError(f"stride must be at least 1, got {stride}")
-    if fps is not None and (fps <= 0 or stride != 1):
+    if fps is not None and (not 0 < fps < np.inf or stride != 1):
         raise ArgumentError(f"give a stride or a positive fps, got stride={stride}, fps={fps}")
