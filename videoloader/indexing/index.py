@@ -270,6 +270,7 @@ class VideoIndex:
         ticks[-1] = int(pts[last]) + duration
         ticks *= self.time_base.numerator
         ticks /= self.time_base.denominator
+        ticks.flags.writeable = False  # samplers of others get a view of it
         return ticks
 
     def extradata_of(self, packet: int) -> bytes:
