@@ -44,7 +44,7 @@ class FakeVideos:
         known = self.indexes.get(path)
         return known or FakeIndex(str(path), self.lengths.get(path, self.length))
 
-    def open(self, path, device="cpu", index=None, *, resolution_change="error"):
+    def open(self, path, device="cpu", index=None, **options):
         self.opened.append(path)
         self.open_now += 1
         return FakeVideo(self, path, index or self.index(path))

@@ -24,9 +24,11 @@ from videoloader.assembly import (
 )
 from videoloader.cpu_engine import CpuEngine
 from videoloader.decoding.output import (
+    ColorRange,
     ElementType,
     Interpolation,
     Layout,
+    Matrix,
     OutputFormat,
     ToneMap,
     normalize_size,
@@ -63,6 +65,8 @@ def decode_batch(
     std: float | Sequence[float] | None = None,
     interpolation: Interpolation = "triangular",
     tone_map: ToneMap = "none",
+    matrix: Matrix = "auto",
+    color_range: ColorRange = "auto",
     rotate: bool = True,
     on_error: OnError = "raise",
     workers: int | None = None,
@@ -85,6 +89,8 @@ def decode_batch(
         std: divides after that.
         interpolation: filter of resizing, see `OutputFormat`.
         tone_map: of PQ and HLG pictures, see `OutputFormat`.
+        matrix: from Y'CbCr to RGB, see `OutputFormat`.
+        color_range: of the samples, see `OutputFormat`.
         rotate: turn pictures as the container says, as players do.
         on_error: what a damaged or missing video does: `raise` its error; `skip` its clip;
             `replace` its clip by the next of the batch that decodes; `mask` the frames concerned,
@@ -111,6 +117,8 @@ def decode_batch(
         std=std,
         interpolation=interpolation,
         tone_map=tone_map,
+        matrix=matrix,
+        color_range=color_range,
         rotate=rotate,
         on_error=on_error,
         hybrid=hybrid,
@@ -154,6 +162,8 @@ class BatchDecoder:
         std: float | Sequence[float] | None = None,
         interpolation: Interpolation = "triangular",
         tone_map: ToneMap = "none",
+        matrix: Matrix = "auto",
+        color_range: ColorRange = "auto",
         rotate: bool = True,
         on_error: OnError = "raise",
         hybrid: bool = False,
@@ -164,7 +174,14 @@ class BatchDecoder:
                 f"on_error must be one of {', '.join(get_args(OnError))}, got {on_error!r}"
             )
         output = OutputFormat(
-            dtype, layout, as_channels(mean), as_channels(std), interpolation, tone_map
+            dtype,
+            layout,
+            as_channels(mean),
+            as_channels(std),
+            interpolation,
+            tone_map,
+            matrix,
+            color_range,
         )
         whole = None if size is None else normalize_size(size)
         wanted = [r if isinstance(r, ClipRequest) else ClipRequest(*r) for r in requests]
@@ -185,10 +202,14 @@ class BatchDecoder:
         return batch
 
     def read(
-        self, index: VideoIndex, source: Source, orientation: Orientation
+        self,
+        index: VideoIndex,
+        source: Source,
+        orientation: Orientation,
+        output: OutputFormat | None = None,
     ) -> Iterator[torch.Tensor]:
         """All frames of a video on a GPU, a few at a time; see `GpuEngine.read`."""
-        return self._gpu_engine().read(index, source, orientation)
+        return self._gpu_engine().read(index, source, orientation, output)
 
     def stats(self) -> dict[str, Any]:
         """What was done so far: counts of batches, clips and failures, and those of the pools.

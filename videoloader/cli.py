@@ -179,6 +179,10 @@ def sample(
         str | None, typer.Option(help="Frames a second, in place of a stride, such as 30000/1001.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
+    matrix: Annotated[
+        str, typer.Option(help="To RGB: auto, bt601, bt709, bt2020, or swscale as FFmpeg does.")
+    ] = "auto",
+    color_range: Annotated[str, typer.Option(help="Of the samples: auto, limited, full.")] = "auto",
 ) -> None:
     """Draw random clips of a video as a sheet of pictures."""
     from videoloader.report import contact_sheet, write_png
@@ -192,7 +196,7 @@ def sample(
         rate = None if fps is None else float(_rate(fps))
         sampler = RandomClip(count, stride or (4 if fps is None else 1), rate)
     try:
-        with Video(source) as video:
+        with Video(source, matrix=matrix, color_range=color_range) as video:  # type: ignore[arg-type]
             for number in range(clips):
                 rng = generator(seed, sample=number)
                 frames = sample_frames(sampler, video.index, rng=rng)

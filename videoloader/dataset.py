@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from videoloader.decoding.output import ColorRange, Matrix, OutputFormat
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, find_items, find_videos
 from videoloader.indexing.index import VideoIndex
@@ -53,6 +54,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
         size: (height, width) to decode to; needed for stacking if the videos differ.
         layout: of the frames, see `Video.get_frames`.
         resolution_change: what to do with frames of another size than the first, see `Video`.
+        matrix: from Y'CbCr to RGB, see `Video`.
+        color_range: of the samples, see `Video`.
         on_error: `raise` what goes wrong with a video, or `replace` its sample by the next one
             that loads.
         indexes: made beforehand, by path; others are made as they are needed.
@@ -73,6 +76,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
         size: int | tuple[int, int] | None = None,
         layout: Layout = "FCHW",
         resolution_change: Literal["error", "scale"] = "error",
+        matrix: Matrix = "auto",
+        color_range: ColorRange = "auto",
         on_error: Literal["raise", "replace"] = "raise",
         indexes: Mapping[str, VideoIndex] | None = None,
     ) -> None:
@@ -94,7 +99,12 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self.seed = seed
         self.labels = None if labels is None else [int(label) for label in labels]
         self._options: dict[str, Any] = {"pad_mode": pad_mode, "size": size, "layout": layout}
-        self._resolution_change: Literal["error", "scale"] = resolution_change
+        OutputFormat(matrix=matrix, color_range=color_range)  # checks them before anything is read
+        self._opening: dict[str, Any] = {
+            "resolution_change": resolution_change,
+            "matrix": matrix,
+            "color_range": color_range,
+        }
         self._replaces = on_error == "replace"
         self._given = dict(indexes or {})
         self._made: OrderedDict[str, VideoIndex] = OrderedDict()
@@ -134,13 +144,12 @@ class ClipDataset(Dataset[dict[str, Any]]):
         return result
 
     def _open(self, number: int) -> Video:
-        change = self._resolution_change
         if isinstance(self._videos, DatasetIndex):
             source, index = self._videos.source(number), self._videos[number]
-            return Video(source, index=index, resolution_change=change)
+            return Video(source, index=index, **self._opening)
         path = self._videos[number]
         known = self._given.get(path, self._made.get(path))
-        video = Video(path, index=known, resolution_change=change)
+        video = Video(path, index=known, **self._opening)
         self._remember(path, video.index)
         return video
 

@@ -107,9 +107,19 @@ class GpuEngine:
                     stream.wait_event(event)
 
     def read(
-        self, index: VideoIndex, source: Source, orientation: Orientation
+        self,
+        index: VideoIndex,
+        source: Source,
+        orientation: Orientation,
+        output: OutputFormat | None = None,
     ) -> Iterator[torch.Tensor]:
         """All frames of a video, (F, H, W, C) in uint8, some at a time as they are decoded.
+
+        Args:
+            index: of the video.
+            source: its bytes.
+            orientation: the turn to apply.
+            output: says how colours are understood; of it `dtype` and `layout` are the default's.
 
         Raises:
             UnsupportedError: the GPU does not decode this video, or no further.
@@ -123,13 +133,13 @@ class GpuEngine:
         reason = obstacle(index, self._gpu)
         if reason is not None:
             raise UnsupportedError(f"{index.name}: {reason}")
-        output = OutputFormat()
+        output = output or OutputFormat()
         height, width = index.height, index.width
         size = (width, height) if orientation.transpose else (height, width)
         row = size[1] * CHANNELS
         step = size[0] * row  # of uint8: bytes are elements
         record = describe(
-            picture_of(index, orientation),
+            picture_of(index, orientation, output),
             View(size),
             output,
             strides=(row, CHANNELS, 1),

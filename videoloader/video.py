@@ -7,7 +7,7 @@ import logging
 import operator
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, overload
 
@@ -20,9 +20,11 @@ from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.libav import CpuDecoder
 from videoloader.decoding.output import (
     CHANNELS,
+    ColorRange,
     ElementType,
     Interpolation,
     Layout,
+    Matrix,
     OutputFormat,
     View,
     normalize_size,
@@ -95,6 +97,11 @@ class Video:
             changes it: `error`, or `scale` them to the first size.
         threads: of the decoder; more than one pays for long consecutive stretches only. With more,
             iterating converts each frame in another one still, while the next is decoded.
+        matrix: from Y'CbCr to RGB: `auto` by the tags of the stream; `bt601`, `bt709` or `bt2020`
+            whatever the tags; `swscale` as PyAV, decord2, torchcodec and OpenCV convert. See
+            `OutputFormat`.
+        color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
+            the tags.
 
     Raises:
         SourceError, FormatError, UnsupportedError: as `index_video`.
@@ -118,7 +125,10 @@ class Video:
         rotate: bool = True,
         resolution_change: Literal["error", "scale"] = "error",
         threads: int = 1,
+        matrix: Matrix = "auto",
+        color_range: ColorRange = "auto",
     ) -> None:
+        self._output = OutputFormat(matrix=matrix, color_range=color_range)
         if resolution_change not in ("error", "scale"):
             raise ArgumentError(
                 f'resolution_change must be "error" or "scale", got {resolution_change!r}'
@@ -166,7 +176,7 @@ class Video:
 
             try:
                 stream = shared_decoder(self.device).read(
-                    self.index, self._source, self._orientation
+                    self.index, self._source, self._orientation, self._output
                 )
                 for frames in stream:
                     yield from frames.unbind()
@@ -175,7 +185,7 @@ class Video:
                 _log.warning("%s: from frame %d on decoded on the CPU (%s)", self.name, done, error)
             else:
                 return
-        output, view = OutputFormat(), View(self.size)
+        output, view = self._output, View(self.size)
         converter = self._make_converter(output)
 
         def convert(number: int, surface: Surface) -> torch.Tensor:
@@ -264,7 +274,8 @@ class Video:
             raise ArgumentError("give frames, or start, stop, stride and count, not both")
         numbers = as_frame_numbers(frames)
         indices, mask = pad_frames(numbers, len(self), pad_mode, name=self.name)
-        output = OutputFormat(
+        output = replace(
+            self._output,
             dtype=dtype,
             layout=layout,
             mean=as_channels(mean),
@@ -405,6 +416,8 @@ class Video:
             mean=output.mean,
             std=output.std,
             interpolation=output.interpolation,
+            matrix=output.matrix,
+            color_range=output.color_range,
             rotate=self._orientation == self.index.orientation,
         )
         return batch.clips[0]

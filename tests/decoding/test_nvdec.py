@@ -214,7 +214,7 @@ def slots_of(made, count, index):
     memory = np.zeros((count, index.height, index.width, 3), np.uint8)
     made.append(memory)
     step, *strides = memory.strides
-    picture, view = picture_of(index, index.orientation), View((index.height, index.width))
+    picture, view = picture_of(index, index.orientation, UINT8), View((index.height, index.width))
     record = describe(picture, view, UINT8, strides=tuple(strides), name=index.name)
     rows = np.full(count, record, dtype=record.dtype)
     rows["destination"] = memory.ctypes.data + step * np.arange(count)

@@ -9,39 +9,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.matrix import matrix_for
+from videoloader.decoding.output import OutputFormat
 from videoloader.indexing.bitstream.color import Color
 
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["Siting", "chroma_siting", "matrix_and_range", "rgb_matrix", "unsaid_matrix"]
+__all__ = ["Siting", "chroma_siting", "matrix_and_range", "resolve", "rgb_matrix"]
 
 Siting: TypeAlias = Literal["left", "center"]
 
 _MATRIX_NAMES = {1: "bt709", 4: "fcc", 5: "bt470bg", 6: "smpte170m", 7: "smpte240m"}
 _MATRIX_NAMES |= {8: "ycgco", 9: "bt2020nc", 10: "bt2020c"}
+_CHOSEN = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
+_RANGES = {"limited": "tv", "full": "pc"}
 _HD_LINES = 720
 _LIMITED, _FULL = 1, 2
 
 _CENTERED = {"flv1", "h261", "h263", "mjpeg", "mpeg1video"}
 
 
-def matrix_and_range(frame: VideoFrame, color: Color) -> tuple[str, str]:
-    """The matrix and range to convert a frame by.
+def matrix_and_range(
+    frame: VideoFrame, color: Color, output: OutputFormat | None = None
+) -> tuple[str, str]:
+    """The matrix and range to convert a frame by: its own tags count first, then the stream's."""
+    return resolve(
+        _MATRIX_NAMES.get(int(frame.colorspace)) or color.matrix,
+        {_LIMITED: "tv", _FULL: "pc"}.get(int(frame.color_range)) or color.range,
+        pixel_format=frame.format.name,
+        height=frame.height,
+        output=output or OutputFormat(),
+    )
 
-    The frame's own description comes first, then the stream's. Without a matrix it is BT.709 from
-    720 lines up and BT.601 below; without a range it is limited.
+
+def resolve(
+    matrix: str | None,
+    color_range: str | None,
+    *,
+    pixel_format: str,
+    height: int,
+    output: OutputFormat,
+) -> tuple[str, str]:
+    """The matrix and range to convert by, under FFmpeg's names.
+
+    Args:
+        matrix: the tag, None where there is none.
+        color_range: the tag, `tv` or `pc`; None where there is none.
+        pixel_format: FFmpeg's name; those of JPEG have full range, whatever the tag.
+        height: rows of the picture.
+        output: says which to take instead of the tags, and what untagged video is.
     """
-    matrix = _MATRIX_NAMES.get(int(frame.colorspace)) or color.matrix
-    if matrix in (None, "gbr"):  # what is RGB has no chroma, whatever it says of it
-        matrix = unsaid_matrix(frame.height)
-    spread = {_LIMITED: "tv", _FULL: "pc"}.get(int(frame.color_range)) or color.range or "tv"
-    return matrix, "pc" if frame.format.name.startswith("yuvj") else spread
-
-
-def unsaid_matrix(height: int) -> str:
-    """The matrix of a picture of so many rows where nothing tells it: BT.709 or BT.601."""
-    return "bt709" if height >= _HD_LINES else "smpte170m"
+    if output.matrix in _CHOSEN:
+        matrix = _CHOSEN[output.matrix]
+    elif matrix in (None, "gbr"):  # RGB formats have no chroma; ignore the tag
+        is_hd = height >= _HD_LINES and output.matrix != "swscale"
+        matrix = "bt709" if is_hd else "smpte170m"
+    if output.color_range in _RANGES:
+        return matrix, _RANGES[output.color_range]
+    return matrix, "pc" if pixel_format.startswith("yuvj") else color_range or "tv"
 
 
 def chroma_siting(codec: str) -> Siting:

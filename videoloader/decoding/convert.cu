@@ -9,7 +9,8 @@
 // and nothing but shared memory outlives a barrier, so a block of one thread computes the same.
 //
 // Macros: ELEMENT 0 uint8, 1 uint16, 2 float16, 3 bfloat16, 4 float32;
-// TONE_MAP 0 none, 1 reinhard, 2 hable; SURFACE_BYTES, the size of a descriptor in Python.
+// TONE_MAP 0 none, 1 reinhard, 2 hable; SWSCALE, whether surfaces are converted as swscale does;
+// SURFACE_BYTES, the size of a descriptor in Python.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -34,7 +35,11 @@ struct Surface {
 };
 static_assert(sizeof(Surface) == SURFACE_BYTES, "the descriptor of descriptor.py");
 
-enum { WIDE = 1, PLANAR = 2, HALF_WIDTH = 4, HALF_HEIGHT = 8, FILL = 16, REPEAT = 32 };  // format
+enum {  // format
+    WIDE = 1, PLANAR = 2, HALF_WIDTH = 4, HALF_HEIGHT = 8, FILL = 16,
+    REPEAT_X = 32, REPEAT_Y = 64,  // chroma in its own size, instead of interpolating
+    PRODUCTS = 128, TABLES = 256   // swscale's arithmetic, see `like_swscale`
+};
 enum { NEAREST, BILINEAR, TRIANGULAR };                                     // filter
 enum { TIE_X = 1, TIE_Y = 2 };  // the nearest of two equally near is the one before
 enum { NO_TRANSFER, PQ, HLG };
@@ -135,10 +140,28 @@ __device__ inline void tone_map(float* rgb, int transfer) {
 }
 #endif
 
+#if SWSCALE
+__device__ inline float eight_bits(float sample) { return floorf(sample / 256.0f + 0.5f); }
+
+__device__ inline float like_swscale(const Surface& s, const float* m, float y, float u, float v) {
+    if (s.format & PRODUCTS)  // each is rounded down; the constant belongs to luma
+        return floorf(m[0] * y + m[3]) + floorf(m[1] * (u - 128.0f)) + floorf(m[2] * (v - 128.0f));
+    // A table by luma of 8 bits, in which chroma moves the place by whole steps.
+    float place = eight_bits(y) + floorf(m[1] * eight_bits(u)) + floorf(m[2] * eight_bits(v));
+    return floorf(m[0] * place + m[3] + 0.5f);
+}
+#endif
+
 __device__ inline void colour(const Surface& s, float y, float u, float v, Element* pixel) {
     float rgb[3];
     for (int c = 0; c < 3; c++) {
         const float* m = s.matrix + 4 * c;
+#if SWSCALE
+        if (s.format & (PRODUCTS | TABLES)) {
+            rgb[c] = clamp(like_swscale(s, m, y, u, v), 255.0f);
+            continue;
+        }
+#endif
         rgb[c] = clamp(m[0] * y + (m[1] * u + (m[2] * v + m[3])), 255.0f);
     }
 #if TONE_MAP
@@ -382,7 +405,7 @@ __device__ void copy(const Surface& s, const Tile& tile) {
     Axis across = axis_of(s, false), down = axis_of(s, true);
     Bounds columns = bounds_of(across, true), rows = bounds_of(down, true);
     int step = s.format & PLANAR ? 1 : 2, groups = (tile.columns + 3) / 4;
-    bool repeat = s.format & REPEAT;
+    bool repeat_x = s.format & REPEAT_X, repeat_y = s.format & REPEAT_Y;
     u64 first = s.luma + s.chroma_offset;
     u64 second = s.format & PLANAR ? s.luma + s.second_chroma_offset : first + sizeof(T);
     for (int i = threadIdx.x; i < tile.rows * groups; i += blockDim.x) {
@@ -390,7 +413,7 @@ __device__ void copy(const Surface& s, const Tile& tile) {
         int column = tile.column + 4 * (tile.by_columns ? i % groups : i / tile.rows);
         int count = min(4, s.columns - column), y = s.crop_top + row;
         const T* luma = (const T*)(s.luma + (i64)y * s.pitch) + s.crop_left + column;
-        Pair v = chroma_at(down, rows, y, repeat);
+        Pair v = chroma_at(down, rows, y, repeat_y);
         Four<T> four = {};
         if (count == 4 && (u64)luma % sizeof(four) == 0)
             four = *(const Four<T>*)luma;
@@ -400,7 +423,7 @@ __device__ void copy(const Surface& s, const Tile& tile) {
         Element pixels[12];
         for (int k = 0; k < 4; k++) {
             if (k >= count) continue;
-            Pair u = chroma_at(across, columns, s.crop_left + column + k, repeat);
+            Pair u = chroma_at(across, columns, s.crop_left + column + k, repeat_x);
             colour(s, four.at[k], chroma_of<T>(first, s.pitch, step, u, v),
                    chroma_of<T>(second, s.pitch, step, u, v), pixels + 3 * k);
         }

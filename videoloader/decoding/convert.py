@@ -93,6 +93,7 @@ def compile_options(output: OutputFormat) -> tuple[str, ...]:
         "-std=c++17",
         f"-DELEMENT={_ELEMENTS[output.dtype]}",
         f"-DTONE_MAP={_TONE_MAPS[output.tone_map]}",
+        f"-DSWSCALE={int(output.matrix == 'swscale')}",
         f"-DSURFACE_BYTES={SURFACE_DTYPE.itemsize}",
     )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.matrix import matrix_for
 from videoloader.decoding.output import OutputFormat, View
+from videoloader.decoding.swscale import swscale_matrix
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import Orientation
 
@@ -65,7 +66,8 @@ SURFACE_DTYPE = np.dtype(
     ]
 )
 
-_WIDE, _PLANAR, _HALF_WIDTH, _HALF_HEIGHT, _FILL, _REPEAT = 1, 2, 4, 8, 16, 32
+_WIDE, _PLANAR, _HALF_WIDTH, _HALF_HEIGHT, _FILL = 1, 2, 4, 8, 16
+_REPEAT_X, _REPEAT_Y, _PRODUCTS, _TABLES = 32, 64, 128, 256
 _FORMATS = {
     "nv12": _HALF_WIDTH | _HALF_HEIGHT,
     "p016": _HALF_WIDTH | _HALF_HEIGHT | _WIDE,
@@ -187,9 +189,14 @@ def _describe(
     plane = picture.pitch * picture.rows
     record["chroma_offset"], record["second_chroma_offset"] = plane, 2 * plane
     own_size = (down.length, across.length) == (down.size, across.size)
-    # As on the CPU, where interpolating chroma costs as much again as all the rest.
-    repeats = own_size and output.dtype == "uint8" and picture.bit_depth == 8
-    record["format"] = code | (_REPEAT if repeats and output.tone_map == "none" else 0)
+    record["format"] = code
+    if own_size and output.tone_map == "none":
+        is_swscale = output.matrix == "swscale"
+        # As on the CPU, where interpolating chroma costs as much again as all the rest.
+        if picture.bit_depth == 8 and (output.dtype == "uint8" or is_swscale):
+            record["format"] |= _REPEAT_X | _REPEAT_Y
+        elif is_swscale:
+            record["format"] |= _REPEAT_X
     record["pitch"] = picture.pitch
     for name_ in ("left", "top", "width", "height"):
         record[name_] = getattr(picture, name_)
@@ -201,12 +208,15 @@ def _describe(
         record["transfer"] = _TRANSFERS.get(picture.transfer or "", 0)
     x, y = SITINGS[picture.siting]
     record["siting"] = (x if code & _HALF_WIDTH else 0, y if code & _HALF_HEIGHT else 0)
-    record["matrix"] = matrix_for(
-        picture.matrix,
-        picture.range,
-        bit_depth=picture.bit_depth,
-        storage_bits=picture.storage_bits,
-    ).ravel()
+    bits = {"bit_depth": picture.bit_depth, "storage_bits": picture.storage_bits}
+    if output.matrix == "swscale":
+        is_subsampled = bool(code & (_HALF_WIDTH | _HALF_HEIGHT))
+        matrix = swscale_matrix(picture.matrix, picture.range, subsampled=is_subsampled, **bits)
+        if is_subsampled:
+            record["format"] |= _PRODUCTS if picture.bit_depth == 8 else _TABLES
+    else:
+        matrix = matrix_for(picture.matrix, picture.range, **bits)
+    record["matrix"] = matrix.ravel()
     _place(record, output, down, across, channel_stride)
     record.flags.writeable = False
     return record

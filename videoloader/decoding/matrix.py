@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 
-__all__ = ["MATRICES", "matrix_for"]
+__all__ = ["MATRICES", "equations_of", "matrix_for"]
 
 # Kr and Kb (H.273, table 4). Constant luminance is taken as non-constant, as swscale does.
 _WEIGHTS = {
@@ -50,18 +50,7 @@ def matrix_for(
     >>> (to_rgb @ [940 << 6, 512 << 6, 512 << 6, 1]).round(9).tolist()
     [255.0, 255.0, 255.0]
     """
-    if matrix in _OTHERS:
-        equations = np.array(_OTHERS[matrix])
-    elif matrix in _WEIGHTS:
-        red, blue = _WEIGHTS[matrix]
-        green = 1 - red - blue
-        to_luma = np.array([red, green, blue])
-        # E'y; E'pb = (E'b - E'y) / (2 (1 - Kb)); E'pr = (E'r - E'y) / (2 (1 - Kr))
-        to_blue = (np.array([0, 0, 1]) - to_luma) / (2 * (1 - blue))
-        to_red = (np.array([1, 0, 0]) - to_luma) / (2 * (1 - red))
-        equations = np.linalg.inv(np.stack([to_luma, to_blue, to_red]))
-    else:
-        raise UnsupportedError(f"no conversion to RGB from matrix {matrix!r}; decode to surfaces")
+    equations = equations_of(matrix)
     unit = float(1 << (bit_depth - 8))
     if range_ == "pc":
         top = float((1 << bit_depth) - 1)
@@ -75,3 +64,22 @@ def matrix_for(
     found = np.column_stack([stored, -factors @ base])
     found.flags.writeable = False  # all callers have the same
     return found
+
+
+def equations_of(matrix: str) -> NDArray[np.float64]:
+    """(3, 3): R', G' and B' from Y', Pb and Pr.
+
+    Raises:
+        UnsupportedError: a matrix without equations.
+    """
+    if matrix in _OTHERS:
+        return np.array(_OTHERS[matrix])
+    if matrix not in _WEIGHTS:
+        raise UnsupportedError(f"no conversion to RGB from matrix {matrix!r}; decode to surfaces")
+    red, blue = _WEIGHTS[matrix]
+    green = 1 - red - blue
+    to_luma = np.array([red, green, blue])
+    # E'y; E'pb = (E'b - E'y) / (2 (1 - Kb)); E'pr = (E'r - E'y) / (2 (1 - Kr))
+    to_blue = (np.array([0, 0, 1]) - to_luma) / (2 * (1 - blue))
+    to_red = (np.array([1, 0, 0]) - to_luma) / (2 * (1 - red))
+    return np.linalg.inv(np.stack([to_luma, to_blue, to_red]))

@@ -14,9 +14,11 @@ from videoloader.errors import ArgumentError
 
 __all__ = [
     "CHANNELS",
+    "ColorRange",
     "ElementType",
     "Interpolation",
     "Layout",
+    "Matrix",
     "OutputFormat",
     "ToneMap",
     "View",
@@ -28,6 +30,8 @@ Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
 ElementType: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
 Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular"]
 ToneMap: TypeAlias = Literal["none", "reinhard", "hable"]
+Matrix: TypeAlias = Literal["auto", "bt601", "bt709", "bt2020", "swscale"]
+ColorRange: TypeAlias = Literal["auto", "limited", "full"]
 
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
@@ -46,6 +50,12 @@ class OutputFormat:
             scale; `triangular`, the same where it enlarges, an average over the source where it
             shrinks.
         tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
+        matrix: from Y'CbCr to RGB. `auto`: as the stream is tagged; untagged, BT.709 from 720 lines
+            up and BT.601 below. `bt601`, `bt709`, `bt2020`: this one, whatever the tag. `swscale`:
+            as FFmpeg's swscale does it, and so PyAV, decord2, torchcodec and OpenCV: untagged,
+            BT.601 at any size; 8 bits, with swscale's rounding.
+        color_range: of the samples. `auto`: as the stream is tagged; untagged, limited. `limited`,
+            `full`: this one, whatever the tag.
     """
 
     dtype: ElementType = "uint8"
@@ -54,6 +64,8 @@ class OutputFormat:
     std: tuple[float, ...] | None = None
     interpolation: Interpolation = "triangular"
     tone_map: ToneMap = "none"
+    matrix: Matrix = "auto"
+    color_range: ColorRange = "auto"
 
     def __post_init__(self) -> None:
         for name, choices in (
@@ -61,6 +73,8 @@ class OutputFormat:
             ("layout", Layout),
             ("interpolation", Interpolation),
             ("tone_map", ToneMap),
+            ("matrix", Matrix),
+            ("color_range", ColorRange),
         ):
             if getattr(self, name) not in get_args(choices):
                 raise ArgumentError(

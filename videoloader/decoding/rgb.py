@@ -11,7 +11,7 @@ chroma lies: 0.6 ms from 1080p to 224x224, samples of 16 bits, where scaling to 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,13 @@ from videoloader.decoding.color import Siting, matrix_and_range, rgb_matrix
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.samples import Box, Planar, Resampler, planar
 from videoloader.decoding.surface import Surface
+from videoloader.decoding.swscale import to_rgb
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.bitstream.color import Color
 from videoloader.indexing.index import Orientation
+
+if TYPE_CHECKING:
+    from av.video.reformatter import VideoReformatter
 
 __all__ = ["RgbConverter"]
 
@@ -36,7 +40,8 @@ class RgbConverter:
 
     Within 2/255 of the formula of ITU-T H.273 (section 8.3) in float64 on smooth content. Chroma
     is interpolated at its place, except where 8 bits become uint8 at the picture's own size: there
-    it is repeated for the pixels that share it, as players do for speed.
+    it is repeated for the pixels that share it, as players do for speed. With `matrix="swscale"`
+    swscale makes 8-bit RGB of the whole picture, and the rest is done to that.
 
     Args:
         color: description of the stream.
@@ -65,6 +70,7 @@ class RgbConverter:
         mirrored = orientation.flip_y, orientation.flip_x
         self._resampler = Resampler(siting, mirrored[::-1] if orientation.transpose else mirrored)
         self._scratch: dict[str, NDArray[Any]] = {}
+        self._reformatter: VideoReformatter | None = None
 
     def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
         """Fill a slot (H, W, 3), which may be any view of its memory.
@@ -74,11 +80,19 @@ class RgbConverter:
             slot: of the element type of the output; uint16 holds the bits of bfloat16.
             view: which part of the picture; by default all of it at the size of the slot.
         """
-        picture = planar(surface)
         size = slot.shape[1::-1] if self._orientation.transpose else slot.shape[:2]
+        meaning = matrix_and_range(surface.frame, self._color, self._output)
+        if self._output.matrix == "swscale":
+            surface = self._by_swscale(surface, meaning)
+            whole = Box(0, 0, surface.height, surface.width)
+            box = whole if view is None else self._coded(view, whole)
+            is_done = surface.pixel_format == "rgb24" and self._output.dtype == "uint8"
+            if is_done and box[2:] == size:
+                self._deliver(box.of(surface.planes[0]), slot, view)
+                return
+        picture = planar(surface)
         box = picture.box if view is None else self._coded(view, picture.box)
         is_narrow = picture.depth == 8 and self._output.dtype == "uint8"
-        meaning = matrix_and_range(surface.frame, self._color)
         if box[2:] == size and is_narrow:
             direct = slot if self._is_direct(slot, view) else None
             rgb = self._convert(picture, box, self._matrix(picture, meaning), direct)
@@ -88,6 +102,13 @@ class RgbConverter:
             self._mix(planes, self._matrix(picture, meaning, shift), rgb)
         if rgb is not slot:
             self._deliver(self._finish(rgb), slot, view)
+
+    def _by_swscale(self, surface: Surface, meaning: tuple[str, str]) -> Surface:
+        from av.video.reformatter import VideoReformatter
+
+        if self._reformatter is None:
+            self._reformatter = VideoReformatter()
+        return to_rgb(surface, *meaning, self._reformatter)
 
     def _coded(self, view: View, whole: Box) -> Box:
         """The crop of a view in the coded picture, which is turned afterwards."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from videoloader.decoding.color import chroma_siting, unsaid_matrix
+from videoloader.decoding.color import chroma_siting, resolve
 from videoloader.decoding.convert import Converter
 from videoloader.decoding.descriptor import MemoryFormat, Picture, describe
 from videoloader.decoding.merge import MergedRun
@@ -54,7 +54,7 @@ def nvdec_job(
         converter: for this form.
     """
     wants = merged.wants
-    picture = picture_of(index, orientation)
+    picture = picture_of(index, orientation, output)
     rows = None
     for number in np.unique(wants.clips).tolist():
         clip = clips[number]
@@ -78,14 +78,21 @@ def nvdec_job(
     return NvdecJob(index, source, merged.run, rows, places, converter)
 
 
-def picture_of(index: VideoIndex, orientation: Orientation) -> Picture:
+def picture_of(index: VideoIndex, orientation: Orientation, output: OutputFormat) -> Picture:
     """The surfaces that NVDEC gives of a video: as wide as the picture, planes one upon another."""
     name = index.pixel_format or ""
     wide = (index.bit_depth or 8) > 8
     form: MemoryFormat = (
         ("yuv444p16" if wide else "yuv444") if "444" in name else ("p016" if wide else "nv12")
     )
-    matrix, spread = _matrix_and_range(index)
+    matrix, spread = resolve(
+        # VP8 is BT.601 whatever its size (RFC 6386, section 9.2).
+        index.color.matrix or ("smpte170m" if index.codec == "vp8" else None),
+        index.color.range,
+        pixel_format=name,
+        height=index.height,
+        output=output,
+    )
     return Picture(
         format=form,
         pitch=index.width * (2 if wide else 1),
@@ -99,14 +106,3 @@ def picture_of(index: VideoIndex, orientation: Orientation) -> Picture:
         siting=chroma_siting(index.codec),
         orientation=orientation,
     )
-
-
-def _matrix_and_range(index: VideoIndex) -> tuple[str, str]:
-    """By the stream's description; without one, BT.709 from 720 lines up, else BT.601, limited.
-
-    VP8 is BT.601 whatever its size (RFC 6386, section 9.2).
-    """
-    unsaid = "smpte170m" if index.codec == "vp8" else unsaid_matrix(index.height)
-    matrix = unsaid if index.color.matrix in (None, "gbr") else index.color.matrix
-    full = (index.pixel_format or "").startswith("yuvj") or index.color.range == "pc"
-    return matrix, "pc" if full else "tv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -48,7 +49,7 @@ class ClipReader:
         fill_value: colour of filled frames.
         frame_num: "none", "scalar" or "sequence": the output of frame numbers.
         timestamps: whether there is an output of times.
-        resolution_change: "error" or "scale", see `Video`.
+        options: `resolution_change`, `matrix` and `color_range`, see `Video`.
         replaces: take the next clip of the shard for one that fails, instead of failing.
         failures: what was replaced or left out.
     """
@@ -63,7 +64,7 @@ class ClipReader:
     fill_value: tuple[int, ...]
     frame_num: str
     timestamps: bool
-    resolution_change: str = "error"
+    options: Mapping[str, str]
     replaces: bool = False
     failures: Failures = field(default_factory=Failures)
     _order: tuple[int, NDArray[np.int64]] | None = None
@@ -102,9 +103,7 @@ class ClipReader:
             stop=scope.stop,
             name=request.path,
         )
-        opened = media.open_video(
-            request.path, self.device, scope.index, resolution_change=self.resolution_change
-        )
+        opened = media.open_video(request.path, self.device, scope.index, **self.options)
         with closing(opened) as video:
             outputs = [Sample(decoded(video, frames, self.fill_value), "FHWC")]
         if scope.entry.label is not None:

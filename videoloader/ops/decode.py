@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.output import ColorRange, Matrix
 from videoloader.errors import ArgumentError
 from videoloader.ops import media
 from videoloader.ops.arguments import BOOL, IMAGE, INT, INTS, TEXT, Argument, Kind
@@ -18,7 +19,17 @@ from videoloader.ops.operator import declare
 from videoloader.sampling import FILLED, PAD_MODES, pad_frames, select_frames
 from videoloader.types import ImageType
 
-__all__ = ["COLOR", "FRAME_NUM", "PAD", "RESOLUTION", "TIMESTAMPS", "decode_video", "wanted_frames"]
+__all__ = [
+    "COLOR",
+    "COLOR_RANGE",
+    "FRAME_NUM",
+    "MATRIX",
+    "PAD",
+    "RESOLUTION",
+    "TIMESTAMPS",
+    "decode_video",
+    "wanted_frames",
+]
 
 
 def _frame_num(value: Any) -> str:
@@ -46,6 +57,21 @@ RESOLUTION = Argument(
     "error",
     "what to do with frames of another size than the first: `error`, or `scale` them to it",
     choices=("error", "scale"),
+)
+MATRIX = Argument(
+    "matrix",
+    TEXT,
+    "auto",
+    "from Y'CbCr to RGB: `auto` by the tags of the stream, `bt601`, `bt709` or `bt2020` whatever "
+    "the tags, or `swscale` as PyAV, decord2, torchcodec and OpenCV convert",
+    choices=get_args(Matrix),
+)
+COLOR_RANGE = Argument(
+    "color_range",
+    TEXT,
+    "auto",
+    "of the samples: `auto` by the tags of the stream, `limited` or `full` whatever the tags",
+    choices=get_args(ColorRange),
 )
 FILL = Argument("fill_value", INTS, (0,), "colour of filled frames", least=0, most=255)
 COLOR = Argument(
@@ -111,6 +137,8 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         FILL,
         Argument("size", INTS, None, "(height, width) to decode to", per_sample=True, least=1),
         RESOLUTION,
+        MATRIX,
+        COLOR_RANGE,
         COLOR,
         FRAME_NUM,
         TIMESTAMPS,
@@ -132,6 +160,8 @@ def decode_video(
     enable_frame_num: str,
     enable_timestamps: bool,
     resolution_change: str,
+    matrix: str,
+    color_range: str,
     device: str,
     **selection: Any,
 ) -> tuple[torch.Tensor, ...]:
@@ -143,7 +173,13 @@ def decode_video(
     (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the times (float64)
     if they were asked for.
     """
-    opened = media.open_video(_source(encoded), device, resolution_change=resolution_change)
+    opened = media.open_video(
+        _source(encoded),
+        device,
+        resolution_change=resolution_change,
+        matrix=matrix,
+        color_range=color_range,
+    )
     with closing(opened) as video:
         index = video.index
         wanted = wanted_frames(index.num_frames, **selection)

@@ -75,15 +75,14 @@ def index_video(source: Any) -> Index:
     return index
 
 
-def open_video(
-    source: Any, device: str, index: Any = None, *, resolution_change: Any = "error"
-) -> OpenVideo:
-    """Open a video for decoding on a device; with an index nothing is read to do so."""
+def open_video(source: Any, device: str, index: Any = None, **options: Any) -> OpenVideo:
+    """Open a video for decoding on a device; with an index nothing is read to do so.
+
+    `options` are those of `videoloader.Video`.
+    """
     from videoloader.video import Video
 
-    video: OpenVideo = Video(
-        source, device=device, index=index, resolution_change=resolution_change
-    )
+    video: OpenVideo = Video(source, device=device, index=index, **options)
     return video
 
 

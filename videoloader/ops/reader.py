@@ -11,7 +11,15 @@ from videoloader.ops import media
 from videoloader.ops.arguments import ANY, BOOL, IMAGE, INT, TEXT, Argument, Kind
 from videoloader.ops.clip_reader import ClipReader
 from videoloader.ops.clips import Clips, Scope, clip_rule
-from videoloader.ops.decode import FILL, FRAME_NUM, PAD, RESOLUTION, TIMESTAMPS
+from videoloader.ops.decode import (
+    COLOR_RANGE,
+    FILL,
+    FRAME_NUM,
+    MATRIX,
+    PAD,
+    RESOLUTION,
+    TIMESTAMPS,
+)
 from videoloader.ops.epochs import Epochs
 from videoloader.ops.failures import Failures
 from videoloader.ops.file_list import (
@@ -110,6 +118,8 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         PAD("none"),
         FILL,
         RESOLUTION,
+        MATRIX,
+        COLOR_RANGE,
         Argument(
             "image_type",
             IMAGE,
@@ -207,7 +217,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["fill_value"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],
-        arguments["resolution_change"],
+        {name: arguments[name] for name in ("resolution_change", "matrix", "color_range")},
         tolerant is not None,
         failures,
     )

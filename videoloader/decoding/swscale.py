@@ -1,0 +1,105 @@
+"""Conversion to RGB as swscale does it: by itself on the CPU, by its arithmetic on a GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.matrix import equations_of
+from videoloader.decoding.surface import Surface
+from videoloader.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from av.video.reformatter import VideoReformatter
+
+__all__ = ["swscale_matrix", "to_rgb"]
+
+# FFmpeg's SWS_CS_* and AVCOL_RANGE_*.
+_MATRICES = {"bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 5, "smpte240m": 7, "bt2020nc": 9}
+_RANGES = {"tv": 1, "pc": 2}
+
+_UNIT = 1 << 13  # of its factors for 8 bits
+_FIRST_PLACE, _FIRST_VALUE = 326, -400  # of its table for limited range; black, 16, is at -1.8
+
+
+def to_rgb(surface: Surface, matrix: str, range_: str, reformatter: VideoReformatter) -> Surface:
+    """A surface as `rgb24`, bit for bit what PyAV's `to_ndarray(format="rgb24")` gives.
+
+    Args:
+        surface: a decoded picture; as it is if it is RGB already.
+        matrix: FFmpeg's name of the matrix coefficients.
+        range_: `tv` (limited) or `pc` (full).
+        reformatter: kept from one call to the next.
+
+    Raises:
+        UnsupportedError: swscale does not know the matrix.
+    """
+    import av
+
+    frame = surface.frame
+    name = frame.format.name
+    if frame.format.is_rgb or frame.format.has_palette:
+        return surface
+    if name.startswith("yuvj") and range_ == "tv":  # swscale takes the name for the range
+        frame = av.VideoFrame(frame.width, frame.height, name.replace("yuvj", "yuv"))
+        for target, plane in zip(Surface(frame).planes, surface.planes, strict=True):
+            target[...] = plane
+    return Surface(
+        reformatter.reformat(
+            frame,
+            format="rgb24",
+            src_colorspace=_code(matrix),
+            src_color_range=_RANGES[range_],
+            threads=1,
+        )
+    )
+
+
+def swscale_matrix(
+    matrix: str, range_: str, *, bit_depth: int, storage_bits: int, subsampled: bool
+) -> NDArray[np.float64]:
+    """(3, 4): what the GPU's kernel needs to convert as swscale (FFmpeg 8) does on x86.
+
+    Args:
+        matrix: FFmpeg's name of the matrix coefficients.
+        range_: `tv` (limited) or `pc` (full).
+        bit_depth: bits of a sample.
+        storage_bits: bits in which it is stored.
+        subsampled: whether there are fewer samples of chroma than of luma.
+
+    Returns:
+        Factors of the three components and a constant, for R, G and B. Without subsampling a map
+        as that of `matrix_for`. Else for the arithmetic of `like_swscale` in convert.cu: with 8
+        bits factors of chroma from 128 on and luma's constant; with more, of samples of 8 bits,
+        the value of a step of luma, the steps that chroma takes, and a constant.
+
+    Raises:
+        UnsupportedError: swscale does not know the matrix.
+    """
+    _code(matrix)
+    is_full = range_ == "pc"
+    luma, chroma = (1.0, 1.0) if is_full else (255 / 219, 255 / 224)
+    equations = equations_of(matrix)
+    equations[np.abs(equations) < 1e-9] = 0
+    if not subsampled:
+        unit = float(1 << (storage_bits - 8))  # bits beyond 8 are dropped: white is 255 units
+        factors = equations * [luma, chroma, chroma] / unit
+        black = 0.0 if is_full else 16.0
+        return np.column_stack([factors, -factors @ [black * unit, 128 * unit, 128 * unit]])
+    if bit_depth == 8:
+        factors = np.round(equations * [luma, chroma, chroma] * _UNIT) / _UNIT
+        return np.column_stack([factors, factors[:, 0] * (0 if is_full else -16)])
+    steps = equations[:, 1:] * chroma / luma
+    black = 0.0 if is_full else _FIRST_PLACE * luma + _FIRST_VALUE
+    constant = black - luma * np.floor(128 * steps).sum(axis=1)
+    return np.column_stack([np.full(3, luma), steps, constant])
+
+
+def _code(matrix: str) -> int:
+    if matrix not in _MATRICES:
+        raise UnsupportedError(
+            f'swscale has no conversion to RGB from matrix {matrix!r}; use matrix="auto"'
+        )
+    return _MATRICES[matrix]
