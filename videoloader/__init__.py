@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from videoloader import errors, indexing, sampling
 from videoloader.errors import (
     ArgumentError,
+    ArgumentTypeError,
     DecodeError,
     FormatError,
     FrameRangeError,
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "ArgumentTypeError",
     "BatchDecoder",
     "Clip",
     "ClipBatch",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding.merge import ClipFrames, MergedRun, merge_runs
 from videoloader.decoding.output import OutputFormat, View, normalize_size
-from videoloader.errors import ArgumentError, VideoError
+from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource
@@ -30,6 +30,7 @@ __all__ = [
     "ClipRequest",
     "OnError",
     "OpenClip",
+    "as_request",
 ]
 
 OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
@@ -71,6 +72,11 @@ class ClipRequest:
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.index, VideoIndex | None):
+            raise ArgumentTypeError(
+                "index is a VideoIndex of the file (index_video), or None; got "
+                f"{type(self.index).__name__} {self.index!r:.80}"
+            )
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")
@@ -203,6 +209,8 @@ class Assembly:
         requests: Sequence[ClipRequest],
         output: OutputFormat,
         size: tuple[int, int] | None = None,
+        *,
+        scales: bool = False,
     ) -> None:
         self.output = output
         self.clips: dict[int, OpenClip] = {}
@@ -211,6 +219,7 @@ class Assembly:
         self._block: torch.Tensor | None = None
         self._allocate: Allocate
         self._size = size
+        self._scales = scales
 
     def open(
         self,
@@ -253,7 +262,9 @@ class Assembly:
                     index = known[key] = indexes.find(key, source)
                 # Indexes of one file may differ in the stream, and in how its frames were counted.
                 video = (key, index.stream, index.num_frames)
-                clip = _open_clip(request, video, source, index, self._size, rotate=rotate)
+                clip = _open_clip(
+                    request, video, source, index, self._size, rotate=rotate, scales=self._scales
+                )
                 self.clips[number] = clip
             except VideoError as error:
                 if strict:
@@ -362,6 +373,26 @@ class Assembly:
         return torch.from_numpy(values).view(TORCH_TYPES[self.output.dtype])
 
 
+def as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> ClipRequest:
+    """A request as it may be given: itself, or (source, frames).
+
+    Args:
+        request: what was given.
+        place: its number, for messages.
+    """
+    if isinstance(request, ClipRequest):
+        return request
+    if isinstance(request, tuple | list) and len(request) == 2:
+        return ClipRequest(*request)
+    what = type(request).__name__
+    if isinstance(request, tuple | list):
+        what += f" of {len(request)}"
+    raise ArgumentTypeError(
+        f"request {place} is a {what}: {request!r:.200}; a request is (source, frames), or "
+        "ClipRequest(source, frames, ...) where more is to be said"
+    )
+
+
 def _open_clip(
     request: ClipRequest,
     video: Hashable,
@@ -370,6 +401,7 @@ def _open_clip(
     size: tuple[int, int] | None,
     *,
     rotate: bool,
+    scales: bool,
 ) -> OpenClip:
     frames = request.frame_numbers(index, source.name)
     numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=source.name)
@@ -378,7 +410,9 @@ def _open_clip(
     if orientation.transpose:
         displayed = displayed[::-1]
     whole = displayed if request.crop is None else request.crop[2:]
-    view = View(_size_of(request, size) or whole, request.crop, request.flip)
+    wanted_size = _size_of(request, size)
+    scales = scales or wanted_size is not None
+    view = View(wanted_size or whole, request.crop, request.flip, scales)
     view.check(source.name, displayed)
     wanted = ClipFrames(video, index, numbers)
     return OpenClip(request, source, wanted, mask, view, orientation)

@@ -21,6 +21,7 @@ from videoloader.assembly import (
     ClipFailure,
     ClipRequest,
     OnError,
+    as_request,
 )
 from videoloader.cpu_engine import CpuEngine
 from videoloader.decoding.output import (
@@ -30,7 +31,9 @@ from videoloader.decoding.output import (
     Layout,
     Matrix,
     OutputFormat,
+    ResolutionChange,
     ToneMap,
+    check_resolution_change,
     normalize_size,
 )
 from videoloader.decoding.switches import quick_switches
@@ -68,6 +71,7 @@ def decode_batch(
     matrix: Matrix = "auto",
     color_range: ColorRange = "auto",
     rotate: bool = True,
+    resolution_change: ResolutionChange = "error",
     on_error: OnError = "raise",
     workers: int | None = None,
     hybrid: bool = False,
@@ -92,6 +96,8 @@ def decode_batch(
         matrix: from Y'CbCr to RGB, see `OutputFormat`.
         color_range: of the samples, see `OutputFormat`.
         rotate: turn pictures as the container says, as players do.
+        resolution_change: what to do with frames of another size than the first where a stream
+            changes it: `error`, or `scale` them to the first size; with `size` they are scaled.
         on_error: what a damaged or missing video does: `raise` its error; `skip` its clip;
             `replace` its clip by the next of the batch that decodes; `mask` the frames concerned,
             which are filled with the fill value and marked in `Clip.mask`.
@@ -120,6 +126,7 @@ def decode_batch(
         matrix=matrix,
         color_range=color_range,
         rotate=rotate,
+        resolution_change=resolution_change,
         on_error=on_error,
         hybrid=hybrid,
     )
@@ -165,6 +172,7 @@ class BatchDecoder:
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
         rotate: bool = True,
+        resolution_change: ResolutionChange = "error",
         on_error: OnError = "raise",
         hybrid: bool = False,
     ) -> ClipBatch:
@@ -173,6 +181,7 @@ class BatchDecoder:
             raise ArgumentError(
                 f"on_error must be one of {', '.join(get_args(OnError))}, got {on_error!r}"
             )
+        check_resolution_change(resolution_change)
         output = OutputFormat(
             dtype,
             layout,
@@ -184,10 +193,10 @@ class BatchDecoder:
             color_range,
         )
         whole = None if size is None else normalize_size(size)
-        wanted = [r if isinstance(r, ClipRequest) else ClipRequest(*r) for r in requests]
+        wanted = [as_request(request, place) for place, request in enumerate(requests)]
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
-        assembly = Assembly(wanted, output, whole)
+        assembly = Assembly(wanted, output, whole, scales=resolution_change == "scale")
         with ExitStack() as files:
             assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
             assembly.allocate(partial((gpu or cpu).allocate, output=output))

@@ -9,6 +9,7 @@
     ├── StaleIndexError    (ValueError)   an index does not belong to the file beside it
     ├── FrameRangeError    (IndexError)   a frame that the video does not have
     ├── ArgumentError      (ValueError)   an argument that has no meaning
+    │   └── ArgumentTypeError (TypeError) an argument of a type that is not taken
     ├── DecodeError        (RuntimeError) a packet or frame that does not decode
     └── OperatorError      (RuntimeError) an operator failed on a sample of a batch
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 __all__ = [
     "ArgumentError",
+    "ArgumentTypeError",
     "DecodeError",
     "FormatError",
     "FrameRangeError",
@@ -56,6 +58,10 @@ class FrameRangeError(VideoError, IndexError):
 
 class ArgumentError(VideoError, ValueError):
     """An argument, or a combination of arguments, without a meaning."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument of a type that is not taken there."""
 
 
 class DecodeError(VideoError, RuntimeError):

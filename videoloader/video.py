@@ -9,7 +9,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, overload
+from functools import partial
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -26,7 +27,9 @@ from videoloader.decoding.output import (
     Layout,
     Matrix,
     OutputFormat,
+    ResolutionChange,
     View,
+    check_resolution_change,
     normalize_size,
 )
 from videoloader.decoding.rgb import RgbConverter
@@ -34,15 +37,18 @@ from videoloader.decoding.surface import Surface
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import (
     ArgumentError,
+    ArgumentTypeError,
     DecodeError,
     FormatError,
     FrameRangeError,
     UnsupportedError,
 )
-from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.indexing.source import Source, VideoSource, open_source
+from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.index import Orientation, VideoIndex, describe_size
+from videoloader.indexing.source import Source, VideoSource
 from videoloader.indexing.video import index_video
 from videoloader.memory import TORCH_TYPES, Recycler, as_slots
+from videoloader.opening import open_any
 from videoloader.sampling import (
     PadMode,
     frames_at_times,
@@ -82,11 +88,12 @@ class Video:
     """The frames of a video, exact and in presentation order.
 
     Frame i is frame i of a full decode, whatever was decoded before. The file stays open until
-    `close`. Threads may share a video; they decode one after the other.
+    `close`. Threads may share a video; they decode one after the other. It pickles, with its index,
+    and is opened again where it is unpickled; one of an open file object does not.
 
     Args:
-        source: path, URL, bytes, a seekable binary file, or a `Source`, which is then closed with
-            it.
+        source: path, URL, bytes, a seekable binary file, an item of a data set (`dataset.item`), or
+            a `Source`, which is then closed with it.
         device: where frames are given, and decoded if they can be: `cpu`, `cuda` or `cuda:N`.
         index: of this very file, to save making one.
         stream: number of the video stream; FFmpeg's best by default.
@@ -115,7 +122,7 @@ class Video:
     @quick_switches()
     def __init__(
         self,
-        source: VideoSource | Source,
+        source: VideoSource | Source | Item,
         device: str | torch.device = "cpu",
         index: VideoIndex | None = None,
         *,
@@ -123,20 +130,18 @@ class Video:
         fps: float | Fraction | None = None,
         strict: bool = False,
         rotate: bool = True,
-        resolution_change: Literal["error", "scale"] = "error",
+        resolution_change: ResolutionChange = "error",
         threads: int = 1,
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
     ) -> None:
         self._output = OutputFormat(matrix=matrix, color_range=color_range)
-        if resolution_change not in ("error", "scale"):
-            raise ArgumentError(
-                f'resolution_change must be "error" or "scale", got {resolution_change!r}'
-            )
+        check_resolution_change(resolution_change)
         if index is not None and fps is not None:
             raise ArgumentError("give fps to index_video, or no index; an index has its times")
         self.device = as_device(device)
-        self._source = open_source(source)
+        self._given = source
+        self._source = open_any(source)
         try:
             if index is None:
                 index = index_video(self._source, stream=stream, fps=fps, strict=strict)
@@ -146,6 +151,7 @@ class Video:
             self._source.close()
             raise
         self.index = index
+        self._rotate = rotate
         self._orientation = index.orientation if rotate else Orientation()
         self._scales = resolution_change == "scale"
         self._threads = threads
@@ -185,12 +191,11 @@ class Video:
                 _log.warning("%s: from frame %d on decoded on the CPU (%s)", self.name, done, error)
             else:
                 return
-        output, view = self._output, View(self.size)
+        output, view = self._output, View(self.size, scales=self._scales)
         converter = self._make_converter(output)
 
         def convert(number: int, surface: Surface) -> torch.Tensor:
-            if not self._scales:
-                self._check_size(number, surface)
+            self._check_size(number, surface, view)
             tensor, slots = self._allocate(1, view.size, output)
             converter.write(surface, slots[0], view)
             return tensor[0]
@@ -210,7 +215,13 @@ class Video:
         """One frame (H, W, C), or the frames of a slice (F, H, W, C); Python's meaning of both."""
         if isinstance(key, slice):
             return self.get_frames(frames=range(len(self))[key]).frames
-        number = operator.index(key)
+        try:
+            number = operator.index(key)
+        except TypeError as error:
+            raise ArgumentTypeError(
+                f"{self.name}: video[...] takes a frame number or a slice, got "
+                f"{type(key).__name__} {key!r:.80}; video.get_frames([1, 2]) takes several numbers"
+            ) from error
         if not -len(self) <= number < len(self):
             raise FrameRangeError(
                 f"{self.name}: frame {number} requested, the video has {len(self)} frames"
@@ -283,13 +294,13 @@ class Video:
             interpolation=interpolation,
         )
         whole = self.size if crop is None else (crop[2], crop[3])
-        view = View(whole if size is None else normalize_size(size), crop, flip)
+        scales = self._scales or size is not None
+        view = View(whole if size is None else normalize_size(size), crop, flip, scales)
         view.check(self.name, self.size)
-        if self.device.type == "cuda" and not self._scales:
+        if self.device.type == "cuda":
             return self._clip_on_gpu(indices, mask, output, view, fill_value)
         tensor, slots = self._allocate(len(indices), view.size, output)
-        scales = crop is None and (self._scales or size is not None)
-        self._decode_into(indices, slots, output, view, scales=scales)
+        self._decode_into(indices, slots, output, view)
         if not mask.all():
             slots[~mask] = as_fill(fill_value, output)
         times = np.full(len(indices), -1.0)
@@ -385,8 +396,35 @@ class Video:
         self.close()
 
     def __repr__(self) -> str:
-        height, width = self.size
-        return f"<Video {self.name}: {len(self)} frames of {height}x{width}, {self.index.codec}>"
+        index = self.index
+        size = describe_size(index.width, index.height, self._orientation)
+        return f"<Video {self.name}: {len(self)} frames, {index.codec} {size}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options: dict[str, Any] = {
+            "rotate": self._rotate,
+            "resolution_change": "scale" if self._scales else "error",
+            "threads": self._threads,
+            "matrix": self._output.matrix,
+            "color_range": self._output.color_range,
+        }
+        return partial(type(self), **options), (self._lasting(), str(self.device), self.index)
+
+    def _lasting(self) -> str | bytes | Item:
+        """What the source can be opened by in another process."""
+        given = self._given
+        if isinstance(given, bytes | bytearray | memoryview):
+            return bytes(given)
+        if isinstance(given, Item):
+            return given
+        if self._source.path is not None:
+            return self._source.path
+        if isinstance(given, str):
+            return given
+        raise ArgumentTypeError(
+            f"{self.name}: a video of an open {type(given).__name__} does not pickle; open it by "
+            "its path, URL, bytes or item of a data set"
+        )
 
     def _clip_on_gpu(
         self,
@@ -405,7 +443,7 @@ class Video:
             self.index,
             pad_mode="constant",
             fill_value=fill_value,
-            size=view.size,
+            size=view.size if view.scales else None,
             crop=view.crop,
             flip=view.flip,
         )
@@ -419,6 +457,7 @@ class Video:
             matrix=output.matrix,
             color_range=output.color_range,
             rotate=self._orientation == self.index.orientation,
+            resolution_change="scale" if view.scales else "error",
         )
         return batch.clips[0]
 
@@ -428,8 +467,6 @@ class Video:
         slots: NDArray[Any],
         output: OutputFormat,
         view: View,
-        *,
-        scales: bool,
     ) -> None:
         """Write each frame into the first slot that wants it, and copy it to the others."""
         first: dict[int, int] = {}
@@ -444,8 +481,7 @@ class Video:
                 self._converters = {output: self._make_converter(output)}  # one is all that is used
                 converter = self._converters[output]
             for number, surface in self._decoder.decode(plan):
-                if not scales:
-                    self._check_size(number, surface)
+                self._check_size(number, surface, view)
                 converter.write(surface, slots[first[number]], view)
         for place, source in repeated:
             slots[place] = slots[source]
@@ -458,14 +494,9 @@ class Video:
         tensor = self._memory.empty(shape, dtype=dtype, device="cpu")
         return tensor, as_slots(tensor, output)
 
-    def _check_size(self, number: int, surface: Surface) -> None:
-        if (surface.width, surface.height) == (self.index.width, self.index.height):
-            return
-        raise DecodeError(
-            f"{self.name}: frame {number} is {surface.width}x{surface.height}, the stream began "
-            f"with {self.index.width}x{self.index.height}; pass size= without crop=, or "
-            'resolution_change="scale"'
-        )
+    def _check_size(self, number: int, surface: Surface, view: View) -> None:
+        first = (self.index.width, self.index.height)
+        view.check_surface(self.name, number, (surface.width, surface.height), first)
 
     def _make_converter(self, output: OutputFormat) -> RgbConverter:
         siting = chroma_siting(self.index.codec)

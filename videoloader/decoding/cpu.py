@@ -15,7 +15,6 @@ from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.libav import CpuDecoder
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.rgb import RgbConverter
-from videoloader.errors import DecodeError
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source
@@ -54,7 +53,6 @@ class CpuTask:
         targets: what is filled.
         output: form of what slots hold.
         rotate: turn pictures as the container says.
-        scales: take frames of another size than the first as well, where the stream changes it.
         threads: of the codec; None for as many as pay.
     """
 
@@ -63,7 +61,6 @@ class CpuTask:
     targets: tuple[Target, ...]
     output: OutputFormat = field(default_factory=OutputFormat)
     rotate: bool = True
-    scales: bool = False
     threads: int | None = None
 
     @property
@@ -165,14 +162,10 @@ class Decoders:
                     places.setdefault(number, []).append((target, place))
         whole = (index.width, index.height)
         for number, surface in decoder.decode(plan_decode(index, task.frames)):
-            if (surface.width, surface.height) != whole and not task.scales:
-                raise DecodeError(
-                    f"{index.name}: frame {number} is {surface.width}x{surface.height}, the "
-                    f"stream began with {whole[0]}x{whole[1]}; "
-                    'pass resolution_change="scale" to scale it'
-                )
+            size = (surface.width, surface.height)
             written: dict[View, NDArray[Any]] = {}
             for target, place in places[number]:
+                target.view.check_surface(index.name, number, size, whole)
                 slot = target.slots[place]
                 if target.view in written:
                     slot[...] = written[target.view]

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, DecodeError
 
 __all__ = [
     "CHANNELS",
@@ -20,8 +20,10 @@ __all__ = [
     "Layout",
     "Matrix",
     "OutputFormat",
+    "ResolutionChange",
     "ToneMap",
     "View",
+    "check_resolution_change",
     "normalize_size",
     "round_to_bfloat16",
 ]
@@ -32,6 +34,7 @@ Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular"]
 ToneMap: TypeAlias = Literal["none", "reinhard", "hable"]
 Matrix: TypeAlias = Literal["auto", "bt601", "bt709", "bt2020", "swscale"]
 ColorRange: TypeAlias = Literal["auto", "limited", "full"]
+ResolutionChange: TypeAlias = Literal["error", "scale"]
 
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
@@ -133,11 +136,14 @@ class View:
         crop: (top, left, height, width) in pixels of the picture as it is displayed, after
             rotation and before resizing; None for all of it.
         flip: mirror left and right.
+        scales: take pictures of another size than the first, where the stream changes it; without
+            a crop only.
     """
 
     size: tuple[int, int]
     crop: tuple[int, int, int, int] | None = None
     flip: bool = False
+    scales: bool = False
 
     def __post_init__(self) -> None:
         # Lists and arrays may be given; views are looked up by value.
@@ -162,12 +168,34 @@ class View:
                 f"picture of {displayed[0]}x{displayed[1]} (height x width)"
             )
 
+    def check_surface(
+        self, name: str, frame: int, size: tuple[int, int], first: tuple[int, int]
+    ) -> None:
+        """Fail if a frame has another (width, height) than the first and may not be scaled."""
+        if size == first or (self.scales and self.crop is None):
+            return
+        advice = 'pass size= or resolution_change="scale" to scale it'
+        if self.crop is not None:
+            advice = "leave crop= out and scale it: a crop needs frames of one size"
+        raise DecodeError(
+            f"{name}: frame {frame} is {size[0]}x{size[1]}, the stream began with "
+            f"{first[0]}x{first[1]}; {advice}"
+        )
+
 
 def round_to_bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
     """The bits of the nearest bfloat16, of two the even one; for finite values."""
     bits = values.view(np.uint32)
     bits = bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))
     return (bits >> np.uint32(16)).astype(np.uint16)
+
+
+def check_resolution_change(resolution_change: str) -> None:
+    """Fail unless it is one of `ResolutionChange`."""
+    if resolution_change not in get_args(ResolutionChange):
+        raise ArgumentError(
+            f'resolution_change must be "error" or "scale", got {resolution_change!r}'
+        )
 
 
 def normalize_size(size: int | Sequence[int]) -> tuple[int, int]:

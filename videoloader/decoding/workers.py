@@ -63,7 +63,6 @@ class _Order(NamedTuple):
     targets: tuple[tuple[NDArray[np.int64], Place, View], ...]
     output: OutputFormat
     rotate: bool
-    scales: bool
     threads: int
 
 
@@ -346,7 +345,6 @@ class _Worker:
             targets,
             task.output,
             task.rotate,
-            task.scales,
             threads,
         )
         if not self.given and self._is_ready:
@@ -456,7 +454,7 @@ def _attempt(
     targets = tuple(
         Target(frames, segments.array(place), view) for frames, place, view in order.targets
     )
-    task = CpuTask("", video.index, targets, order.output, order.rotate, order.scales)
+    task = CpuTask("", video.index, targets, order.output, order.rotate)
     try:
         decoders.run(task, key=order.video, open_video=video.open, threads=order.threads)
     except VideoError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import IntFlag
 from fractions import Fraction
 from functools import cached_property
@@ -23,6 +23,7 @@ __all__ = [
     "PacketFlags",
     "VideoIndex",
     "believe_pictures",
+    "describe_size",
 ]
 
 Exactness = Literal["tables", "demux", "decode"]
@@ -328,7 +329,39 @@ class VideoIndex:
         return present
 
     def __repr__(self) -> str:
+        size = describe_size(self.width, self.height, self.orientation)
         return (
-            f"<VideoIndex {self.name}: {self.num_frames} frames, {self.codec} "
-            f"{self.width}x{self.height}, {len(self.keyframes)} keyframes, {self.exactness}>"
+            f"<VideoIndex {self.name}: {self.num_frames} frames, {self.codec} {size}, "
+            f"{len(self.keyframes)} keyframes, {self.exactness}>"
         )
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, VideoIndex):
+            return self is other
+        mine, theirs = (dict(index.__getstate__()) for index in (self, other))
+        return all(
+            _same_table(mine.pop(name), theirs.pop(name)) for name in ("packets", "order")
+        ) and bool(mine == theirs)
+
+    def __hash__(self) -> int:
+        return hash((self.fingerprint, self.codec, self.stream, len(self.packets)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields; what was worked out of them stays behind."""
+        return {field.name: self.__dict__[field.name] for field in fields(self)}
+
+
+def _same_table(here: NDArray[Any] | None, there: NDArray[Any] | None) -> bool:
+    if here is None or there is None:
+        return here is there
+    return bool(here.dtype == there.dtype) and np.array_equal(here, there)
+
+
+def describe_size(width: int, height: int, orientation: Orientation) -> str:
+    """Width and height, for messages; those as displayed too, where a turn exchanges them.
+
+    >>> describe_size(1920, 1080, Orientation(transpose=True))
+    '1920x1080 (displayed 1080x1920)'
+    """
+    coded = f"{width}x{height}"
+    return f"{coded} (displayed {height}x{width})" if orientation.transpose else coded

@@ -80,7 +80,7 @@ def open_url(
 
     Args:
         url: of a kind that obstore reads.
-        name: for messages; the URL by default.
+        name: of the part, for messages, which add it to the URL.
         offset: where the stretch begins.
         size: of the stretch; up to the end of the object by default.
         block: bytes to ask for at least in one request.
@@ -140,7 +140,7 @@ class _RemoteSource(Source):
             raise SourceError(
                 f"{remote.name}: {name} is said to lie at {base}, but the object ends before"
             )
-        super().__init__(name=name or remote.name, size=size)
+        super().__init__(name=f"{remote.name}/{name}" if name else remote.name, size=size)
         self._base = base
         self._block = block
         self._lock = threading.Lock()

@@ -296,6 +296,8 @@ def local_path(place: str) -> str:
 def open_member(path: str | os.PathLike[str], *, name: str, offset: int, size: int) -> Source:
     """Open a stretch of a file, such as a member of a tar archive, as a source of its own.
 
+    Messages call it by the name of the file and `name` behind a slash.
+
     Raises:
         SourceError: the file cannot be opened, or ends before.
     """
@@ -352,7 +354,7 @@ def _open_path(
             )
         return _LocalSource(
             file,
-            name=name or shown,
+            name=f"{shown}/{name}" if name else shown,
             size=size,
             mtime_ns=status.st_mtime_ns,
             path=os.path.abspath(path) if (offset, size) == (0, status.st_size) else None,

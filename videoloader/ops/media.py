@@ -20,6 +20,10 @@ class Index(Protocol):
     """What operators need to know of a video; `VideoIndex` is one."""
 
     @property
+    def name(self) -> str:
+        """Name of the file, for messages."""
+
+    @property
     def num_frames(self) -> int:
         """Number of frames."""
 

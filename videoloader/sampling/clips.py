@@ -68,6 +68,10 @@ class SampledVideo(Protocol):
     """What sampling needs to know of a video; `VideoIndex` is one."""
 
     @property
+    def name(self) -> str:
+        """Name of the file, for messages."""
+
+    @property
     def num_frames(self) -> int:
         """Number of frames."""
 
@@ -96,13 +100,19 @@ def sample_frames(
         start: first frame of the range.
         stop: end of the range, exclusive; the end of the video by default.
         rng: what a random sampler draws from.
+
+    Raises:
+        ArgumentError: the sampler takes nothing of such a video; names it.
     """
     stop = video.num_frames if stop is None else stop
     times: dict[str, Any] = {}
     if "boundaries" in signature(sampler.frames).parameters:
         times["boundaries"] = video.boundaries[start : stop + 1]
     fps = float(video.average_fps) or None
-    return start + sampler.frames(stop - start, fps=fps, rng=rng, **times)
+    try:
+        return start + sampler.frames(stop - start, fps=fps, rng=rng, **times)
+    except ArgumentError as error:
+        raise ArgumentError(f"{video.name}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,7 +219,7 @@ def test_members_of_a_tar_archive_are_indexed_in_place(folder, tmp_path, out):
         item = dataset.item(number)
         assert item.path == str(archive)
         with vl.Video(dataset.source(number), index=dataset[number]) as video:
-            assert video.name == item.member
+            assert video.name == dataset[number].name == f"{archive}/{item.member}"
             assert read_frame_number(video[5].numpy()) == 5
             assert len(video) == 10 + number
 

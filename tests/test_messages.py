@@ -1,0 +1,335 @@
+"""What goes wrong names the file and says what to do; what users try first works."""
+
+import io
+import pickle
+import subprocess
+import sys
+import tarfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from fake_gpu import fake_gpu  # noqa: F401  (a fixture)
+from tagged_videos import tagged_video
+from test_gpu_engine import consumer, decoder  # noqa: F401  (fixtures)
+
+import videoloader as vl
+from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.indexing import open_source
+from videoloader.indexing.dataset import find_items
+from videoloader.indexing.index import PacketFlags
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("messages")
+    return encode_video(folder / "clip.mp4", frames=20, size=(128, 96), options={"g": "8"})
+
+
+@pytest.fixture(scope="module")
+def archive(path):
+    name = path.with_name("shard.tar")
+    with tarfile.open(name, "w") as tar:
+        tar.add(path, "a/clip.mp4")
+        damaged = bytearray(path.read_bytes())
+        damaged[len(damaged) // 2 : len(damaged) // 2 + 2000] = bytes(2000)
+        for member, data in {"b/bad.mp4": damaged, "c/none.mp4": b"no video at all" * 9}.items():
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return name
+
+
+def number(frame):
+    return read_frame_number(frame.numpy())
+
+
+def hidden(index):
+    """The index of a video none of whose packets is shown."""
+    return index.with_flags(PacketFlags.HIDDEN, np.ones(len(index.packets), np.bool_))
+
+
+# ---- samplers
+
+
+@pytest.mark.parametrize(
+    "sampler", [vl.RandomClip(4), vl.UniformClip(4), vl.DenseClips(4), vl.SegmentClip(2)]
+)
+def test_a_video_without_frames_is_named_where_clips_are_sampled(path, sampler):
+    empty = {str(path): hidden(vl.index_video(path))}
+    dataset = vl.ClipDataset([path], sampler, indexes=empty)
+    with pytest.raises(vl.ArgumentError, match=r"clip\.mp4: cannot sample .* of 0 frames"):
+        dataset[0]
+
+
+def test_a_video_without_a_rate_is_named_where_one_is_needed(path):
+    index = vl.index_video(path)
+    index.packets["duration"] = 0
+    index.packets["pts"] = 0
+    dataset = vl.ClipDataset([path], vl.RandomClip(4, fps=3), indexes={str(path): index})
+    with pytest.raises(vl.ArgumentError, match=r"clip\.mp4: .*frame rate"):
+        dataset[0]
+
+
+# ---- requests
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda path: (path, [1], 3), "tuple of 3"),
+        (lambda path: (path,), "tuple of 1"),
+        (lambda path: str(path), "str"),
+        (lambda path: "ab", "str"),
+        (lambda path: {"source": path}, "dict"),
+        (lambda path: None, "NoneType"),
+    ],
+)
+def test_what_is_no_request_is_an_error_that_shows_one(path, wrong, words):
+    with vl.BatchDecoder(workers=0) as decoder:  # noqa: F811
+        with pytest.raises(vl.ArgumentError, match=rf"request 1 is a {words}.*\(source, frames\)"):
+            decoder.decode([(path, [0]), wrong(path)])
+        assert decoder.decode([[path, [0]]]).frames.shape[:2] == (1, 1)
+
+
+def test_an_index_of_a_request_is_an_index(path):
+    with pytest.raises(vl.ArgumentTypeError, match=r"VideoIndex.*int 3"):
+        vl.ClipRequest(path, [1], 3)
+    with pytest.raises(TypeError):
+        vl.ClipRequest(path, [1], str(path))
+
+
+# ---- sources
+
+
+def test_an_item_of_a_data_set_is_opened_as_a_video(path, archive, tmp_path):
+    dataset = vl.index_dataset([path, archive], tmp_path / "set.parquet", workers=0)
+    for place in range(2):
+        with vl.Video(dataset.item(place), index=dataset[place]) as video:
+            assert number(video[7]) == 7
+        with vl.Video(dataset.item(place)) as video:
+            assert number(video[3]) == 3
+            text = pickle.dumps(video)
+        with pickle.loads(text) as again:
+            assert number(again[5]) == 5
+
+
+def test_errors_in_an_archive_name_it_and_the_member(archive):
+    good, bad, none = find_items(archive)
+    member = r"shard\.tar/a/clip\.mp4"
+    with vl.Video(good) as video:
+        assert repr(video).startswith(f"<Video {archive}/a/clip.mp4: 20 frames")
+        with pytest.raises(vl.FrameRangeError, match=member):
+            video.get_frames([99])
+        with pytest.raises(vl.SourceError, match=member):
+            video._source.read(10**9, 5)
+    with vl.Video(bad) as video, pytest.raises(vl.DecodeError, match=r"shard\.tar/b/bad\.mp4"):
+        video[:]
+    with vl.BatchDecoder(workers=0) as decoder:  # noqa: F811
+        batch = decoder.decode([(bad, range(20))], on_error="mask")
+    assert all("shard.tar/b/bad.mp4" in str(failure.error) for failure in batch.failures)
+    assert batch.failures
+    with pytest.raises(vl.VideoError, match=r"shard\.tar/c/none\.mp4"):
+        vl.Video(none)
+    with pytest.raises(vl.SourceError, match=r"shard\.tar.*a/clip\.mp4"):
+        replace(good, offset=10**9).open()
+
+
+# ---- sizes
+
+
+def test_a_video_and_its_index_say_the_size_alike(path, demo_folder):
+    with vl.Video(path) as video:
+        assert "20 frames, h264 128x96>" in repr(video)
+        assert "20 frames, h264 128x96, " in repr(video.index)
+    turned = next(file for file in demo_folder.iterdir() if "rot" in file.name)
+    with vl.Video(turned) as video, vl.Video(turned, rotate=False) as coded:
+        width, height = video.index.width, video.index.height
+        assert f" {width}x{height} (displayed {height}x{width})>" in repr(video)
+        assert f" {width}x{height} (displayed {height}x{width}), " in repr(video.index)
+        assert f" {width}x{height}>" in repr(coded)
+
+
+# ---- subscripts
+
+
+@pytest.mark.parametrize("key", [[1, 2], (1, 2), np.array([1, 2]), torch.tensor([1, 2]), 1.0, "1"])
+def test_a_subscript_that_is_no_number_names_get_frames(path, key):
+    with vl.Video(path) as video:
+        with pytest.raises(vl.ArgumentTypeError, match=r"clip\.mp4: .*get_frames\(\[1, 2\]\)"):
+            video[key]
+        with pytest.raises(TypeError):
+            video[key]
+        assert number(video[torch.tensor(3)]) == number(video[np.uint8(3)]) == 3
+
+
+# ---- pickles
+
+
+def test_indexes_are_equal_after_pickling_and_unequal_if_anything_differs(path, demo_folder):
+    for file in [path, *sorted(demo_folder.iterdir())]:
+        index = vl.index_video(file, headers=True)
+        assert index.pts.size  # worked out before it is pickled
+        again = pickle.loads(pickle.dumps(index))
+        assert again == index
+        assert hash(again) == hash(index)
+        assert len({index, again}) == 1
+        assert "pts" not in again.__dict__
+        assert np.array_equal(again.pts, index.pts)
+    index = vl.index_video(path)
+    changed = index.packets.copy()
+    changed["size"][3] += 1
+    for other in (
+        replace(index, packets=changed),
+        replace(index, packets=changed[:-1]),
+        replace(index, order=index.frame_packets),
+        replace(index, width=130),
+        replace(index, extradata=()),
+        vl.index_video(demo_folder / "h264.mp4"),
+    ):
+        assert other != index
+    assert index != 3
+    assert replace(index) == index
+    assert replace(index, order=index.frame_packets) == replace(index, order=index.frame_packets)
+
+
+@pytest.mark.parametrize("kind", ["path", "str", "url", "bytes", "bytearray", "source"])
+def test_a_video_is_the_same_after_pickling(path, kind):
+    data = path.read_bytes()
+    source = {
+        "path": path,
+        "str": str(path),
+        "url": path.as_uri(),
+        "bytes": data,
+        "bytearray": bytearray(data),
+        "source": path,
+    }[kind]
+    with vl.Video(open_source(source) if kind == "source" else source) as video:
+        text = pickle.dumps(video)
+        with pickle.loads(text) as again:
+            assert torch.equal(again[:], video[:])
+            assert again.index == video.index
+            assert repr(again) == repr(video)
+
+
+def test_the_options_of_a_video_are_pickled(tmp_path, demo_folder):
+    untagged = tagged_video(tmp_path / "a.mp4", size=(720, 64))
+    turned = next(file for file in demo_folder.iterdir() if "rot" in file.name)
+    for file, options in (
+        (untagged, {"matrix": "swscale"}),
+        (untagged, {"color_range": "full"}),
+        (turned, {"rotate": False, "threads": 2, "resolution_change": "scale"}),
+    ):
+        with vl.Video(file, **options) as video, pickle.loads(pickle.dumps(video)) as again:
+            assert torch.equal(again[1], video[1])
+            assert again.__reduce__()[0].keywords == video.__reduce__()[0].keywords
+            assert options.items() <= again.__reduce__()[0].keywords.items()
+
+
+def test_a_video_goes_to_a_process_that_was_not_forked(path):
+    program = (
+        "import pickle, sys; video = pickle.load(sys.stdin.buffer); "
+        "print(len(video), int(video[7].sum()), end='')"
+    )
+    with vl.Video(path) as video:
+        text = pickle.dumps(video)
+        done = subprocess.run(
+            [sys.executable, "-c", program], input=text, capture_output=True, check=True
+        )
+        assert done.stdout.decode() == f"20 {int(video[7].sum())}"
+
+
+def test_a_video_whose_file_changed_is_not_unpickled(path, tmp_path):
+    copy = tmp_path / "copy.mp4"
+    copy.write_bytes(path.read_bytes())
+    with vl.Video(copy) as video:
+        text = pickle.dumps(video)
+    copy.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(vl.StaleIndexError, match=r"copy\.mp4"):
+        pickle.loads(text)
+
+
+def test_a_video_of_an_open_file_says_how_to_pickle_it(path, archive):
+    words = r"clip\.mp4: .* does not pickle.* path, .*item of a data set"
+    with open(path, "rb") as file:
+        for source in (file, find_items(archive)[0].open()):
+            with vl.Video(source) as video, pytest.raises(vl.ArgumentTypeError, match=words):
+                pickle.dumps(video)
+
+
+# ---- resolutions that change
+
+
+@pytest.fixture(scope="module")
+def growing(tmp_path_factory):
+    """Raw H.264 that begins with 4 frames of 96x64 and goes on with 4 of 160x120."""
+    folder = tmp_path_factory.mktemp("growing")
+    parts = []
+    for name, size in (("small.h264", (96, 64)), ("large.h264", (160, 120))):
+        encode_video(folder / name, size=size, frames=4, options={"bf": "0", "g": "4"})
+        parts.append((folder / name).read_bytes())
+    path = folder / "growing.h264"
+    path.write_bytes(b"".join(parts))
+    return path
+
+
+def numbers_of(frames):
+    return [number(frame) for frame in frames]
+
+
+def test_a_change_of_resolution_in_a_batch_is_an_error_or_scaled(growing):
+    with vl.Video(growing) as video:
+        assert len(video) == 8
+        sizes = {(surface.width, surface.height) for _, surface in video.decode(range(8))}
+    assert sizes == {(96, 64), (160, 120)}
+    request = (growing, [0, 3, 4, 7])
+    for workers in (0, 1):
+        with vl.BatchDecoder(workers=workers) as decoder:  # noqa: F811
+            with pytest.raises(
+                vl.DecodeError, match=r"growing.*160x120.*96x64.*resolution_change=.scale"
+            ):
+                decoder.decode([request])
+            batch = decoder.decode([request], resolution_change="scale")
+            assert batch.frames.shape == (1, 4, 64, 96, 3)
+            assert numbers_of(batch.frames[0]) == [0, 3, 0, 3]
+            sized = decoder.decode([request], size=(60, 90))
+            assert numbers_of(sized.frames[0]) == [0, 3, 0, 3]
+            assert decoder.decode([(growing, [1])]).frames.shape == (1, 1, 64, 96, 3)
+    with vl.Video(growing, resolution_change="scale") as video:
+        assert torch.equal(video.get_frames([0, 3, 4, 7]).frames, batch.frames[0])
+        assert numbers_of(video) == [0, 1, 2, 3] * 2
+    with vl.Video(growing) as video:
+        assert torch.equal(video.get_frames([4], size=(60, 90)).frames[0], sized.frames[0, 2])
+
+
+def test_a_crop_of_frames_of_another_size_is_an_error_that_says_so(growing):
+    request = vl.ClipRequest(growing, [1, 6], crop=(0, 0, 20, 30))
+    with vl.BatchDecoder(workers=0) as decoder:  # noqa: F811
+        batch = decoder.decode([request], resolution_change="scale", on_error="mask")
+    assert batch.masks[0].tolist() == [True, False]
+    (failure,) = batch.failures
+    assert (failure.request, failure.frame) == (0, 6)
+    assert "crop" in str(failure.error)
+    with (
+        vl.Video(growing, resolution_change="scale") as video,
+        pytest.raises(vl.DecodeError, match=r"frame 6 .*crop"),
+    ):
+        video.get_frames([1, 6], crop=(0, 0, 20, 30))
+
+
+def test_only_two_ways_to_meet_a_change_of_resolution(path):
+    for wrong in ("crop", None, True):
+        with pytest.raises(vl.ArgumentError, match='"error" or "scale"'):
+            vl.decode_batch([(path, [0])], workers=0, resolution_change=wrong)
+
+
+def test_a_gpu_leaves_a_change_of_resolution_to_the_cpu_and_counts_it(decoder, growing):  # noqa: F811
+    with pytest.raises(vl.DecodeError, match="resolution_change"):
+        decoder.decode([(growing, [1, 6])])
+    batch = decoder.decode([(growing, [1, 6])], resolution_change="scale")
+    assert numbers_of(batch.frames[0]) == [1, 2]
+    with vl.BatchDecoder(workers=0) as cpu:
+        here = cpu.decode([(growing, [1, 6])], resolution_change="scale")
+    assert torch.equal(here.frames[0, 1], batch.frames[0, 1])
+    assert sum(decoder.stats()["routed"].values()) >= 1
