@@ -255,3 +255,19 @@ def test_both_devices_agree_on_what_is_chosen(decoder, tmp_path, matrix, color_r
     with vl.indexing.open_source(path) as source:
         pieces = decoder.read(index, source, index.orientation, OutputFormat(**options))
         assert torch.equal(next(pieces)[0], there)
+
+
+def test_a_video_on_a_gpu_has_the_colours_that_are_chosen(
+    decoder,  # noqa: F811
+    tmp_path,
+    monkeypatch,
+):
+    monkeypatch.setattr("videoloader.batch.shared_decoder", lambda device: decoder)
+    path = tagged_video(tmp_path / "a.mp4", size=(720, 64))
+    with vl.Video(path, matrix="swscale") as video:
+        video.device = torch.device("cuda", 0)
+        reference = converted_by_pyav(path)
+        assert np.array_equal(video[0].numpy(), reference)
+        monkeypatch.setattr(torch.Tensor, "to", lambda tensor, device: tensor)
+        assert np.array_equal(next(iter(video)).numpy(), reference)
+    assert decoder.stats()["routed"] == {}

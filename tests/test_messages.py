@@ -68,7 +68,7 @@ def test_a_video_without_a_rate_is_named_where_one_is_needed(path):
     index.packets["duration"] = 0
     index.packets["pts"] = 0
     dataset = vl.ClipDataset([path], vl.RandomClip(4, fps=3), indexes={str(path): index})
-    with pytest.raises(vl.ArgumentError, match=r"clip\.mp4: .*frame rate"):
+    with pytest.raises(vl.ArgumentError, match=r"clip\.mp4: a sampler with fps="):
         dataset[0]
 
 
@@ -333,3 +333,25 @@ def test_a_gpu_leaves_a_change_of_resolution_to_the_cpu_and_counts_it(decoder, g
         here = cpu.decode([(growing, [1, 6])], resolution_change="scale")
     assert torch.equal(here.frames[0, 1], batch.frames[0, 1])
     assert sum(decoder.stats()["routed"].values()) >= 1
+
+
+def test_a_video_on_a_gpu_treats_a_change_of_resolution_as_on_the_cpu(
+    decoder,  # noqa: F811
+    growing,
+    monkeypatch,
+):
+    monkeypatch.setattr("videoloader.batch.shared_decoder", lambda device: decoder)
+
+    def both(take, **options):
+        with vl.Video(growing, **options) as here, vl.Video(growing, **options) as there:
+            there.device = torch.device("cuda", 0)
+            difference = take(here).frames.int() - take(there).frames.int()
+            assert difference.abs().max() <= 2
+
+    both(lambda video: video.get_frames([1, 6]), resolution_change="scale")
+    both(lambda video: video.get_frames([1, 6], size=(64, 96)))
+    both(lambda video: video.get_frames([1, 2], crop=(1, 3, 20, 30)))
+    with vl.Video(growing) as video:
+        video.device = torch.device("cuda", 0)
+        with pytest.raises(vl.DecodeError, match="resolution_change"):
+            video.get_frames([1, 6])

@@ -1,5 +1,6 @@
 """The conversion kernel, as C++ and on the GPU, against the formulas in float64."""
 
+import av
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -16,6 +17,7 @@ from videoloader.decoding.descriptor import (
     describe_fill,
 )
 from videoloader.decoding.output import OutputFormat, View
+from videoloader.decoding.surface import Surface
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.indexing.index import Orientation
 
@@ -375,3 +377,35 @@ def test_matrices_without_luma_weights(machine, matrix, range_):
     surface, planes = random_surface(np.random.default_rng(6), picture)
     slot = converted(machine, surface, picture, View((20, 31)), OutputFormat("float32"))
     check(slot, expected(planes, picture, View((20, 31)), "nearest"), OutputFormat("float32"))
+
+
+@pytest.mark.parametrize("matrix", ["bt709", "smpte170m", "bt2020nc"])
+@pytest.mark.parametrize("range_", ["tv", "pc"])
+@pytest.mark.parametrize("form", ["nv12", "p016"])
+def test_swscales_arithmetic_is_that_of_pyav(machine, form, matrix, range_):
+    deep = form == "p016"
+    picture = Picture(
+        form,
+        pitch=128 if deep else 64,
+        rows=48,
+        width=64,
+        height=48,
+        bit_depth=10 if deep else 8,
+        matrix=matrix,
+        range=range_,
+    )
+    surface, planes = random_surface(np.random.default_rng(7), picture, smooth=deep)
+    frame = av.VideoFrame(64, 48, "yuv420p10le" if deep else "yuv420p")
+    for target, plane in zip(Surface(frame).planes, planes, strict=True):
+        target[...] = plane
+    frame.colorspace = {"bt709": 1, "smpte170m": 6, "bt2020nc": 9}[matrix]
+    frame.color_range = {"tv": 1, "pc": 2}[range_]
+    reference = frame.to_ndarray(format="rgb24")
+    for dtype in ("uint8", "float32"):
+        slot = converted(
+            machine, surface, picture, View((48, 64)), OutputFormat(dtype, matrix="swscale")
+        )
+        if deep:
+            assert np.abs(slot - reference.astype(float)).mean() < 1
+        else:
+            assert np.array_equal(slot, reference)

@@ -279,7 +279,7 @@ class _Videos:
         self._files: OrderedDict[int, tuple[bytes, int]] = OrderedDict()
 
     def number(self, task: CpuTask) -> int:
-        """The same for the same index and source; indexes are told apart by identity."""
+        """The same for equal indexes of one source."""
         known = self._numbers.setdefault(task.index, {})
         key = id(task.source) if isinstance(task.source, bytes) else task.source
         if key not in known:
