@@ -400,6 +400,13 @@ def test_lists_behind_urls_are_relative_to_themselves(server):
     ]
 
 
+@pytest.mark.parametrize("entry", ["file:///etc/passwd", "FILE://localhost/a.mp4", "file:/a.mp4"])
+def test_a_list_behind_a_url_names_no_local_files(server, entry):
+    server.objects["/set/list.txt"] = f"a.mp4\n{entry}\n".encode()
+    with pytest.raises(vl.SourceError, match=r"list\.txt: names (?i:file):.*no local files"):
+        find_items(f"{server.url}/set/list.txt")
+
+
 def test_a_web_server_lists_nothing(server):
     with pytest.raises(vl.SourceError, match="text list"):
         find_items(f"{server.url}/folder/")

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.h263 import is_intra
 from videoloader.indexing.bitstream.nal import annexb_units
 from videoloader.indexing.bitstream.vpx import is_hidden
+from videoloader.indexing.formats import CONFINED, HEAD, is_text, refuse_references
 from videoloader.indexing.index import (
     PACKET_DTYPE,
     Orientation,
@@ -40,9 +42,6 @@ __all__ = [
 
 _NO_TIME = np.iinfo(np.int64).min
 _SEARCH = 64  # bytes behind a packet's position in which its payload may begin
-
-# Formats that are text or that lead to other files: no video of their own.
-_REFUSED = {"tty", "concat", "hls", "dash", "sdp", "rtsp", "bin", "adf", "idf", "xbin", "ansi"}
 
 # Codecs whose decoders, asked to be careful, refuse damage and nothing else. Those of H.264 and
 # HEVC also refuse the leading frames behind a keyframe that decoding began at, which nobody wants;
@@ -139,14 +138,22 @@ class _Packet(NamedTuple):
 
 @contextmanager
 def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """The container and the stream asked for, FFmpeg's best by default."""
+    """The container and the stream asked for, FFmpeg's best by default.
+
+    libav opens nothing by name. It is not told the name of the file either: by that it would take
+    `%03d.jpg` for a sequence of pictures, and open those.
+    """
     import av
 
+    head = source.read_up_to(0, HEAD)
+    refuse_references(head)
     with source.file() as file:
+        nameless = SimpleNamespace(read=file.read, seek=file.seek, tell=file.tell)
         try:
-            container = av.open(file, mode="r", **_lenient())
+            container = av.open(nameless, mode="r", options=dict(CONFINED), **_lenient())
         except (av.error.FFmpegError, ValueError) as error:
-            raise FormatError(f"no video file that FFmpeg opens ({_reason(error)})") from error
+            reason = "it is text" if is_text(head) else _reason(error)
+            raise FormatError(f"no video file that FFmpeg opens ({reason})") from error
         with container:
             yield container, _choose(container, stream)
 
@@ -170,8 +177,6 @@ def _reason(error: Exception) -> str:
 
 
 def _choose(container: InputContainer, stream: int | None) -> VideoStream:
-    if set(container.format.name.split(",")) & _REFUSED:
-        raise FormatError(f"it is {container.format.long_name}, not a video file")
     if stream is None:
         best = container.streams.best("video")
         if best is None:

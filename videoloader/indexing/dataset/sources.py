@@ -117,8 +117,9 @@ def find_items(
     """The videos behind folders, globs, text lists, tar archives, paths and URLs, each once.
 
     A text list (`.txt`, `.list`, `.lst`) has a path or URL a line, relative to its own folder;
-    blank lines and lines that begin with `#` are passed over. A URL that ends with a slash stands
-    for all videos and archives under it. Files that are named are taken whatever their ending.
+    blank lines and lines that begin with `#` are passed over. A list behind a URL may not name
+    `file://` URLs. A URL that ends with a slash stands for all videos and archives under it. Files
+    that are named are taken whatever their ending.
     Links to folders are followed, but each folder is gone through once. A path that is no UTF-8
     becomes a `file://` URL. An archive that is damaged gives the members in front of the damage,
     and itself as an item that cannot be opened.
@@ -189,7 +190,9 @@ def _found_remote(url: str) -> Iterator[Item]:
         with open_source(url) as source:
             text = source.read(0, source.size)
         for entry in _entries(text, url):
-            yield Item(local_path(entry) if is_url(entry) else _beside(url, entry))
+            if entry.lower().startswith("file:"):
+                raise SourceError(f"{url}: names {entry}; a list behind a URL names no local files")
+            yield Item(entry if is_url(entry) else _beside(url, entry))
     else:
         yield Item(url)
 

@@ -1,0 +1,89 @@
+"""Formats that libav may open: those whose files hold all of their video themselves.
+
+Playlists, session descriptions and scripts name other files, addresses or devices, which libav
+would open while it opens them. libav is given lists of the formats and protocols that it may use
+and refuses everything else before it reads a header.
+"""
+
+from __future__ import annotations
+
+import re
+
+from videoloader.errors import UnsupportedError
+
+__all__ = ["CONFINED", "HEAD", "is_text", "refuse_references"]
+
+# FFmpeg's names of demuxers that read nothing but the file they are given. A demuxer of a later
+# FFmpeg has to be added here. Left out although they hold video: `mlv`, which goes on in
+# neighbours (.M00, .M01), and `svg_pipe`, since SVG may name other files.
+_VIDEO = """
+    4xm alias_pix anm apng apv argo_brp asf asf_o av1 avi avs avs2 avs3 bethsoftvid bfi bink bmv
+    brender_pix c93 cavsvideo cdg cdxl cine dfa dhav dirac dnxhd dsicin dv dxa ea evc film_cpk
+    filmstrip fits flic flv frm gdv gif gxf h261 h263 h264 hevc hnm hxvs ico idcin iff ifv ingenient
+    ipmovie ipu iv8 ivf ivr jpegxl_anim jv kux live_flv lmlm4 luodat lvf lxf m4v matroska mgsts
+    mjpeg mjpeg_2000 mm mods moflex mov mpeg mpegts mpegvideo mpjpeg msnwctcp msp mtv mv mvi mxf mxg
+    nc nsv nut nuv obu ogg paf pdv pmp psxstr pva r3d rl2 rm roq rpl ser sga siff simbiosis_imx
+    smjpeg smk smush swf thp tiertexseq tmv txd ty usm vc1 vc1test vividas vivo vmd vvc wc3movie
+    webm wsvqa wtv xmv yop yuv4mpegpipe
+""".split()  # noqa: SIM905
+
+_PICTURES = """
+    bmp cri dds dpx exr gem gif hdr j2k jpeg jpegls jpegxl jpegxs pam pbm pcx pfm pgm pgmyuv pgx phm
+    photocd pictor png ppm psd qdraw qoi sgi sunrast tiff vbn webp xbm xpm xwd
+""".split()  # noqa: SIM905
+
+# Sound may come with a cover; without one the error says that there is no video stream.
+_SOUND = """
+    aa aac ac3 ac4 aiff amr amrnb amrwb ape au caf dsf dts dtshd eac3 flac iamf loas mlp mp3 mpc
+    mpc8 oma qcp sox spdif tak truehd tta voc w64 wav wv
+""".split()  # noqa: SIM905
+
+CONFINED = {
+    "format_whitelist": ",".join([*_VIDEO, *[f"{name}_pipe" for name in _PICTURES], *_SOUND]),
+    "protocol_whitelist": "",  # what PyAV reads from a file object needs no protocol
+}
+"""Options of libav that keep it from opening anything but what it is given."""
+
+HEAD = 1 << 14
+"""Bytes at the beginning of a file that `refuse_references` and `is_text` look at."""
+
+_REFERRING = [
+    (re.compile(rule, re.MULTILINE), name)
+    for rule, name in [
+        (rb"\A#EXTM3U", "an HLS playlist (m3u8)"),
+        (rb"\Affconcat version ", "an ffconcat script"),
+        (rb"\A# VobSub index file", "a VobSub index (idx)"),
+        (rb"\AMLVI", "a Magic Lantern recording (mlv)"),
+        (rb"^c=IN IP", "a session description (sdp)"),
+        (rb"<MPD[\s>]", "a DASH manifest (mpd)"),
+        (rb"<SmoothStreamingMedia[\s>]", "a Smooth Streaming manifest (ism)"),
+        (rb"<(?:\w+:)?CompositionPlaylist[\s>]", "an IMF composition playlist"),
+        (rb"<(?:\w+:)?svg[\s>]", "an SVG picture"),
+    ]
+]
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")  # not in text; escape sequences may be
+
+
+def refuse_references(head: bytes) -> None:
+    """Refuse, by name, formats that name other files; `CONFINED` keeps libav from them in any case.
+
+    Raises:
+        UnsupportedError: the file is of such a format.
+
+    >>> refuse_references(b"ffconcat version 1.0")
+    Traceback (most recent call last):
+    ...
+    videoloader.errors.UnsupportedError: it is an ffconcat script, ...
+    """
+    text = head.removeprefix(b"\xef\xbb\xbf").partition(b"\0")[0].lstrip()
+    for pattern, name in _REFERRING:
+        if pattern.search(text):
+            raise UnsupportedError(
+                f"it is {name}, a format that names other files or addresses, which are not "
+                "opened; pass the video files themselves"
+            )
+
+
+def is_text(head: bytes) -> bool:
+    """Whether the first bytes of a file are text, perhaps with colours for a terminal."""
+    return not _CONTROL.search(head)
