@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -13,11 +14,22 @@ from zlib import crc32
 
 @dataclass
 class ObjectServer:
-    """`objects` by path; `url` is where they are, `requests` what was asked for and sent."""
+    """`objects` by path; `url` is where they are, `requests` what was asked for and sent.
+
+    `tamper` changes an answer: (status, headers, body, data of the object, first byte asked for)
+    -> (status, headers, body). `redirects` leads paths elsewhere, their query left out. `received`
+    are the headers of requests. `password` is asked for as the header `Authorization` has it, and
+    paths that are `refused` are given to nobody.
+    """
 
     objects: dict[str, bytes] = field(default_factory=dict)
     url: str = ""
     requests: list[tuple[str, str, int]] = field(default_factory=list)
+    received: list[dict[str, str]] = field(default_factory=list)
+    redirects: dict[str, str] = field(default_factory=dict)
+    tamper: Callable | None = None
+    password: str = ""
+    refused: set[str] = field(default_factory=set)
     gives_ranges: bool = True
     status: int = 0
     delay: float = 0.0
@@ -33,6 +45,7 @@ class ObjectServer:
 
     def forget(self):
         self.requests.clear()
+        self.received.clear()
         self.most_at_once = 0
 
 
@@ -80,6 +93,13 @@ def respond(server, request):
     place = urlsplit(request.path)
     query = parse_qs(place.query)
     wanted = request.headers.get("Range")
+    server.received.append(dict(request.headers))
+    if server.password and request.headers.get("Authorization") != server.password:
+        return send(server, request, 401, b"")
+    if place.path in server.refused:
+        return send(server, request, 403, b"")
+    if place.path in server.redirects:
+        return send(server, request, 302, b"", {"Location": server.redirects[place.path]})
     if server.status or request.command == "PROPFIND":
         return send(server, request, server.status or 405, b"")
     if "list-type" in query:
@@ -97,7 +117,10 @@ def respond(server, request):
         return send(server, request, 416, b"")
     part = data[first : last + 1]
     headers["Content-Range"] = f"bytes {first}-{first + len(part) - 1}/{len(data)}"
-    return send(server, request, 206, part, headers)
+    status = 206
+    if server.tamper is not None:
+        status, headers, part = server.tamper(status, headers, part, data, first)
+    return send(server, request, status, part, headers)
 
 
 def send(server, request, status, data, headers=None):
@@ -106,10 +129,13 @@ def send(server, request, status, data, headers=None):
         request.send_response(status)
         for name, value in (headers or {}).items():
             request.send_header(name, value)
-        request.send_header("Content-Length", str(len(data)))
+        if "Content-Length" not in (headers or {}):
+            request.send_header("Content-Length", str(len(data)))
         request.end_headers()
         if request.command != "HEAD":
             request.wfile.write(data)
+        if headers and int(headers.get("Content-Length", len(data))) > len(data):
+            request.close_connection = True  # the rest never comes
     except OSError:
         request.close_connection = True  # the client has gone
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.decoding.merge import ClipFrames, MergedRun, merge_runs
 from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
+from videoloader.indexing.address import public
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource
@@ -101,6 +102,12 @@ class ClipRequest:
                 name=name,
             )
         return as_frame_numbers(np.arange(len(index)) if self.frames is None else self.frames)
+
+    def __repr__(self) -> str:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        if isinstance(self.source, str):
+            values["source"] = public(self.source)
+        return f"ClipRequest({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
 
 @dataclass(frozen=True, slots=True)

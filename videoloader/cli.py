@@ -31,6 +31,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
+    pretty_exceptions_show_locals=False,  # URLs among them may be signed
     help="Index videos, look at their frames, and run the demo.",
 )
 console = Console()
@@ -119,7 +120,7 @@ def check(
     Exit code 1 if any are, 2 if the job cannot be done.
     """
     from videoloader.decoding.check import check_dataset
-    from videoloader.indexing.dataset import open_dataset
+    from videoloader.indexing.dataset import Item, open_dataset
 
     target = dataset.with_suffix(".damage.parquet") if out is None else out
     with _job_progress() as progress, _reported():
@@ -133,7 +134,7 @@ def check(
             damage = check_dataset(opened, target, workers=workers, progress=tell).to_pylist()
     for row in damage:
         frames = f"{len(row['frames'])} frames from {row['frames'][0]}" if row["frames"] else "all"
-        name = "/".join(filter(None, (row["path"], row["member"])))
+        name = Item(row["path"], row["member"]).name
         _complain(f"{name}: {frames}: {row['reason']}")
     bad = len({(row["path"], row["member"]) for row in damage})
     _say(f"{target}: {count} videos decoded, {bad} damaged")

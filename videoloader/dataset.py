@@ -82,7 +82,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         indexes: Mapping[str, VideoIndex] | None = None,
     ) -> None:
         if isinstance(videos, str) and is_url(videos):
-            videos = [item.path for item in find_items(videos) if not item.member]
+            videos = [item.location for item in find_items(videos) if not item.member]
         elif isinstance(videos, str | os.PathLike):
             videos = find_videos(videos)
         if labels is not None and len(labels) != len(videos):

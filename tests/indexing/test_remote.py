@@ -1,5 +1,6 @@
 """Videos behind URLs: few requests, few bytes, the same frames, and clear words for failures."""
 
+import gzip
 import io
 import os
 import sys
@@ -44,11 +45,11 @@ def server(clips, monkeypatch):
     monkeypatch.setitem(remote._RETRIES, "backoff", {"init_backoff": timedelta(milliseconds=5)})
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    remote._store.cache_clear()
+    remote._open_store.cache_clear()
     with serve() as server:
         server.objects = {f"/{path.name}": path.read_bytes() for path in clips.iterdir()}
         yield server
-    remote._store.cache_clear()
+    remote._open_store.cache_clear()
 
 
 @pytest.fixture
@@ -267,6 +268,102 @@ def test_an_object_that_changes_while_it_is_read(server):
         server.objects["/front.mp4"] = server.objects["/front.mp4"][:-1] + b"?"
         with pytest.raises(vl.SourceError, match=r"front\.mp4.*changed"):
             video[150]
+
+
+def more(status, headers, body, data, first):
+    """What lies behind, and something that does not."""
+    return status, headers, body + data[first + len(body) :][:100] + bytes(7000)
+
+
+def endless(status, headers, body, data, first):
+    return status, headers | {"Content-Length": str(1 << 40)}, body + bytes(1 << 22)
+
+
+def fewer(status, headers, body, data, first):
+    return status, headers, body[:-7]
+
+
+def broken_off(status, headers, body, data, first):
+    return status, headers | {"Content-Length": str(len(body))}, body[:-7]
+
+
+def shifted(status, headers, body, data, first):
+    span = f"bytes {first + 1}-{first + len(body)}/{len(data)}"
+    return status, headers | {"Content-Range": span}, data[first + 1 : first + 1 + len(body)]
+
+
+def honestly_fewer(status, headers, body, data, first):
+    span = f"bytes {first}-{first + len(body) - 8}/{len(data)}"
+    return status, headers | {"Content-Range": span}, body[:-7]
+
+
+def longer(status, headers, body, data, first):
+    span = f"bytes {first}-{first + len(body) - 1}/{2 * len(data)}"
+    return status, headers | {"Content-Range": span}, body
+
+
+def unknown_length(status, headers, body, data, first):
+    span = f"bytes {first}-{first + len(body) - 1}/*"
+    return status, headers | {"Content-Range": span}, body
+
+
+def no_span(status, headers, body, data, first):
+    return status, {k: v for k, v in headers.items() if k != "Content-Range"}, body
+
+
+def whole(status, headers, body, data, first):
+    return 200, {k: v for k, v in headers.items() if k != "Content-Range"}, data
+
+
+def plain_200(status, headers, body, data, first):
+    return 200, headers, body
+
+
+def compressed(status, headers, body, data, first):
+    return status, headers | {"Content-Encoding": "gzip"}, gzip.compress(body)
+
+
+def called_compressed(status, headers, body, data, first):
+    return status, headers | {"Content-Encoding": "gzip"}, body
+
+
+def another(status, headers, body, data, first):
+    return status, headers | {"ETag": '"another"'}, bytes(len(body))
+
+
+AT_ONCE = [more, endless, fewer, broken_off, shifted, honestly_fewer, unknown_length, no_span]
+AT_ONCE += [whole, plain_200, compressed, called_compressed]
+
+
+@pytest.mark.parametrize("tamper", AT_ONCE)
+def test_an_answer_that_is_not_the_range_asked_for_is_an_error(server, tamper):
+    server.tamper = tamper
+    refused(f"{server.url}/front.mp4", f"{server.url}/front.mp4")
+    with pytest.raises(vl.SourceError):
+        open_source(f"{server.url}/front.mp4")
+
+
+@pytest.mark.parametrize("tamper", [*AT_ONCE, longer, another])
+def test_an_answer_that_goes_wrong_on_the_way_is_never_taken_for_content(server, clips, tamper):
+    data = (clips / "front.mp4").read_bytes()
+    with open_source(f"{server.url}/front.mp4") as source:
+        kept = source.read(0, 1000)
+        server.tamper = tamper
+        with pytest.raises(vl.SourceError, match=r"front\.mp4"):
+            source.read(3_000_000, 1000)
+        with pytest.raises(vl.SourceError, match=r"front\.mp4"):
+            source.read_ranges([(5_000_000, 300), (6_000_000, 300)])
+        server.tamper = None
+        for offset in (3_000_000, 3_001_000, 3_065_000, 5_000_300, 6_000_300):
+            assert source.read(offset, 5000) == data[offset : offset + 5000]
+        assert source.read(0, 1000) == kept == data[:1000]
+
+
+def test_what_is_sent_beyond_a_range_is_not_read_to_its_end(server):
+    server.tamper = endless
+    begin = time.monotonic()
+    refused(f"{server.url}/front.mp4", "more than 65536")
+    assert time.monotonic() - begin < 5
 
 
 def test_a_fingerprint_survives_storage(server, tmp_path):

@@ -12,7 +12,7 @@ import numpy as np
 
 from videoloader.decoding.libav import CpuDecoder
 from videoloader.errors import VideoError
-from videoloader.indexing.dataset import DatasetIndex
+from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.workers import Failure, run_tasks
 from videoloader.indexing.writing import written, written_whole
@@ -33,19 +33,19 @@ class Damage(NamedTuple):
     reason: str
 
 
-def check_video(task: tuple[str, int]) -> list[Damage]:
+def check_video(task: tuple[str, int, Item]) -> list[Damage]:
     """Decode every frame of one video of a data set.
 
     Args:
-        task: path of the data set index, and number of the video in it.
+        task: path of the data set index, number of the video in it, and where the video is.
 
     Returns:
         What is damaged, one entry for each cause.
     """
-    path, video = task
+    path, video, item = task
     with DatasetIndex(path) as dataset:
         try:
-            index, source = dataset[video], dataset.source(video)
+            index, source = dataset[video], item.open()
             wrong: dict[str, list[int]] = {}
             with source, closing(CpuDecoder(index, source)) as decoder:
                 index.check(source)
@@ -99,12 +99,11 @@ def check_dataset(
 def _rows(
     dataset: DatasetIndex, workers: int, time_limit: float, progress: Progress | None
 ) -> Iterator[dict[str, Any]]:
-    tasks = [(str(dataset.path), video) for video in range(len(dataset))]
+    tasks = [(str(dataset.path), video, dataset.item(video)) for video in range(len(dataset))]
     failed = 0
     results = run_tasks(f"{__name__}:check_video", tasks, workers=workers, time_limit=time_limit)
-    for done, ((_, video), result) in enumerate(results, start=1):
+    for done, ((_, video, item), result) in enumerate(results, start=1):
         damages = [Damage((), result.reason)] if isinstance(result, Failure) else result
-        item = dataset.item(video)
         for damage in damages:
             yield {
                 "video": video,

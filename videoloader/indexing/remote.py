@@ -15,14 +15,16 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from videoloader.errors import FormatError, SourceError, UnsupportedError, VideoError
+from videoloader.indexing.address import WEB, parse_url, scrubbed, shown
+from videoloader.indexing.redirects import basic, find_landing
 from videoloader.indexing.source import Fingerprint, Source
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["list_objects", "look", "open_url"]
 
-_WEB = {"http", "https"}
+Answer = TypeVar("Answer")
+
 _STORES = {"s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"}
 
 _BLOCK = 1 << 16  # bytes that a request asks for at least
@@ -48,24 +51,75 @@ _LOST += 'start workers with the method "forkserver" or "spawn"'
 _user: int | None = None  # the process in which obstore has begun to work
 
 
+class _RefusedError(SourceError):
+    """The server gives no permission; a signature may have expired."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """An object in a store; `name` is its URL without passwords and signatures, for messages."""
+    """An object in a store.
+
+    Args:
+        name: its URL without passwords and signatures, for messages.
+        store: where it is.
+        path: its name there; empty where the store is this object alone.
+        url: to find the object by once more, where a redirect led to it, which may expire.
+    """
 
     name: str
-    store: Any
+    store: Any = field(repr=False)
     path: str
+    url: str = field(default="", repr=False)
 
     def get(self, start: int, stop: int) -> tuple[Fingerprint, bytes]:
         """Its state, and the bytes from `start` to `stop` or to its end."""
+        try:
+            return self._get(start, stop)
+        except _RefusedError:
+            if not self.url:
+                raise
+        return _find(self.url)._get(start, stop)
+
+    def _get(self, start: int, stop: int) -> tuple[Fingerprint, bytes]:
         import obstore
 
         _stay(self.name)
-        try:
+
+        def ask() -> tuple[ObjectMeta, Any, int, bytes]:
+            # obstore compares the range that the server says it sends with the one asked for.
             result = obstore.get(self.store, self.path, options={"range": (start, stop)})
-            return _fingerprint(result.meta), result.bytes().to_bytes()
-        except (OSError, ValueError, obstore.exceptions.BaseError) as error:
-            raise _failure(self.name, error) from error
+            size = min(stop, result.meta["size"]) - start
+            # No more is read of an answer than what is too much by one byte.
+            body = next(iter(result.stream(min_chunk_size=size + 1)), b"")
+            return result.meta, result.attributes, size, bytes(body)
+
+        meta, attributes, size, data = _ask(self.name, ask)
+        encoding = attributes.get("Content-Encoding") or "identity"
+        if encoding != "identity":
+            raise SourceError(
+                f"{self.name}: the server sends it compressed ({encoding}), so that parts of it "
+                "mean nothing; store it uncompressed, or download it and pass its path"
+            )
+        if len(data) != size:
+            much = f"more than {size}" if len(data) > size else str(len(data))
+            raise SourceError(
+                f"{self.name}: the server sent {much} bytes where {size} at {start} were asked for"
+            )
+        return _fingerprint(meta), data
+
+
+def _ask(name: str, ask: Callable[[], Answer]) -> Answer:
+    """What a call of obstore gives; its errors as ours.
+
+    They are neither cause nor context of ours, for they show whole URLs.
+    """
+    from obstore import exceptions
+
+    try:
+        return ask()
+    except (OSError, ValueError, exceptions.BaseError) as error:
+        failure = _failure(name, error)
+    raise failure
 
 
 def open_url(
@@ -113,16 +167,16 @@ def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
     import obstore
 
     try:
-        found = obstore.list(root.store, root.path or None).collect()
-    except (OSError, ValueError, obstore.exceptions.BaseError) as error:
-        if _scheme(url) in _WEB:
+        found = _ask(root.name, lambda: obstore.list(root.store, root.path or None).collect())
+    except SourceError as error:
+        if _scheme(url) in WEB:
             raise SourceError(
                 f"{root.name}: this server does not list its files; name them, or a text list"
             ) from error
-        raise _failure(root.name, error) from error
-    bucket = url[: len(url) - len(root.path)].rstrip("/")
+        raise
+    bucket = url[: len(url) - len(_quoted(root.path))].rstrip("/")
     for meta in sorted(found, key=lambda meta: meta["path"]):
-        yield f"{bucket}/{meta['path']}", _fingerprint(meta)
+        yield f"{bucket}/{_quoted(meta['path'])}", _fingerprint(meta)
 
 
 class _RemoteSource(Source):
@@ -237,27 +291,47 @@ def _scheme(url: str) -> str:
 
 def _find(url: str) -> _Object:
     """The object behind a URL, in a store that all URLs of its server or bucket share."""
-    scheme = _scheme(url)
-    if scheme not in _WEB | _STORES:
+    name, scheme, parts = shown(url), _scheme(url), parse_url(url)
+    if scheme not in WEB | _STORES:
         raise UnsupportedError(
-            f"{url}: {scheme} URLs are not read; http, https, s3, gs, az and file are"
+            f"{name}: {scheme} URLs are not read; http, https, s3, gs, az and file are"
         )
     try:
         import obstore  # noqa: F401
     except ImportError as error:
         raise UnsupportedError(
-            f"{url}: URLs are read by obstore, which is missing; pip install videoloader[remote]"
+            f"{name}: URLs are read by obstore, which is missing; pip install videoloader[remote]"
         ) from error
-    _stay(url)
-    host, _, path = url.partition("://")[2].partition("/")
+    _stay(name)
+    if parts is None:
+        raise SourceError(f"{name}: the URL has no valid host; write scheme://host/path")
+    place, path = f"{parts.scheme}://{parts.host}", parts.path
     if scheme in _STORES:
-        return _Object(url, _store(f"{scheme}://{host}"), path)
-    address = url.partition("#")[0]
-    place = f"{host.rpartition('@')[2]}/{path}".partition("?")[0]
+        if "?" in url:
+            raise UnsupportedError(
+                f"{name}: {scheme} URLs take nothing behind a ?; write a ? of a key as %3F"
+            )
+        return _Object(name, _store(name, place), _unquoted(path.removeprefix("/")))
+    authorization = basic(parts.userinfo)
+    if parts.query:
+        signed = f"{place}{path}?{parts.query}"
+        landing, authorization = find_landing(signed, authorization, name=name)
+        is_elsewhere = landing != signed
+        return _Object(name, _store(name, landing, authorization), "", url if is_elsewhere else "")
     # obstore would encode these characters again in a path, but leaves them in an address alone.
-    if re.search(r"[%?@]|//", address.partition("://")[2]):
-        return _Object(f"{scheme}://{place}", _store(address), "")
-    return _Object(address, _store(f"{scheme}://{host}"), path.partition("#")[0])
+    if re.search(r"[%@]|//", path):
+        return _Object(name, _store(name, f"{place}{path}", authorization), "")
+    return _Object(name, _store(name, place, authorization), path.removeprefix("/"))
+
+
+def _quoted(key: str) -> str:
+    """A key of a store as part of a URL, where a ? would begin what may be secret."""
+    return re.sub("%((?:25)*3F)", r"%25\1", key).replace("?", "%3F")
+
+
+def _unquoted(path: str) -> str:
+    """The key that `_quoted` made part of a URL."""
+    return re.sub("%25((?:25)*3F)", r"%\1", re.sub("%3F", "?", path))
 
 
 def _stay(name: str) -> None:
@@ -268,21 +342,24 @@ def _stay(name: str) -> None:
         raise SourceError(f"{name}: {_LOST}")
 
 
+def _store(name: str, url: str, authorization: str = "") -> Any:
+    """A store that is used from now on; `name` is for messages."""
+    return _ask(name, lambda: _open_store(url, authorization))
+
+
 @lru_cache(maxsize=256)
-def _store(url: str) -> Any:
+def _open_store(url: str, authorization: str) -> Any:
     """A store: its connections, and what the environment says of its credentials."""
-    from obstore import exceptions
     from obstore.store import HTTPStore, from_url
 
     retries = cast(Any, _RETRIES)
-    try:
-        if _scheme(url) in _WEB:
-            options = _CLIENT | {"allow_http": _scheme(url) == "http"}
-            return HTTPStore(url, client_options=cast(Any, options), retry_config=retries)
+    if _scheme(url) not in WEB:
         # No client options: they would replace those of the environment (AWS_ALLOW_HTTP).
         return from_url(url, retry_config=retries)
-    except (ValueError, exceptions.BaseError) as error:
-        raise _failure(url, error) from error
+    options = _CLIENT | {"allow_http": _scheme(url) == "http"}
+    if authorization:
+        options["default_headers"] = {"authorization": authorization}
+    return HTTPStore(url, client_options=cast(Any, options), retry_config=retries)
 
 
 def _fingerprint(meta: ObjectMeta) -> Fingerprint:
@@ -299,12 +376,14 @@ def _fingerprint(meta: ObjectMeta) -> Fingerprint:
 def _failure(name: str, error: Exception) -> VideoError:
     """What went wrong, in our words; obstore adds pages of its internals, and secrets of URLs."""
     text, _, internals = str(error).partition("\n\nDebug source")
-    reason = " ".join(text.split()).rpartition(" - ")[2]
+    answer = re.search(r"status code: (\d+[^:]*)", text)  # the body behind it says anything
+    reason = f"the server answered {answer[1]}" if answer else scrubbed(text, "")
+    reason = reason.rpartition(" - ")[2].strip()
     kind = type(error).__name__
     if isinstance(error, FileNotFoundError):
         return SourceError(f"{name}: there is no such object (404)")
     if kind in ("PermissionDeniedError", "UnauthenticatedError"):
-        return SourceError(
+        return _RefusedError(
             f"{name}: no permission to read it (403 or 401); credentials come from the environment"
         )
     if kind == "NotSupportedError":
@@ -312,7 +391,7 @@ def _failure(name: str, error: Exception) -> VideoError:
             f"{name}: the server does not give parts of a file, which is how URLs are read; "
             "download it and pass its path"
         )
-    if "416 " in reason:
+    if "answered 416" in reason:
         return FormatError(f"{name}: the file is empty, or ends before what is read of it")
     if "kind: Connect" in internals:
         reason = f"no connection to the server ({reason})"

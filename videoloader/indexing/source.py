@@ -5,18 +5,17 @@ from __future__ import annotations
 import io
 import mmap
 import os
-import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, TypeAlias, cast
-from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError, SourceError
+from videoloader.indexing.address import escaped, is_url, local_path, shown
 
 __all__ = ["Fingerprint", "Source", "VideoSource", "is_url", "open_member", "open_source"]
 
@@ -267,32 +266,6 @@ class _View(io.RawIOBase):
         return self._position
 
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-
-
-def is_url(place: str) -> bool:
-    """Whether a place is written as a URL.
-
-    >>> is_url("s3://bucket/clip.mp4"), is_url("folder/clip.mp4")
-    (True, False)
-    """
-    return _URL.match(place) is not None
-
-
-def local_path(place: str) -> str:
-    """The path that a `file://` URL means, whatever its bytes; anything else as it is.
-
-    >>> local_path("file:///videos/a%20clip.mp4")
-    '/videos/a clip.mp4'
-    """
-    if not place.lower().startswith("file://"):
-        return place
-    host, slash, path = place[len("file://") :].partition("/")
-    if host not in ("", "localhost"):
-        raise SourceError(f"{place}: is on another machine; file URLs begin with file:///")
-    return unquote(slash + path, errors="surrogateescape")
-
-
 def open_member(path: str | os.PathLike[str], *, name: str, offset: int, size: int) -> Source:
     """Open a stretch of a file, such as a member of a tar archive, as a source of its own.
 
@@ -305,8 +278,8 @@ def open_member(path: str | os.PathLike[str], *, name: str, offset: int, size: i
     if is_url(place):
         from videoloader.indexing.remote import open_url
 
-        return open_url(place, name=name, offset=offset, size=size)
-    return _open_path(place, name=name, offset=offset, size=size)
+        return open_url(place, name=escaped(name), offset=offset, size=size)
+    return _open_path(place, name=escaped(name), offset=offset, size=size)
 
 
 def open_source(source: VideoSource | Source) -> Source:
@@ -337,24 +310,24 @@ def _open_path(
     path: str, *, name: str | None = None, offset: int = 0, size: int | None = None
 ) -> Source:
     """A file, or `size` bytes of it from `offset` on."""
-    shown = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    called = escaped(path)
     try:
         file = open(path, "rb")  # noqa: SIM115  (closed by the source)
     except IsADirectoryError as error:
-        raise SourceError(f"{shown}: is a directory; name a video file in it") from error
+        raise SourceError(f"{called}: is a directory; name a video file in it") from error
     except (OSError, ValueError) as error:
-        raise SourceError(f"{shown}: {getattr(error, 'strerror', None) or error}") from error
+        raise SourceError(f"{called}: {getattr(error, 'strerror', None) or error}") from error
     try:
         status = os.stat(file.fileno())
         if size is None:
             size = status.st_size - offset
         if not 0 <= offset <= offset + size <= status.st_size:
             raise SourceError(
-                f"{shown}: {name} is said to lie at {offset}, but the file ends before"
+                f"{called}: {name} is said to lie at {offset}, but the file ends before"
             )
         return _LocalSource(
             file,
-            name=f"{shown}/{name}" if name else shown,
+            name=f"{called}/{name}" if name else called,
             size=size,
             mtime_ns=status.st_mtime_ns,
             path=os.path.abspath(path) if (offset, size) == (0, status.st_size) else None,
@@ -366,7 +339,7 @@ def _open_path(
 
 
 def _open_file(file: BinaryIO) -> Source:
-    name = str(getattr(file, "name", "<file>"))
+    name = shown(str(getattr(file, "name", "<file>")))
     try:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)

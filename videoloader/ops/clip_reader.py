@@ -101,7 +101,7 @@ class ClipReader:
             self.pad_mode,
             start=scope.start,
             stop=scope.stop,
-            name=request.path,
+            name=scope.index.name,
         )
         opened = media.open_video(request.path, self.device, scope.index, **self.options)
         with closing(opened) as video:

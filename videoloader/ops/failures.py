@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+from videoloader.indexing.address import public
+
 __all__ = ["Failures"]
 
 
@@ -25,10 +27,10 @@ class Failures:
         self._lock = threading.Lock()
 
     def add(self, path: str, reason: str) -> None:
-        """Keep a failure, if it is new and there is room."""
+        """Keep a failure, if it is new and there is room; of a URL only what is public."""
         with self._lock:
             if len(self._known) < self._limit:
-                self._known[path, reason] = None
+                self._known[public(path), reason] = None
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         with self._lock:

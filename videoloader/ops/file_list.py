@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, SourceError
+from videoloader.indexing.address import shown
 from videoloader.ops.media import Index
 
 __all__ = ["ROUNDINGS", "Entry", "FrameRange", "list_folders", "read_file_list"]
@@ -62,8 +63,8 @@ class FrameRange:
         start, stop = max(start, 0), min(stop, count)
         if start >= stop:
             raise ArgumentError(
-                f"{entry.where or entry.path}: the range from {_show(entry.start)} to "
-                f"{_show(entry.end)} holds no frame of {entry.path}, which has {count}"
+                f"{entry.where or shown(entry.path)}: the range from {_show(entry.start)} to "
+                f"{_show(entry.end)} holds no frame of {shown(entry.path)}, which has {count}"
             )
         return start, stop
 

@@ -248,7 +248,7 @@ def _scopes(
         try:
             found = media.index_video(path)
             if found.num_frames == 0:
-                raise FormatError(f"{path}: there is no frame in it")
+                raise FormatError(f"{found.name}: there is no frame in it")
             return found
         except VideoError as error:
             if failures is None:

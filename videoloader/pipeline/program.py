@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from videoloader.errors import ArgumentError, OperatorError
+from videoloader.indexing.address import shown
 from videoloader.memory import Recycler
 from videoloader.ops import media
 from videoloader.ops.external import ExternalSource
@@ -263,7 +264,7 @@ def _origin(items: Mapping[int, Sequence[Any]], position: int) -> str:
     for planned in items.values():
         path = getattr(planned[position], "path", None)
         if path is not None:
-            return str(path)
+            return shown(str(path))
     return ""
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.on_ray import run_on_ray
-from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset, reading
+from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset, reading
 from videoloader.indexing.dataset.rows import Row, check_schema, failed_row, schema
 from videoloader.indexing.dataset.sources import Item, find_items
 from videoloader.indexing.dataset.workers import Failure, run_tasks
@@ -75,6 +75,7 @@ def index_dataset(
     if not 0 <= part < parts:
         raise ArgumentError(f"shard must be (i, n) with 0 <= i < n, got {shard}")
     items = find_items(sources)
+    _check_places(items)
     items = items[part * len(items) // parts : (part + 1) * len(items) // parts]
     if workers is None:
         workers = len(os.sched_getaffinity(0))
@@ -106,7 +107,26 @@ def index_dataset(
         journal.remove()
     finally:
         journal.close()
-    return open_dataset(target)
+    return open_dataset(target, sign=_signatures(items))
+
+
+def _check_places(items: list[Item]) -> None:
+    """Refuse videos that would have the same place in the file, where URLs have no query."""
+    seen: set[object] = set()
+    for item in items:
+        place = item.place()
+        if place in seen:
+            raise ArgumentError(
+                f"{item.name}: several URLs differ only in what is not stored, since it may be "
+                "secret: user, password and what stands behind the ?"
+            )
+        seen.add(place)
+
+
+def _signatures(items: list[Item]) -> KnownUrls | None:
+    """What of URLs is not stored, for as long as the caller has the data set."""
+    signed = {item.path: item.signed for item in items if item.signed}
+    return KnownUrls(signed) if signed else None
 
 
 def merge_datasets(
@@ -145,9 +165,9 @@ def _keep_unchanged(journal: Journal, target: Path, items: list[Item]) -> None:
     """Take over what an earlier file knows of these videos."""
     if not target.exists():
         return
-    wanted = set(items)
+    wanted = {item.place() for item in items}
     for row in read_rows(target):
-        if row.item in wanted and journal.get(row.item) is None:
+        if row.item.place() in wanted and journal.get(row.item) is None:
             journal.add(row)
 
 

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
+from typing import TypeAlias
 
 from videoloader.errors import SourceError
 from videoloader.indexing.dataset.rows import Row
@@ -16,6 +17,9 @@ from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.writing import written
 
 __all__ = ["Journal"]
+
+Place: TypeAlias = tuple[str, str, int, int]
+"""What tells a video from others: `Item.place`."""
 
 _FRAME = struct.Struct("<II")  # bytes of a row, their check sum
 _FORMAT = 3  # goes into check sums, so that rows in another format are none
@@ -31,12 +35,12 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._places: dict[Item, tuple[int, int]] = {}
+        self._places: dict[Place, tuple[int, int]] = {}
         self._end = 0
         with written(path):
             self._file = _locked(path)
-            for item, begin, size in self._scan():
-                self._places[item] = (begin, size)
+            for place, begin, size in self._scan():
+                self._places[place] = (begin, size)
                 self._end = begin + size
             self._file.truncate(self._end)
 
@@ -52,14 +56,15 @@ class Journal:
             done = 0
             while done < len(frame):
                 done += os.pwrite(self._file.fileno(), frame[done:], self._end + done)
-        self._places[row.item] = (self._end + _FRAME.size, len(data))
+        self._places[row.item.place()] = (self._end + _FRAME.size, len(data))
         self._end += len(frame)
 
     def get(self, item: Item) -> Row | None:
         """The row of a video."""
-        if item not in self._places:
+        found = self._places.get(item.place())
+        if found is None:
             return None
-        begin, size = self._places[item]
+        begin, size = found
         return Row.decode(os.pread(self._file.fileno(), size, begin))
 
     def close(self) -> None:
@@ -71,8 +76,8 @@ class Journal:
         self.path.unlink(missing_ok=True)
         self.close()
 
-    def _scan(self) -> Iterator[tuple[Item, int, int]]:
-        """Video, place and size of every sound row from the beginning."""
+    def _scan(self) -> Iterator[tuple[Place, int, int]]:
+        """Place of the video, position and size of every sound row from the beginning."""
         position = 0
         with open(self.path, "rb") as file:
             while len(frame := file.read(_FRAME.size)) == _FRAME.size:
@@ -80,7 +85,7 @@ class Journal:
                 data = file.read(size)
                 if len(data) != size or zlib.crc32(data, _FORMAT) != checksum:
                     return
-                yield Row.decode(data).item, position + _FRAME.size, size
+                yield Row.decode(data).item.place(), position + _FRAME.size, size
                 position += _FRAME.size + size
 
 

@@ -15,13 +15,15 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from videoloader.errors import FormatError, SourceError, VideoError
+from videoloader.indexing.address import is_url, local_path
 from videoloader.indexing.dataset.rows import check_schema
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import VideoIndex
@@ -32,7 +34,10 @@ from videoloader.indexing.writing import written_whole
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DatasetIndex", "open_dataset", "reading"]
+__all__ = ["DatasetIndex", "KnownUrls", "Sign", "open_dataset", "reading"]
+
+Sign: TypeAlias = Callable[[str], str]
+"""Gives the URL to fetch for a URL as it is stored: without user, password and query."""
 
 _MAGIC = b"VLCACHE2"
 _HEAD = struct.Struct("<8sQQQ")  # magic, size and time of the Parquet file, number of videos
@@ -47,8 +52,9 @@ class DatasetIndex:
     microseconds. Pickles as its path, so workers open it for themselves and share the memory.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, sign: Sign | None = None) -> None:
         self.path = Path(path).absolute()
+        self._sign = sign
         self._open()
 
     def _open(self) -> None:
@@ -78,7 +84,10 @@ class DatasetIndex:
 
     def item(self, video: int) -> Item:
         """Where a video is."""
-        return Item(**json.loads(self._record(video)[0]))
+        item = Item(**json.loads(self._record(video)[0]))
+        if self._sign is None or not is_url(local_path(item.path)):
+            return item
+        return replace(item, signed=self._sign(item.path))
 
     def source(self, video: int) -> Source:
         """The bytes of a video: `Video(dataset.source(i), index=dataset[i])`."""
@@ -115,10 +124,10 @@ class DatasetIndex:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}
+        return {"path": self.path, "sign": self._sign}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.path = state["path"]
+        self.path, self._sign = state["path"], state["sign"]
         self._open()
 
     def __repr__(self) -> str:
@@ -169,17 +178,34 @@ def reading(path: Path) -> Iterator[None]:
         raise FormatError(f"{path}: no data set index of videoloader ({reason})") from error
 
 
-def open_dataset(path: str | os.PathLike[str]) -> DatasetIndex:
+class KnownUrls:
+    """A `Sign` that knows the URLs of one job; others stay as they are."""
+
+    def __init__(self, signed: dict[str, str]) -> None:
+        self._signed = signed
+
+    def __call__(self, url: str) -> str:
+        """The URL to fetch."""
+        return self._signed.get(url, url)
+
+
+def open_dataset(path: str | os.PathLike[str], *, sign: Sign | None = None) -> DatasetIndex:
     """Open what `index_dataset` wrote.
 
     The first opening of a new file makes the cache beside it; if several processes do so at once,
     one of the equal caches stays.
 
+    Args:
+        path: the Parquet file.
+        sign: called with the URL of a video, or of the archive that it is in, whenever it is to be
+            opened; gives the URL to fetch, such as one that is signed anew. What that adds is not
+            stored, since it may be secret. It pickles if the data set is to.
+
     Raises:
         SourceError: there is no such file, or no cache can be written beside it.
         FormatError: it is no data set index.
     """
-    return DatasetIndex(path)
+    return DatasetIndex(path, sign=sign)
 
 
 def _fits(cache: Path, state: os.stat_result) -> bool:

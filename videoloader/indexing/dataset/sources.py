@@ -12,14 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from videoloader.errors import FormatError, SourceError
-from videoloader.indexing.source import (
-    Fingerprint,
-    Source,
-    is_url,
-    local_path,
-    open_member,
-    open_source,
-)
+from videoloader.indexing.address import escaped, is_url, local_path, public, shown
+from videoloader.indexing.source import Fingerprint, Source, open_member, open_source
 
 __all__ = ["VIDEO_SUFFIXES", "Item", "find_items", "find_videos"]
 
@@ -38,6 +32,9 @@ _TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 class Item:
     """One video of a data set: a file or object, or a member of an archive at its place there.
 
+    What a URL holds of secrets (user, password, what stands behind `?`) is no part of `path`, so it
+    is neither shown nor stored; `location` has it for as long as the item lives.
+
     Args:
         path: of the file or archive; a path or a URL.
         member: name in the archive.
@@ -45,6 +42,7 @@ class Item:
         size: of the member.
         listed: the state that a listing told, no part of what the item is.
         problem: what the listing found to be wrong with it, no part of that either.
+        signed: the URL to open it by, where `path` alone does not do.
     """
 
     path: str
@@ -53,11 +51,23 @@ class Item:
     size: int = -1
     listed: Fingerprint | None = field(default=None, compare=False, repr=False)
     problem: str = field(default="", compare=False, repr=False)
+    signed: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        plain = public(self.path)
+        if plain != self.path:
+            object.__setattr__(self, "signed", self.path)
+            object.__setattr__(self, "path", plain)
 
     @property
     def name(self) -> str:
         """For messages."""
-        return f"{self.path}/{self.member}" if self.member else self.path
+        return shown(self.path) + (f"/{escaped(self.member)}" if self.member else "")
+
+    @property
+    def location(self) -> str:
+        """Path or URL to open it by; may hold secrets."""
+        return self.signed or self.path
 
     def open(self) -> Source:
         """The bytes of the video.
@@ -69,8 +79,8 @@ class Item:
         if self.problem:
             raise FormatError(f"{self.name}: {self.problem}")
         if not self.member:
-            return open_source(self.path)
-        return open_member(self.path, name=self.member, offset=self.offset, size=self.size)
+            return open_source(self.location)
+        return open_member(self.location, name=self.member, offset=self.offset, size=self.size)
 
     def state(self) -> Fingerprint:
         """The state of the video as it is now, or was when it was listed.
@@ -80,7 +90,7 @@ class Item:
         """
         if self.listed is not None:
             return self.listed
-        path = local_path(self.path)
+        path = local_path(self.location)
         if is_url(path):
             from videoloader.indexing.remote import look
 
@@ -88,12 +98,12 @@ class Item:
         try:
             status = os.stat(path)
         except OSError as error:
-            raise SourceError(f"{self.path}: {error.strerror}") from error
+            raise SourceError(f"{shown(self.path)}: {error.strerror}") from error
         return self._part(Fingerprint(status.st_size, status.st_mtime_ns))
 
-    def place(self) -> list[str | int]:
-        """What makes this item again: `Item(*item.place())`."""
-        return [self.path, self.member, self.offset, self.size]
+    def place(self) -> tuple[str, str, int, int]:
+        """What is stored of it: `Item(*item.place())` is this item, but for what is `signed`."""
+        return self.path, self.member, self.offset, self.size
 
     def _part(self, whole: Fingerprint) -> Fingerprint:
         return replace(whole, size=self.size) if self.member else whole
@@ -107,7 +117,8 @@ def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
     """
     found = [Path(path) for path in _walk(Path(folder)) if Path(path).suffix.lower() != _ARCHIVE]
     if not found:
-        raise SourceError(f"{folder}: no video files in it (known by endings such as .mp4, .mkv)")
+        name = shown(os.fspath(folder))
+        raise SourceError(f"{name}: no video files in it (known by endings such as .mp4, .mkv)")
     return found
 
 
@@ -146,12 +157,12 @@ def _found(source: str) -> Iterator[Item]:
     if path.is_dir():
         found = _walk(path)
         if not found:
-            raise SourceError(f"{source}: no video files in it (known by endings such as .mp4)")
+            raise SourceError(f"{shown(source)}: no video files in it (known by endings as .mp4)")
         yield from map(_item, found)
     elif not path.exists() and glob.has_magic(source):
         matches = sorted(glob.glob(source, recursive=True))
         if not matches:
-            raise SourceError(f"{source}: nothing matches")
+            raise SourceError(f"{shown(source)}: nothing matches")
         for match in matches:
             found = _walk(Path(match)) if os.path.isdir(match) else [os.path.abspath(match)]
             yield from map(_item, found)
@@ -177,21 +188,24 @@ def _is_text(path: str) -> bool:
 def _found_remote(url: str) -> Iterator[Item]:
     from videoloader.indexing.remote import list_objects
 
-    if url.endswith("/"):
+    plain = public(url)
+    if plain.endswith("/"):
         found = [
             Item(place, listed=state)
             for place, state in list_objects(url)
             if _ending(place) in VIDEO_SUFFIXES | {_ARCHIVE}
         ]
         if not found:
-            raise SourceError(f"{url}: no video files in it (known by endings such as .mp4)")
+            raise SourceError(f"{shown(url)}: no video files in it (known by endings as .mp4)")
         yield from found
-    elif _ending(url) in _LISTS:
+    elif _ending(plain) in _LISTS:
         with open_source(url) as source:
             text = source.read(0, source.size)
         for entry in _entries(text, url):
             if entry.lower().startswith("file:"):
-                raise SourceError(f"{url}: names {entry}; a list behind a URL names no local files")
+                raise SourceError(
+                    f"{shown(url)}: names {shown(entry)}; a list behind a URL names no local files"
+                )
             yield Item(entry if is_url(entry) else _beside(url, entry))
     else:
         yield Item(url)
@@ -206,15 +220,13 @@ def _beside(url: str, entry: str) -> str:
 
 def _ending(place: str) -> str:
     """The suffix of a path or URL, in lower case."""
-    if place.startswith(("http://", "https://")):
-        place = place.partition("#")[0].partition("?")[0]
     return os.path.splitext(place)[1].lower()
 
 
 def _walk(folder: Path) -> list[str]:
     """Videos and archives under a folder, sorted; only their names are kept on the way."""
     if not folder.is_dir():
-        raise SourceError(f"{folder}: no such folder")
+        raise SourceError(f"{shown(str(folder))}: no such folder")
     wanted = VIDEO_SUFFIXES | {_ARCHIVE}
     found: list[str] = []
     waiting, seen = [os.path.abspath(folder)], set()
@@ -233,7 +245,7 @@ def _walk(folder: Path) -> list[str]:
                     elif _is_folder(entry):
                         folders.append(entry.path)
         except OSError as error:
-            raise SourceError(f"{place}: cannot be listed ({error.strerror})") from error
+            raise SourceError(f"{shown(place)}: cannot be listed ({error.strerror})") from error
         # Those that are no links come first, so that files have their own names where they can.
         waiting += sorted(folders, key=lambda path: (os.path.islink(path), path), reverse=True)
     return sorted(found)
@@ -255,26 +267,28 @@ def _listed(path: Path) -> Iterator[str]:
     try:
         text = path.read_bytes()
     except OSError as error:
-        raise SourceError(f"{path}: no list of paths ({error})") from error
+        name = shown(str(path))
+        raise SourceError(f"{name}: no list of paths ({error.strerror})") from error
     for entry in _entries(text, str(path)):
         place = local_path(entry)
         yield place if is_url(place) else os.path.abspath(path.parent / place)
 
 
 def _entries(text: bytes, name: str) -> Iterator[str]:
-    try:
-        lines = text.decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{name}: no list of paths ({error})") from error
-    for line in lines:
-        entry = line.strip()
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            entry = line.decode().strip()
+        except UnicodeDecodeError:
+            # Without its cause, which holds the line.
+            reason = f"line {number} is no UTF-8"
+            raise SourceError(f"{shown(name)}: no list of paths ({reason})") from None
         if entry and not entry.startswith("#"):
             yield entry
 
 
 def _members(archive: Item) -> Iterator[Item]:
     """The videos in an uncompressed tar archive, in its order."""
-    path = archive.path
+    path = archive.location
     try:
         with _open_archive(path) as source, source.file() as file:
             whole = source.fingerprint if is_url(local_path(path)) else None
