@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import DecodeError, VideoError
+from videoloader.indexing.address import shown
 from videoloader.ops import media
 from videoloader.ops.clips import Clips
 from videoloader.ops.decode import decoded, frame_outputs
@@ -101,7 +102,7 @@ class ClipReader:
             self.pad_mode,
             start=scope.start,
             stop=scope.stop,
-            name=scope.index.name,
+            name=shown(request.path),
         )
         opened = media.open_video(request.path, self.device, scope.index, **self.options)
         with closing(opened) as video:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from videoloader.errors import ArgumentError, FormatError, VideoError
+from videoloader.indexing.address import shown
 from videoloader.ops import media
 from videoloader.ops.arguments import ANY, BOOL, IMAGE, INT, TEXT, Argument, Kind
 from videoloader.ops.clip_reader import ClipReader
@@ -248,7 +249,7 @@ def _scopes(
         try:
             found = media.index_video(path)
             if found.num_frames == 0:
-                raise FormatError(f"{found.name}: there is no frame in it")
+                raise FormatError(f"{shown(path)}: there is no frame in it")
             return found
         except VideoError as error:
             if failures is None:
