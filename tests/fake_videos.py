@@ -88,5 +88,7 @@ def no_threads_left():
     yield
     if set(threading.enumerate()) - before:
         gc.collect()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)  # those of a dropped pipeline end soon, but nobody waits for them
     left = [thread for thread in threading.enumerate() if thread not in before]
     assert not left, left

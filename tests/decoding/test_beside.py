@@ -1,6 +1,7 @@
 """Making something of each item while the next is awaited."""
 
 import threading
+import time
 
 import pytest
 
@@ -48,8 +49,26 @@ def test_nothing_comes_after_what_cannot_be_made():
 
 
 def test_letting_go_early_leaves_no_thread():
-    before = threading.active_count()
+    before = set(threading.enumerate())
     made = starmap_beside(abs, iter([(1,)] * 9))
     next(made)
+    (thread,) = set(threading.enumerate()) - before
     made.close()
-    assert threading.active_count() == before
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_letting_go_early_waits_for_what_is_made_but_not_for_the_end_of_its_thread(monkeypatch):
+    joined, over = [], []
+
+    def make(number):
+        time.sleep(0.02)
+        over.append(number)
+
+    made = starmap_beside(make, iter([(0,), (1,), (2,)]))
+    next(made)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", lambda thread, timeout=None: joined.append(thread))
+        made.close()
+    assert over == [0, 1]
+    assert not joined

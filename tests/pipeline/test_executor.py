@@ -1,4 +1,7 @@
+import concurrent.futures.thread
+import gc
 import threading
+import time
 
 import pytest
 import torch
@@ -111,3 +114,104 @@ def test_workers_have_one_torch_thread_and_others_as_before_when_many_start_at_o
         for batches in many:
             batches.close()
     assert torch.get_num_threads() == 3
+
+
+class Holder:
+    """Holds a lock in a thread of its own, as user code does when it is interrupted."""
+
+    def __init__(self, lock):
+        self._release, held = threading.Event(), threading.Event()
+
+        def hold():
+            with lock:
+                held.set()
+                self._release.wait(10)  # for a finalizer that does wait
+
+        self._thread = threading.Thread(target=hold)
+        self._thread.start()
+        held.wait()
+
+    def release(self):
+        self._release.set()
+        self._thread.join()
+
+
+LOCKS = {
+    "all pools": lambda state: concurrent.futures.thread._global_shutdown_lock,
+    "its pool": lambda state: state.pool._shutdown_lock,
+    "its state": lambda state: state.changed,
+    "all threads": lambda state: threading._active_limbo_lock,
+}
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_a_finalizer_waits_for_no_lock(lock, is_busy):
+    entered, go_on = threading.Event(), threading.Event()
+
+    def make(number, pool):
+        if is_busy:
+            entered.set()
+            go_on.wait()
+        return list(pool.map(str, range(8)))
+
+    batches = prefetcher(make)
+    if is_busy:
+        entered.wait()
+    else:
+        batches.next()
+    holder = Holder(LOCKS[lock](batches._state))
+    go_on.set()
+    time.sleep(0.05)  # until the thread submits, if it can
+    state = batches._state
+    begin = time.monotonic()
+    del batches
+    seconds = time.monotonic() - begin
+    assert state.is_closed
+    holder.release()
+    assert seconds < 5
+
+
+def test_pipelines_are_dropped_while_another_submits():
+    """The collector runs anywhere, also inside `submit`, which holds the lock of all pools."""
+
+    def fail(number, pool):
+        list(pool.map(str, range(20)))
+        raise ValueError(number)
+
+    threshold = gc.get_threshold()
+    gc.set_threshold(20, 2, 2)
+    try:
+        for number in range(300):
+            failed = prefetcher(fail, num_threads=1 + number % 3)
+            with pytest.raises(ValueError, match="0") as caught:
+                failed.next()
+            failed.itself = failed, caught.value  # garbage for the collector alone
+            del failed, caught
+            running = prefetcher(lambda number, pool: list(pool.map(str, range(20))))
+            for _ in range(3):
+                assert len(running.next()) == 20
+            if number % 2:
+                running.close()
+            del running
+    finally:
+        gc.set_threshold(*threshold)
+
+
+def test_what_is_left_of_a_batch_is_not_made_for_nobody():
+    started, made = threading.Semaphore(0), []
+
+    def sample(number):
+        started.release()
+        time.sleep(0.05)
+        made.append(number)
+
+    batches = prefetcher(lambda number, pool: list(pool.map(sample, range(1000))))
+    started.acquire()
+    del batches
+    gc.collect()
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith("videoloader")]
+    for thread in threads:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in threads)
+    assert len(made) < 20

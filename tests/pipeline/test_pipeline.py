@@ -188,6 +188,9 @@ def test_a_dropped_pipeline_ends_its_threads(videos):
     assert any("videoloader" in thread.name for thread in threading.enumerate())
     del pipe
     gc.collect()
+    for thread in threading.enumerate():
+        if "videoloader" in thread.name:
+            thread.join(5)
     assert not any("videoloader" in thread.name for thread in threading.enumerate())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from videoloader.errors import VideoError
@@ -21,8 +21,10 @@ def starmap_beside(make: Callable[..., _Made], items: Iterator[tuple[Any, ...]])
     >>> list(starmap_beside(pow, iter([(2, 3), (3, 2)])))
     [8, 9]
     """
-    with ThreadPoolExecutor(1) as thread:
-        last: Future[_Made] | None = None
+    thread = ThreadPoolExecutor(1)
+    last: Future[_Made] | None = None
+    is_dropped = False
+    try:
         while True:
             item, failure = None, None
             try:
@@ -36,3 +38,11 @@ def starmap_beside(make: Callable[..., _Made], items: Iterator[tuple[Any, ...]])
                 raise failure
             if item is None:
                 return
+    except GeneratorExit:
+        # The garbage collector may be what ends this, where some lock is held that the end of a
+        # thread takes; so its work is waited for, and not its end.
+        is_dropped = True
+        wait(() if last is None else (last,))
+        raise
+    finally:
+        thread.shutdown(wait=not is_dropped)

@@ -1,18 +1,24 @@
 """Runs batches ahead of their consumer: one scheduling thread, and a pool for the samples.
 
-The threads hold no reference to the pipeline. They end when it is closed, dropped, or when the
-interpreter exits.
+The threads hold no reference to the pipeline. They end when it is closed, soon after it is dropped,
+or when the interpreter exits.
+
+The garbage collector runs a finalizer in any thread and at any line, also where that thread holds a
+lock which the threads of the pipeline need to go on: `submit` of any pool holds one of all pools.
+So a finalizer takes no lock and waits for nothing. It leaves a mark and rings a bell.
 """
 
 from __future__ import annotations
 
+import atexit
 import itertools
+import os
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Generic, TypeVar
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from typing import Any, Generic, TypeVar
 
 import torch
 
@@ -28,7 +34,10 @@ _starting = threading.Lock()
 
 
 class _State(Generic[Batch]):
-    """What the scheduling thread and the consumer share; guarded by `changed`."""
+    """What the scheduling thread and the consumer share; guarded by `changed`.
+
+    The consumer waits for `changed`, the scheduling thread for the bell.
+    """
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
@@ -40,6 +49,29 @@ class _State(Generic[Batch]):
         self.failure: BaseException | None = None
         self.pool: Executor | None = None
         self.changed = threading.Condition()
+        self._bell = threading.Lock()
+        self._bell.acquire()
+
+    def notify(self) -> None:
+        """Something has changed; called with `changed` held."""
+        self.changed.notify_all()
+        self.ring()
+
+    def ring(self) -> None:
+        """Let the scheduling thread look again; takes no lock."""
+        try:
+            self._bell.release()
+        except RuntimeError:  # it rings already
+            return
+
+    def wait_for_bell(self) -> None:
+        """Return when it rings, or has rung since the last call."""
+        self._bell.acquire()
+
+    def drop(self) -> None:
+        """Let the threads end; takes no lock."""
+        self.is_closed = True
+        self.ring()
 
     def is_over(self) -> bool:
         return self.has_ended or self.is_closed or self.failure is not None
@@ -83,17 +115,24 @@ class Prefetcher(Generic[Batch]):
             target=_schedule,
             args=(self._state, make, is_ready, num_threads, name),
             name=name,
-            daemon=True,  # the finalizer below ends it, after the threads of all pools have ended
+            daemon=True,  # `_close_all` ends it, after the threads of all pools have ended
         )
-        self._end = weakref.finalize(self, _close, self._state, thread, name)
-        thread.start()
+        self._thread = thread
+        self._dropped = weakref.finalize(self, self._state.drop)
+        self._dropped.atexit = False
+        _living[name] = self._state, thread
+        try:
+            thread.start()
+        except BaseException:
+            del _living[name]
+            raise
 
     def next(self) -> Batch:
         """The next batch, or its error."""
         state = self._state
         with state.changed:
             state.asked = max(state.asked, state.made - len(state.results) + 1)
-            state.changed.notify_all()
+            state.notify()
             state.changed.wait_for(lambda: state.results or state.is_over())
             if not state.results:
                 if state.is_closed:
@@ -106,7 +145,7 @@ class Prefetcher(Generic[Batch]):
                     ) from state.failure
                 raise StopIteration("no more data; reset() begins the next epoch")
             result = state.results.popleft()
-            state.changed.notify_all()
+            state.notify()
         if isinstance(result, BaseException):
             raise result
         return result
@@ -114,7 +153,7 @@ class Prefetcher(Generic[Batch]):
     def wake(self) -> None:
         """Look again at whether a batch can be made."""
         with self._state.changed:
-            self._state.changed.notify_all()
+            self._state.notify()
 
     def resume(self, before: Callable[[], None]) -> bool:
         """Go on after StopIteration, when `before` has run; nothing and False otherwise.
@@ -128,12 +167,13 @@ class Prefetcher(Generic[Batch]):
                 return False
             before()
             state.has_ended = False
-            state.changed.notify_all()
+            state.notify()
             return True
 
     def close(self) -> None:
         """End the threads; a batch in the making is given up after its running samples."""
-        self._end()
+        self._dropped.detach()
+        _close(self._state, self._thread)
 
 
 def _schedule(
@@ -148,11 +188,29 @@ def _schedule(
         with ThreadPoolExecutor(num_threads, f"{name}-worker") as pool:
             _start(pool, num_threads)
             state.pool = pool
-            _make_batches(state, make, is_ready, pool)
+            _make_batches(state, make, is_ready, _Samples(state, pool))
     except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
         with state.changed:
             state.failure = error
             state.changed.notify_all()
+    finally:
+        _living.pop(name, None)
+
+
+class _Samples(Executor):
+    """The pool, in which nothing begins once the pipeline is closed or dropped."""
+
+    def __init__(self, state: _State[Any], pool: Executor) -> None:
+        self._state = state
+        self._pool = pool
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return self._pool.submit(self._call, fn, *args, **kwargs)
+
+    def _call(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if self._state.is_closed:
+            raise CancelledError("the pipeline was closed or dropped")
+        return fn(*args, **kwargs)
 
 
 def _make_batches(
@@ -163,10 +221,12 @@ def _make_batches(
 ) -> None:
     while True:
         with state.changed:
-            state.changed.wait_for(lambda: state.is_closed or state.should_make(is_ready))
             if state.is_closed:
                 return
-            number = state.made
+            should_make, number = state.should_make(is_ready), state.made
+        if not should_make:
+            state.wait_for_bell()
+            continue
         result: Batch | BaseException | None = None
         try:
             result = make(number, pool)
@@ -213,14 +273,27 @@ def _start(pool: Executor, num_threads: int) -> None:
             torch.set_num_threads(intra)  # of threads that others start from here on
 
 
-def _close(state: _State[Batch], thread: threading.Thread, name: str) -> None:
+def _close(state: _State[Any], thread: threading.Thread) -> None:
+    """End the threads and wait for it."""
     with state.changed:
         state.is_closed = True
         state.results.clear()
-        state.changed.notify_all()
+        state.notify()
     if state.pool is not None:
         state.pool.shutdown(wait=False, cancel_futures=True)
-    # The garbage collector may run this in one of the threads that are to end, and a thread that
-    # could not start cannot be joined.
-    if thread.is_alive() and not threading.current_thread().name.startswith(name):
+    # An operator may close its own pipeline, in one of the threads that are to end.
+    if thread.is_alive() and not threading.current_thread().name.startswith(thread.name):
         thread.join()
+
+
+_living: dict[str, tuple[_State[Any], threading.Thread]] = {}
+"""What the scheduling threads that run share with their consumers, by name."""
+
+
+@atexit.register
+def _close_all() -> None:
+    for state, thread in list(_living.values()):
+        _close(state, thread)
+
+
+os.register_at_fork(after_in_child=_living.clear)  # the threads are the parent's
