@@ -28,7 +28,7 @@ WEB = frozenset({"http", "https"})
 """Schemes of web servers, whose URLs have a query and a fragment."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`]*")
+_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s\"'<>`]*")
 _PARTS = re.compile(
     r"""(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://
         (?:(?P<userinfo>[^/?#\\]*)@)?
