@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.needed import Drop, needed_packets
+from videoloader.decoding.preamble import LEARNING, preamble
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import PacketReader
 from videoloader.indexing.source import Source
 from videoloader.sampling import Run
 
 __all__ = ["PacketFeed"]
+
+_HEAD = 1 << 15  # bytes of a packet in which its first slice begins
 
 
 class PacketFeed:
@@ -32,16 +35,38 @@ class PacketFeed:
         self._index = index
         self._reader = PacketReader(index, source)
         self._drop = drop
+        self._heads: dict[int, bytes] = {}
 
     def chunks(self, run: Run, size: int) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         """Numbers and bytes of packets, up to `size` at a time.
 
+        In front of the first one stands what only the beginning of the stream says of it.
+
         Raises:
             SourceError: the file cannot be read as it was indexed.
         """
-        for packets, payloads in needed_packets(self._index, self._reader, run, self._drop, size):
+        first = int(run.packets[0])
+        section = self._index.setup_packet(first)
+        begin = self._head(0, first)
+        before = begin if section == 0 else self._head(section, first)
+
+        def read(packets: NDArray[np.int64]) -> list[bytes]:
+            payloads = self._reader.read(packets)
+            if packets[0] == first and begin:
+                payloads[0] = preamble(self._index, payloads[0], begin, before) + payloads[0]
+            return payloads
+
+        for packets, payloads in needed_packets(self._index, read, run, self._drop, size):
             for start in range(0, len(packets), size):
                 yield packets[start : start + size], payloads[start : start + size]
+
+    def _head(self, packet: int, first: int) -> bytes:
+        """How a packet begins from which a run that begins at `first` may have to learn."""
+        if packet == first or self._index.codec not in LEARNING:
+            return b""
+        if packet not in self._heads:
+            self._heads[packet] = self._reader.read_head(packet, _HEAD)
+        return self._heads[packet]
 
     def close(self) -> None:
         """Close the demuxer, where there is one."""

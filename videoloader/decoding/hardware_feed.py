@@ -24,7 +24,8 @@ from videoloader.decoding.hardware import (
     library,
     surface_bytes,
 )
-from videoloader.errors import DecodeError
+from videoloader.decoding.preamble import has_film_grain
+from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
 from videoloader.sampling import Run
@@ -113,8 +114,17 @@ class Feeder:
         """Given by the decoder so far, wanted or not."""
 
     def __iter__(self) -> Iterator[list[tuple[int, Any]]]:
+        """What each call gives of the wanted frames, each with its packet.
+
+        Raises:
+            UnsupportedError: hardware would make other pictures of the stream.
+            DecodeError: a frame did not come.
+            SourceError: the file cannot be read as it was indexed.
+        """
         missing = set(self._run.frame_packets.tolist())
         for packets, payloads in self._chunks():
+            if not self.packets and has_film_grain(self._index, payloads[0]):
+                raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
             head = b"" if self.packets else self._stream.head(int(packets[0]))
             data = self._stream.join(payloads, head)
             self._order.feed(packets)

@@ -6,7 +6,7 @@ are decoded. Where they do not tell, only disposable packets are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError
 from videoloader.indexing.headers import classify_packets
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.payloads import PacketReader
 from videoloader.indexing.references import FOLLOWED, PictureReader
 from videoloader.sampling import Run, needed_pictures
 
@@ -37,13 +36,17 @@ class Fed(NamedTuple):
 
 
 def needed_packets(
-    index: VideoIndex, reader: PacketReader, run: Run, drop: Drop, part: int
+    index: VideoIndex,
+    read: Callable[[NDArray[np.int64]], list[bytes]],
+    run: Run,
+    drop: Drop,
+    part: int,
 ) -> Iterator[Fed]:
     """The packets of a run that a decoder has to be fed, some at a time.
 
     Args:
         index: of the video.
-        reader: of its packets.
+        read: gives the bytes of packets by number.
         run: from a plan.
         drop: what to leave out.
         part: how many to read at a time where each is looked at by itself.
@@ -57,7 +60,7 @@ def needed_packets(
     pictures: PictureReader | None = None
     for start, stop in _parts(index, run, 0 if follows else part):
         packets = run.packets[start:stop]
-        fed = Fed(packets, reader.read(packets))
+        fed = Fed(packets, read(packets))
         if follows:
             try:
                 pictures = pictures or PictureReader(index, int(packets[0]), fed.payloads[0])

@@ -282,6 +282,10 @@ class VideoIndex:
                 found = data
         return found
 
+    def setup_packet(self, packet: int) -> int:
+        """Packet from which on the extradata of `packet` applies."""
+        return max((first for first, _ in self.extradata if first <= packet), default=0)
+
     def check(self, source: Source) -> None:
         """Make sure that this index belongs to the present state of a file.
 

@@ -72,6 +72,17 @@ class PacketReader:
                 payloads.append(self._prefix + block[start - base : stop - base])
         return payloads
 
+    def read_head(self, packet: int, size: int) -> bytes:
+        """The first `size` bytes of a packet, or more of it where it does not lie in one piece.
+
+        Raises:
+            SourceError: as `read`.
+        """
+        if self._index.packing == "demuxed" or self._packing is not None:
+            return self.read(np.array([packet]))[0]
+        start, whole = int(self._offsets[packet]), int(self._sizes[packet])
+        return self._prefix + self._source.read(start, min(whole, size))
+
     def _blocks(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64]
     ) -> Iterator[tuple[int, int, bytes]]:
