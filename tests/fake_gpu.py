@@ -2,7 +2,8 @@
 
 Decoders take elementary streams as NVDEC's parser does: several pictures a call, timestamps of
 the first picture of a call alone, those of others interpolated, frames in presentation order
-and delayed, their memory good until the next call.
+and delayed, their memory good until the next call. The first stream fixes how many surfaces a
+decoder has; see `FakeDecoder.begin_sequence`.
 """
 
 import ctypes
@@ -15,16 +16,27 @@ import av
 import numpy as np
 import pytest
 from kernel_machines import Compiled
+from sequence_headers import read_sequence
 
 from videoloader.decoding import convert, hardware, hardware_feed, nvdec
 from videoloader.decoding.descriptor import SURFACE_DTYPE
+from videoloader.decoding.merge import ClipFrames, merge_runs
+from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.surface import Surface
+from videoloader.decoding.targets import GpuClip, nvdec_job
+from videoloader.demo_videos import read_frame_number
+from videoloader.indexing import index_video
+from videoloader.indexing.source import open_source
 
 CODECS = Enum("CODECS", "H264 HEVC VP8 VP9 MPEG1 MPEG2 MPEG4 JPEG AV1")
 CHROMA = Enum("CHROMA", ["420", "422", "444"])
 NAMES = {"H264": "h264", "HEVC": "hevc", "VP8": "vp8", "VP9": "vp9", "MPEG2": "mpeg2video"}
 DELAY = 4
+SURVIVORS = 3  # of so many pictures one finds no surface where they are too few
 STEP = 33  # what the parser adds to a timestamp for each picture that has none
+
+UINT8 = OutputFormat()
+OPENED = []  # sources that the fixture closes
 
 
 class FakeNvdec:
@@ -39,6 +51,9 @@ class FakeNvdec:
         self.calls = []
         self.drops = set()  # numbers of pictures that are lost, in presentation order
         self.unsupported = {CODECS.AV1}
+        self.alive = 0  # decoders
+        # How NVIDIA's parser counts the surfaces that a stream needs is not known.
+        self.count_surfaces = lambda header: max(header.buffered, header.references)
 
     def GetDecoderCaps(self, gpu, codec, chroma, depth):
         supported = codec not in self.unsupported and chroma is not CHROMA["422"]
@@ -59,7 +74,12 @@ class FakeNvdec:
 class FakeDecoder:
     def __init__(self, library, codec):
         self.library, self.name = library, NAMES[codec.name]
+        self.coded, self.surfaces, self.most, self.short = None, 0, 0, False
+        library.alive += 1
         self.begin()
+
+    def __del__(self):
+        self.library.alive -= 1
 
     def begin(self):
         self.context = av.CodecContext.create(self.name, "r")
@@ -70,6 +90,20 @@ class FakeDecoder:
     def setReconfigParams(self, width, height):
         pass
 
+    def begin_sequence(self, header):
+        """What PyNvVideoCodec does when its parser meets a sequence parameter set.
+
+        It makes the decoder for the first one, and makes it anew within the limits of that one if
+        the coded size changes. If not, the surfaces stay as many as they are, without a word.
+        """
+        size, needed = (header.width, header.height), self.library.count_surfaces(header)
+        if self.coded is None:
+            self.surfaces = self.most = needed
+        elif size != self.coded:
+            self.surfaces = min(needed, self.most)
+        self.coded = size
+        self.short = needed > self.surfaces
+
     def Decode(self, packet):
         self.library.calls.append((packet.bsl, threading.get_ident()))
         if not packet.bsl:
@@ -77,6 +111,8 @@ class FakeDecoder:
             self.begin()
             return frames
         data = ctypes.string_at(packet.bsl_data, packet.bsl)
+        for header in read_sequence(self.name, data):
+            self.begin_sequence(header)
         return self.out(self.pictures(data, packet.pts), DELAY)
 
     def pictures(self, data, tag):
@@ -111,7 +147,8 @@ class FakeDecoder:
         given = []
         for frame in ready:
             self.last = self.last + STEP if frame.pts in (None, -1) else frame.pts
-            if self.shown not in self.library.drops:
+            lost = self.short and self.shown % SURVIVORS == SURVIVORS - 1
+            if not lost and self.shown not in self.library.drops:
                 given.append(FakeFrame(frame, self.last))
             self.shown += 1
         for old in getattr(self, "given", []):
@@ -197,4 +234,38 @@ def fake_gpu(monkeypatch):
     )
     monkeypatch.setattr(convert, "Converter", FakeConverter)
     yield library
+    while OPENED:
+        OPENED.pop().close()
     hardware.capabilities.cache_clear()
+
+
+def jobs_of(path, clips, output=UINT8):
+    """The jobs that decode clips (lists of frames) of a video, and the memory they fill."""
+    index, source = index_video(path), open_source(path)
+    OPENED.append(source)
+    size = (index.height, index.width)
+    memory = [np.zeros((len(frames), *size, 3), output.numpy_dtype) for frames in clips]
+    targets = {
+        number: GpuClip(
+            clip.ctypes.data,
+            tuple(stride // clip.itemsize for stride in clip.strides),
+            View(size),
+        )
+        for number, clip in enumerate(memory)
+    }
+    wanted = {number: ClipFrames(0, index, np.array(frames)) for number, frames in enumerate(clips)}
+    merged = merge_runs(wanted)
+    converter = FakeConverter(output)
+    options = {"orientation": index.orientation, "converter": converter}
+    return memory, [
+        nvdec_job(run, targets, index=index, source=source, output=output, **options)
+        for run in merged
+    ]
+
+
+def decode(pool, path, clips):
+    """The number that each frame of each clip bears."""
+    memory, jobs = jobs_of(path, clips)
+    for future in [pool.submit(job) for job in jobs]:
+        future.result()
+    return [[read_frame_number(frame) for frame in clip] for clip in memory]

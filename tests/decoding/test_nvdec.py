@@ -5,16 +5,23 @@ import time
 
 import numpy as np
 import pytest
-from fake_gpu import FakeConverter, FakeStream, fake_gpu  # noqa: F401  (a fixture)
+from fake_gpu import (  # noqa: F401  (fake_gpu is a fixture)
+    OPENED,
+    UINT8,
+    FakeConverter,
+    FakeStream,
+    decode,
+    fake_gpu,
+    jobs_of,
+)
 
 from videoloader.decoding import hardware_feed, nvdec
 from videoloader.decoding.descriptor import describe
 from videoloader.decoding.elementary import parameter_sets
-from videoloader.decoding.hardware import decoder_kind, obstacle
-from videoloader.decoding.merge import ClipFrames, merge_runs
+from videoloader.decoding.hardware import obstacle
 from videoloader.decoding.nvdec import NvdecJob, NvdecPool
-from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.targets import GpuClip, nvdec_job, picture_of
+from videoloader.decoding.output import View
+from videoloader.decoding.targets import picture_of
 from videoloader.demo_videos import encode_video, read_frame_number
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing import index_video
@@ -22,15 +29,6 @@ from videoloader.indexing.source import open_source
 from videoloader.sampling import plan_decode
 
 STREAMS = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "hevc_10bit.mkv", "vp9.webm"]
-UINT8 = OutputFormat()
-OPENED = []
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    while OPENED:
-        OPENED.pop().close()
 
 
 @pytest.fixture
@@ -38,38 +36,6 @@ def pool(fake_gpu):  # noqa: F811
     pool = NvdecPool(0)
     yield pool
     pool.close()
-
-
-def jobs_of(path, clips, output=UINT8):
-    """The jobs that decode clips (lists of frames) of a video, and the memory they fill."""
-    index, source = index_video(path), open_source(path)
-    OPENED.append(source)
-    size = (index.height, index.width)
-    memory = [np.zeros((len(frames), *size, 3), output.numpy_dtype) for frames in clips]
-    targets = {
-        number: GpuClip(
-            clip.ctypes.data,
-            tuple(stride // clip.itemsize for stride in clip.strides),
-            View(size),
-        )
-        for number, clip in enumerate(memory)
-    }
-    wanted = {number: ClipFrames(0, index, np.array(frames)) for number, frames in enumerate(clips)}
-    merged = merge_runs(wanted)
-    converter = FakeConverter(output)
-    options = {"orientation": index.orientation, "converter": converter}
-    return memory, [
-        nvdec_job(run, targets, index=index, source=source, output=output, **options)
-        for run in merged
-    ]
-
-
-def decode(pool, path, clips):
-    """The number that each frame of each clip bears."""
-    memory, jobs = jobs_of(path, clips)
-    for future in [pool.submit(job) for job in jobs]:
-        future.result()
-    return [[read_frame_number(frame) for frame in clip] for clip in memory]
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -248,7 +214,7 @@ def test_a_video_is_read_in_pieces_that_are_all_of_it_in_order(pool, demo_folder
 def test_a_piece_that_fails_is_not_being_written_into(fake_gpu, demo_folder):  # noqa: F811
     fake_gpu.drops = {70}
     pool = NvdecPool(0, sessions=1)
-    session = pool._take(decoder_kind(index_video(demo_folder / "h264.mp4"), 0))
+    session = pool._take(jobs_of(demo_folder / "h264.mp4", [[0]])[1][0])
     stream = session._stream = Watched()
     pool._give_back(session)
     with pytest.raises(DecodeError, match="gave no frame"):
@@ -285,11 +251,11 @@ def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
     index, source = index_video(demo_folder / "h264.mp4"), open_source(demo_folder / "h264.mp4")
     OPENED.append(source)
     pool = NvdecPool(0, sessions=1)
-    session = pool._take(decoder_kind(index, 0))
-    stream = session._stream = Watched()
-    pool._give_back(session)
     (run, *_) = plan_decode(index, np.arange(index.num_frames))
     job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
+    session = pool._take(job)
+    stream = session._stream = Watched()
+    pool._give_back(session)
     begun, kept = threading.Event(), []
 
     def make_slots(count):
@@ -328,8 +294,8 @@ def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
 
 def test_what_a_session_that_goes_has_queued_is_waited_for(fake_gpu, demo_folder):  # noqa: F811
     pool = NvdecPool(0, sessions=1)
-    kind = decoder_kind(index_video(demo_folder / "h264.mp4"), 0)
-    kept, superfluous = pool._take(kind), pool._take(kind)
+    _, (job,) = jobs_of(demo_folder / "h264.mp4", [[0]])
+    kept, superfluous = pool._take(job), pool._take(job)
     kept._stream, superfluous._stream = Watched(), Watched()
     pool._give_back(kept)
     pool._give_back(superfluous)
@@ -380,7 +346,7 @@ def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
 
     monkeypatch.setattr(FakeConverter, "launch", note)
     pool = NvdecPool(0, sessions=1)
-    session = pool._take(decoder_kind(index_video(demo_folder / "h264.mp4"), 0))
+    session = pool._take(jobs_of(demo_folder / "h264.mp4", [[0]])[1][0])
     session._stream, session._filled = Queue(), Event()
     pool._give_back(session)
     memory, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90)), [5, 5, 5]])

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.bitstream import h264, hevc
-from videoloader.indexing.bitstream.nal import annexb_units
+from videoloader.indexing.bitstream.nal import annexb_units, split_units
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["ElementaryStream", "parameter_sets"]
+__all__ = ["PARSED", "ElementaryStream", "first_sequence", "parameter_sets", "setup_units"]
 
 _START_CODE = b"\x00\x00\x00\x01"
 _LENGTH = struct.Struct(">I")
 
 # Streams whose pictures a parser finds by start codes, so that one call can carry several packets.
 _DELIMITED = {"h264", "hevc", "mpeg1video", "mpeg2video"}
+
+# Mask and value of the first byte of a sequence parameter set.
+_SEQUENCE_TYPES = {"h264": (0x1F, 7), "hevc": (0x7E, 33 << 1)}
+
+PARSED = frozenset(_SEQUENCE_TYPES)
+"""Codecs of NAL units, whose parameter sets are looked at."""
 
 # Codecs whose set-up data is itself the beginning of an elementary stream.
 _HEADED = {"mpeg1video", "mpeg2video", "mpeg4"}
@@ -34,8 +41,7 @@ class ElementaryStream:
         self._index = index
         self._length_size = index.length_size
         self._sequence: bytes | None = None
-        # Mask and value of the first byte of a sequence parameter set.
-        self._sequence_type = (0x1F, 7) if index.codec == "h264" else (0x7E, 33 << 1)
+        self._sequence_type = _SEQUENCE_TYPES.get(index.codec, (0, 1))
         self.is_delimited = index.codec in _DELIMITED
         """Whether packets may be joined and still be told apart."""
 
@@ -46,7 +52,7 @@ class ElementaryStream:
             UnsupportedError: as `join`.
         """
         setup = self._index.extradata_of(packet)
-        if self._index.codec not in ("h264", "hevc"):
+        if self._index.codec not in PARSED:
             return setup if self._index.codec in _HEADED else b""
         units = parameter_sets(self._index.codec, setup)
         if units is None:  # in start codes already, or none
@@ -122,7 +128,7 @@ class ElementaryStream:
 
     def _check_stream(self, stream: bytes) -> None:
         """Look at the sequence parameter sets between start codes."""
-        if self._index.codec not in ("h264", "hevc"):
+        if self._index.codec not in PARSED:
             return
         for start in annexb_units(stream):
             if start < len(stream) and self._is_sequence(stream[start]):
@@ -144,6 +150,30 @@ class ElementaryStream:
                 f"{index.name}: pictures of {found.width}x{found.height} or cropped on the left "
                 f"or top, where the index says {index.width}x{index.height}"
             )
+
+
+def first_sequence(codec: str, setup: bytes) -> h264.Sequence | hevc.Sequence | None:
+    """The first sequence parameter set in the extradata of an H.264 or HEVC stream.
+
+    None if there is none, or if it is damaged.
+    """
+    mask, kind = _SEQUENCE_TYPES[codec]
+    for unit in setup_units(codec, setup):
+        if unit[0] & mask == kind:
+            with suppress(FormatError):
+                return h264.parse_sequence(unit) if codec == "h264" else hevc.parse_sequence(unit)
+            break
+    return None
+
+
+def setup_units(codec: str, setup: bytes) -> list[bytes]:
+    """The NAL units in the extradata of an H.264 or HEVC stream, whatever its form."""
+    try:
+        units = parameter_sets(codec, setup)
+    except FormatError:
+        return []
+    stripped = (unit.rstrip(b"\0") for unit in (split_units(setup) if units is None else units))
+    return [unit for unit in stripped if unit]
 
 
 def parameter_sets(codec: str, record: bytes) -> list[bytes] | None:

@@ -6,8 +6,10 @@ import math
 from functools import cache
 from typing import Any, NamedTuple
 
+from videoloader.decoding.elementary import PARSED, first_sequence
 from videoloader.decoding.matrix import MATRICES
 from videoloader.errors import UnsupportedError
+from videoloader.indexing.bitstream.buffering import Buffering
 from videoloader.indexing.index import VideoIndex
 
 __all__ = [
@@ -15,10 +17,13 @@ __all__ = [
     "MAX_CALL_BYTES",
     "Capabilities",
     "DecoderKind",
+    "DecoderRoom",
+    "StreamNeeds",
     "capabilities",
     "decoder_kind",
     "library",
     "obstacle",
+    "stream_needs",
     "surface_bytes",
     "surface_shape",
 ]
@@ -44,7 +49,9 @@ _CHROMA = {"yuv420p": "420", "yuvj420p": "420", "yuv444p": "444", "yuvj444p": "4
 # `ElementaryStream` sees that a stream changes its size on the way, which they would hide.
 _SHARED = {"h264", "hevc"}
 _SIDES = (256, 480, 864, 1088, 1280, 1920, 2560, 4096, 8192, 16384)
-_SURFACES = 16  # that a decoder is taken to hold, for the memory budget
+# For the memory budget: surfaces of a decoder at least, and those beyond what a stream keeps.
+_SURFACES, _MORE_SURFACES = 16, 8
+_ALIGNMENT = 64  # largest side of a block that coded sizes are multiples of
 
 
 class Capabilities(NamedTuple):
@@ -64,11 +71,59 @@ class DecoderKind(NamedTuple):
     width: int
     height: int
 
-    @property
-    def memory(self) -> int:
-        """Bytes on the GPU, roughly."""
+    def memory(self, needs: StreamNeeds) -> int:
+        """Bytes on the GPU of a decoder that is made for a stream, roughly."""
         samples = self.width * self.height * (3 if self.chroma == "444" else 1.5)
-        return math.ceil(samples) * (2 if self.depth > 8 else 1) * _SURFACES + MAX_CALL_BYTES
+        surfaces = max(_SURFACES, max(needs.pictures or ()) + _MORE_SURFACES)
+        return math.ceil(samples) * (2 if self.depth > 8 else 1) * surfaces + MAX_CALL_BYTES
+
+
+class StreamNeeds(NamedTuple):
+    """What a stream asks of a decoder that was made for its kind.
+
+    Attributes:
+        size: width and height of its coded pictures.
+        pictures: how many of them it keeps; None where its headers are not known yet.
+    """
+
+    size: tuple[int, int]
+    pictures: Buffering | None
+
+
+class DecoderRoom:
+    """For which streams a decoder has enough surfaces, from one stream to the next.
+
+    PyNvVideoCodec sets the number of surfaces by the first stream. It sets it anew, up to that
+    number as far as is known, when the coded size changes, and leaves it as it is where the size
+    stays, whatever the stream asks for; pictures that find no surface are lost then. By which
+    fields of a parameter set NVIDIA's parser counts is not told, so none of them may be larger.
+    """
+
+    def __init__(self, needs: StreamNeeds) -> None:
+        self._most = self._now = needs.pictures or Buffering()
+        self._size = needs.size
+
+    def fits(self, needs: StreamNeeds) -> bool:
+        """Whether a stream may be decoded next."""
+        if needs.pictures is None:
+            return False
+        # What the library takes for the coded size may be rounded up.
+        is_other = _rounded_up(needs.size) != _rounded_up(self._size)
+        return needs.pictures.within(self._most if is_other else self._now)
+
+    def take(self, needs: StreamNeeds) -> None:
+        """Note that a stream, which fits, is decoded next."""
+        if needs.size != self._size:
+            self._size, self._now = needs.size, needs.pictures or Buffering()
+
+    def excess(self, needs: StreamNeeds) -> tuple[bool, int]:
+        """How much is lost if it takes a stream: of two decoders that fit, the lower should."""
+        is_other = needs.size != self._size
+        return is_other, sum(self._most if is_other else self._now)
+
+
+def _rounded_up(size: tuple[int, int]) -> tuple[int, int]:
+    return -(-size[0] // _ALIGNMENT), -(-size[1] // _ALIGNMENT)
 
 
 @cache
@@ -127,6 +182,16 @@ def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
             for side, most in zip((height, width), found.most, strict=True)
         )
     return DecoderKind(index.codec, chroma, depth, width, height)
+
+
+def stream_needs(index: VideoIndex, packet: int) -> StreamNeeds:
+    """What decoding from a packet on asks of a decoder."""
+    if index.codec not in PARSED:
+        return StreamNeeds((index.width, index.height), Buffering())
+    sequence = first_sequence(index.codec, index.extradata_of(packet))
+    if sequence is None:
+        return StreamNeeds((index.width, index.height), None)
+    return StreamNeeds(sequence.coded, sequence.buffering)
 
 
 def _format(index: VideoIndex) -> tuple[str, int]:

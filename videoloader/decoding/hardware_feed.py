@@ -21,6 +21,8 @@ from videoloader.decoding.hardware import (
     CODECS,
     MAX_CALL_BYTES,
     DecoderKind,
+    DecoderRoom,
+    StreamNeeds,
     library,
     surface_bytes,
 )
@@ -41,9 +43,16 @@ _RUN_BITS, _RANK_BITS, _ROOM_BITS = 14, 26, 22
 
 
 class HardwareDecoder:
-    """A decoder of the library, for one stream after another."""
+    """A decoder of the library, for one stream after another.
 
-    def __init__(self, kind: DecoderKind, gpu: int, stream: int) -> None:
+    Args:
+        kind: of the streams.
+        needs: of the first of them.
+        gpu: number of the device.
+        stream: CUDA stream on which it gives frames.
+    """
+
+    def __init__(self, kind: DecoderKind, needs: StreamNeeds, gpu: int, stream: int) -> None:
         nvc = library()
         self._packet = nvc.PacketData
         self._decoder = nvc.CreateDecoder(
@@ -56,11 +65,17 @@ class HardwareDecoder:
             maxheight=kind.height,
         )
         self._size: tuple[int, int] | None = None
+        self.kind = kind
+        self.room = DecoderRoom(needs)
+        """For which streams it has enough surfaces."""
+        self.memory = kind.memory(needs)
+        """Bytes that it takes on the GPU, roughly."""
         self.runs = 0
         """How many runs it has begun."""
 
-    def begin(self, index: VideoIndex) -> None:
+    def begin(self, index: VideoIndex, needs: StreamNeeds) -> None:
         """Get ready for a run of a video; it must have given all frames of the run before."""
+        self.room.take(needs)
         size = (index.width, index.height)
         if self._size not in (None, size):  # only then: it makes the decoder scale other sizes
             self._decoder.setReconfigParams(*size)

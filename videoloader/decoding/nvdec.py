@@ -8,7 +8,6 @@ One kernel launch converts all wanted surfaces that a call gave.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,8 +21,10 @@ from videoloader.decoding.convert import Converter, pinned_table
 from videoloader.decoding.hardware import (
     MAX_CALL_BYTES,
     DecoderKind,
+    StreamNeeds,
     capabilities,
     decoder_kind,
+    stream_needs,
     surface_shape,
 )
 from videoloader.decoding.hardware_feed import Feeder, HardwareDecoder
@@ -63,6 +64,15 @@ class NvdecJob:
     places: dict[int, slice]
     converter: Converter
     piece: int = MAX_CALL_BYTES
+
+    def kind(self, gpu: int) -> DecoderKind:
+        """The decoder for it on a GPU."""
+        return decoder_kind(self.index, gpu)
+
+    @property
+    def needs(self) -> StreamNeeds:
+        """What it asks of a decoder of its kind."""
+        return stream_needs(self.index, int(self.run.packets[0]))
 
 
 @dataclass(slots=True)
@@ -144,7 +154,7 @@ class NvdecPool:
             yield from self._read(job, make_slots, most)
 
     def _read(self, job: NvdecJob, make_slots: MakeSlots, most: int) -> Iterator[None]:
-        session = self._take(decoder_kind(job.index, self.gpu))
+        session = self._take(job)
         pieces = session.pieces(job, make_slots, most)
 
         def step() -> bool:
@@ -179,17 +189,18 @@ class NvdecPool:
             self._idle.pop().close()
 
     def _decode(self, job: NvdecJob) -> Any:
-        session = self._take(decoder_kind(job.index, self.gpu))
+        session = self._take(job)
         try:
             with quick_switches():
                 return session.decode(job)
         finally:
             self._give_back(session)
 
-    def _take(self, kind: DecoderKind) -> _Session:
-        """A session that nobody uses, if possible one that has a decoder of a kind."""
+    def _take(self, job: NvdecJob) -> _Session:
+        """A session that nobody uses, if possible one that has a decoder for a job."""
+        kind, needs = job.kind(self.gpu), job.needs
         with self._lock:
-            fitting = [session for session in self._idle if session.has(kind)]
+            fitting = [session for session in self._idle if session.find(kind, needs)]
             if not fitting and (self._made < self._most or not self._idle):
                 self._made += 1
                 return _Session(self.gpu, self.stats, self._budget)
@@ -225,11 +236,16 @@ class _Session:
             self._table = pinned_table(_TABLE_ROWS)
         self._row = 0
         self._surfaces = 0
-        self._decoders: OrderedDict[DecoderKind, HardwareDecoder] = OrderedDict()
+        self._decoders: list[HardwareDecoder] = []  # those used last come last
 
-    def has(self, kind: DecoderKind) -> bool:
-        """Whether it has a decoder of a kind."""
-        return kind in self._decoders
+    def find(self, kind: DecoderKind, needs: StreamNeeds) -> HardwareDecoder | None:
+        """The decoder that a stream should be given, None if it has none that fits."""
+        fitting = [
+            decoder
+            for decoder in reversed(self._decoders)
+            if decoder.kind == kind and decoder.room.fits(needs)
+        ]
+        return min(fitting, key=lambda decoder: decoder.room.excess(needs), default=None)
 
     def close(self) -> None:
         """Wait for what is queued, which needs the surfaces and the table; they may go then."""
@@ -274,17 +290,20 @@ class _Session:
     def _frames(self, job: NvdecJob) -> Generator[list[tuple[int, Any]], None, None]:
         """Decode a run; the wanted frames that each call gives, with their packets."""
         self._cuda.Device(self._gpu).use()
-        kind = decoder_kind(job.index, self._gpu)
-        # Out of the list while it works: after an error, what it holds is anybody's guess.
-        decoder = self._decoders.pop(kind, None) or self._make(kind)
-        decoder.begin(job.index)
+        kind, needs = job.kind(self._gpu), job.needs
+        decoder = self.find(kind, needs)
+        if decoder is None:
+            decoder = self._make(kind, needs)
+        else:  # it comes back when the run is over: after an error, its state is undefined
+            self._decoders.remove(decoder)
+        decoder.begin(job.index, needs)
         before = self._surfaces
         feeder = Feeder(decoder, job.index, job.source, job.run, piece=job.piece)
         yield from filter(None, feeder)
         self._stats.add(
             packets=feeder.packets, frames=feeder.frames, surfaces=self._surfaces - before
         )
-        self._decoders[kind] = decoder
+        self._decoders.append(decoder)
 
     @contextmanager
     def _translating(self, index: VideoIndex) -> Iterator[None]:
@@ -297,12 +316,13 @@ class _Session:
                 raise
             raise translated from error
 
-    def _make(self, kind: DecoderKind) -> HardwareDecoder:
+    def _make(self, kind: DecoderKind, needs: StreamNeeds) -> HardwareDecoder:
         """A new decoder, in place of those least recently used where memory is short."""
-        while self._decoders and sum(k.memory for k in self._decoders) + kind.memory > self._budget:
-            self._decoders.popitem(last=False)
+        left = self._budget - kind.memory(needs)
+        while self._decoders and sum(decoder.memory for decoder in self._decoders) > left:
+            self._decoders.pop(0)
         self._stats.add(decoders=1)
-        return HardwareDecoder(kind, self._gpu, self._stream.ptr)
+        return HardwareDecoder(kind, needs, self._gpu, self._stream.ptr)
 
     def _convert(self, frames: list[tuple[int, Any]], tiles: int, job: NvdecJob) -> None:
         """Convert the wanted surfaces that one call gave, by one launch if the table has room."""

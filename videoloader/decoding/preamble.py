@@ -20,14 +20,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from typing import NamedTuple
 
-from videoloader.decoding.elementary import parameter_sets
-from videoloader.errors import FormatError
+from videoloader.decoding.elementary import setup_units
 from videoloader.indexing.bitstream import h264, hevc
 from videoloader.indexing.bitstream.bits import unescape
-from videoloader.indexing.bitstream.nal import annexb_units, length_units
+from videoloader.indexing.bitstream.nal import length_units, split_units
 from videoloader.indexing.index import VideoIndex
 
 __all__ = ["LEARNING", "has_film_grain", "preamble"]
@@ -88,7 +86,7 @@ def _nal_units(index: VideoIndex, payload: bytes, begin: bytes, section: bytes) 
     current = list(_units_before_slices(codec, section, size))
     units = []
     if current and not any(_kind(codec, unit) in _SETS[codec] for unit in own):
-        known = set(_extradata_units(index))
+        known = {unit for _, data in index.extradata for unit in setup_units(codec, data)}
         units += [u for u in current if _kind(codec, u) in _SETS[codec] and u not in known]
     if section is not begin:
         current = [*_units_before_slices(codec, begin, size), *current]
@@ -116,26 +114,10 @@ def _units(data: bytes, length_size: int) -> Iterator[bytes]:
     if length_size:
         units: Iterable[bytes] = map(bytes, length_units(memoryview(data), length_size))
     else:
-        units = _between_start_codes(data)
+        units = split_units(data)
     for unit in units:
         if len(whole := unit.rstrip(b"\0")) > 1:
             yield whole
-
-
-def _between_start_codes(data: bytes) -> Iterator[bytes]:
-    last = len(_START) + len(data)
-    for begin, after in pairwise((*annexb_units(data), last)):
-        yield data[begin : after - len(_START)]
-
-
-def _extradata_units(index: VideoIndex) -> Iterable[bytes]:
-    # Those of the first entry and of later ones alike: what is known somewhere is not news.
-    for _, data in index.extradata:
-        try:
-            units = parameter_sets(index.codec, data)
-        except FormatError:
-            continue
-        yield from _units(data, 0) if units is None else (unit.rstrip(b"\0") for unit in units)
 
 
 def _writer(messages: Iterable[bytes]) -> list[bytes]:
@@ -208,7 +190,7 @@ def _headers(syntax: _Syntax, payload: bytes, begin: bytes, section: bytes) -> b
 
 
 def _before_pictures(syntax: _Syntax, data: bytes) -> Iterator[bytes]:
-    for unit in _between_start_codes(data):
+    for unit in split_units(data):
         if len(unit) > 1:
             if unit[0] in syntax.pictures:
                 return

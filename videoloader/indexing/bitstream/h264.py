@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TypeAlias
 
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader, unescape
+from videoloader.indexing.bitstream.buffering import Buffering, h264_level_frames
 from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.picture import PictureFormat, cropped_left, pixel_format
 
@@ -19,6 +22,13 @@ PARAMETER_SETS = frozenset({7, 8, 13, 15})
 # Profiles whose parameter set has the chroma fields (section 7.3.2.1.1).
 _HIGH_PROFILES = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135}
 _BASELINE = 66
+
+# constraint_set3_flag: with level_idc 11 it means level 1b in the older profiles (section A.3.4).
+# It makes intra profiles of others, where no picture refers to another (section E.2.1).
+_CONSTRAINT_SET_3 = 1 << 4
+_OLD_PROFILES = {66, 77, 88}
+_INTRA_PROFILES = {44, 86, 100, 110, 122, 244}
+_LEVEL_1B, _LEVEL_1_1 = 9, 11
 _EXTENDED_SAR = 255
 
 
@@ -26,8 +36,8 @@ _EXTENDED_SAR = 255
 class Sequence:
     """What of a sequence parameter set is needed to read slice headers (section 7.3.2.1.1).
 
-    `order_cycle` is what order counts of type 1 are made of: offset_for_non_ref_pic,
-    offset_for_top_to_bottom_field, and the offsets of the cycle.
+    `coded` is the size of a frame before cropping. `order_cycle` is what order counts of type 1 are
+    made of: offset_for_non_ref_pic, offset_for_top_to_bottom_field, and the offsets of the cycle.
     """
 
     number: int
@@ -40,6 +50,8 @@ class Sequence:
     order_deltas: bool
     order_cycle: tuple[int, ...]
     may_have_fields: bool
+    coded: tuple[int, int]
+    buffering: Buffering
 
 
 def parse_sps(nal: bytes) -> PictureFormat:
@@ -60,7 +72,7 @@ def parse_sequence(nal: bytes) -> Sequence:
     """
     bits = BitReader(unescape(nal)[1:])
     profile = bits.u(8)
-    bits.u(16)  # constraint flags, level
+    constraints, level = bits.u(8), bits.u(8)
     number = bits.ue()
     chroma, depth, separate_planes = 1, 8, False
     if profile in _HIGH_PROFILES:
@@ -83,7 +95,7 @@ def parse_sequence(nal: bytes) -> Sequence:
         order_deltas, order_cycle = _order_cycle(bits)
     if number_bits > 16 or order_bits > 16:
         raise FormatError(f"H.264 frame numbers of {number_bits} and {order_bits} bits")
-    bits.ue()  # max_num_ref_frames
+    references = bits.ue()
     bits.flag()  # gaps_in_frame_num_value_allowed_flag
     width, height = 16 * (bits.ue() + 1), 16 * (bits.ue() + 1)
     fields = not bits.flag()
@@ -91,6 +103,7 @@ def parse_sequence(nal: bytes) -> Sequence:
         height *= 2
         bits.flag()  # mb_adaptive_frame_field_flag
     bits.flag()  # direct_8x8_inference_flag
+    coded = (width, height)
     left = top = 0
     if bits.flag():
         unit_x = 2 if chroma in (1, 2) else 1
@@ -100,7 +113,20 @@ def parse_sequence(nal: bytes) -> Sequence:
         height -= unit_y * (top + bottom)
     if not (0 < width <= 1 << 16 and 0 < height <= 1 << 16 and depth <= 14):
         raise FormatError(f"H.264 parameter set of {width}x{height} pixels, {depth} bits")
-    color, reorder, rate = _parse_vui(bits) if bits.flag() else (Color(), None, None)
+    no_vui: _Vui = (Color(), (None, None), None)
+    color, restriction, rate = _parse_vui(bits) if bits.flag() else no_vui
+    frames = h264_level_frames(
+        _LEVEL_1B if _is_level_1b(profile, constraints, level) else level,
+        coded[0] * coded[1] // 256,
+    )
+    unsaid = 0 if profile in _INTRA_PROFILES and constraints & _CONSTRAINT_SET_3 else frames
+    reorder, buffered = restriction
+    buffering = Buffering(
+        frames,
+        references,
+        unsaid if buffered is None else buffered,
+        unsaid if reorder is None else reorder,
+    )
     if order_type == 2 or profile == _BASELINE:
         reorder = 0
     picture = PictureFormat(
@@ -125,7 +151,13 @@ def parse_sequence(nal: bytes) -> Sequence:
         order_deltas=order_deltas,
         order_cycle=order_cycle,
         may_have_fields=fields,
+        coded=coded,
+        buffering=buffering,
     )
+
+
+def _is_level_1b(profile: int, constraints: int, level: int) -> bool:
+    return level == _LEVEL_1_1 and profile in _OLD_PROFILES and constraints & _CONSTRAINT_SET_3 > 0
 
 
 def _skip_scaling_lists(bits: BitReader, count: int) -> None:
@@ -150,9 +182,13 @@ def _order_cycle(bits: BitReader) -> tuple[bool, tuple[int, ...]]:
     return deltas, tuple(offsets)
 
 
-def _parse_vui(bits: BitReader) -> tuple[Color, int | None, Fraction | None]:
-    """Colour, max_num_reorder_frames and frame rate (annex E.1.1)."""
-    color, reorder, rate = Color(), None, None
+_Vui: TypeAlias = "tuple[Color, tuple[int | None, int | None], Fraction | None]"
+
+
+def _parse_vui(bits: BitReader) -> _Vui:
+    """Colour, max_num_reorder_frames and max_dec_frame_buffering, frame rate (annex E.1.1)."""
+    color, rate = Color(), None
+    reorder, buffered = None, None
     if bits.flag() and bits.u(8) == _EXTENDED_SAR:
         bits.u(32)
     if bits.flag():
@@ -182,7 +218,9 @@ def _parse_vui(bits: BitReader) -> tuple[Color, int | None, Fraction | None]:
         for _ in range(4):
             bits.ue()
         reorder = bits.ue()
-    return color, reorder, rate
+        with suppress(FormatError):  # cut short in some files; nothing else hangs on it
+            buffered = bits.ue()
+    return color, (reorder, buffered), rate
 
 
 def _skip_hrd(bits: BitReader) -> None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.bits import BitReader, unescape
+from videoloader.indexing.bitstream.buffering import Buffering, hevc_level_frames
 from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.hevc_sets import ReferenceSet, parse_sets
 from videoloader.indexing.bitstream.picture import PictureFormat, cropped_left, pixel_format
@@ -23,8 +24,9 @@ _MAX_LONG_TERM = 32
 class Sequence:
     """What of a sequence parameter set is needed to read slice headers (section 7.3.2.2.1).
 
-    `sets` are the short-term reference picture sets that slices choose from, `long_term` low bits
-    of picture order counts likewise, None where the stream has no long-term references.
+    `coded` is the size of a picture before cropping. `sets` are the short-term reference picture
+    sets that slices choose from, `long_term` low bits of picture order counts likewise, None where
+    the stream has no long-term references.
     """
 
     number: int
@@ -33,6 +35,8 @@ class Sequence:
     order_bits: int
     sets: tuple[ReferenceSet, ...]
     long_term: tuple[int, ...] | None
+    coded: tuple[int, int]
+    buffering: Buffering
 
 
 def parse_sps(nal: bytes) -> PictureFormat:
@@ -55,13 +59,13 @@ def parse_sequence(nal: bytes) -> Sequence:
     bits.u(4)  # sps_video_parameter_set_id
     sub_layers = bits.u(3) + 1
     bits.flag()  # sps_temporal_id_nesting_flag
-    _skip_profile_tier_level(bits, sub_layers)
+    level = _parse_profile_tier_level(bits, sub_layers)
     number = bits.ue()
     chroma = bits.ue()
     if chroma > 3:
         raise FormatError(f"HEVC chroma_format_idc is {chroma}")
     separate_planes = chroma == 3 and bits.flag()
-    width, height = bits.ue(), bits.ue()
+    coded = width, height = bits.ue(), bits.ue()
     left = 0
     if bits.flag():
         unit_x, unit_y = (2 if chroma in (1, 2) else 1), (2 if chroma == 1 else 1)
@@ -77,9 +81,9 @@ def parse_sequence(nal: bytes) -> Sequence:
     if order_bits > 16:
         raise FormatError(f"HEVC picture order counts of {order_bits} bits")
     each = bits.flag()
-    reorder = 0
+    buffered = reorder = 0
     for _ in range(sub_layers if each else 1):
-        bits.ue()  # sps_max_dec_pic_buffering_minus1
+        buffered = max(buffered, bits.ue() + 1)
         reorder = max(reorder, bits.ue())
         bits.ue()  # sps_max_latency_increase_plus1
     sets, long_term = _parse_sets(bits, order_bits)
@@ -89,17 +93,22 @@ def parse_sequence(nal: bytes) -> Sequence:
     picture = PictureFormat(
         width, height, name, depth, color, reorder > 0, sub_layers, frame_rate=rate
     )
-    return Sequence(number, picture, separate_planes, order_bits, sets, long_term)
+    buffering = Buffering(
+        level=hevc_level_frames(level, coded[0] * coded[1]), buffered=buffered, reordered=reorder
+    )
+    return Sequence(number, picture, separate_planes, order_bits, sets, long_term, coded, buffering)
 
 
-def _skip_profile_tier_level(bits: BitReader, sub_layers: int) -> None:
+def _parse_profile_tier_level(bits: BitReader, sub_layers: int) -> int:
+    """Walk over the profiles and levels; gives the level of the whole stream."""
     bits.u(88)
-    bits.u(8)
+    level = bits.u(8)
     present = [(bits.flag(), bits.flag()) for _ in range(sub_layers - 1)]
     if sub_layers > 1:
         bits.u(2 * (8 - (sub_layers - 1)))
-    for profile, level in present:
-        bits.u(88 * profile + 8 * level)
+    for has_profile, has_level in present:
+        bits.u(88 * has_profile + 8 * has_level)
+    return level
 
 
 def _parse_sets(

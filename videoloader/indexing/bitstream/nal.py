@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "is_random_access",
     "length_units",
     "recovers_at_once",
+    "split_units",
     "walk_units",
 ]
 
@@ -124,6 +126,13 @@ def annexb_units(data: bytes) -> Iterator[int]:
     while position >= 0:
         yield position + 3
         position = data.find(b"\x00\x00\x01", position + 3)
+
+
+def split_units(data: bytes) -> Iterator[bytes]:
+    """The units between the start codes of a byte stream, with what zeros follow them."""
+    starts = list(annexb_units(data))
+    for start, after in itertools.pairwise([*starts, len(data) + 3]):
+        yield data[start : after - 3]
 
 
 def _annexb_kind(codec: str, data: bytes, sub_layers: int) -> int:

@@ -1,0 +1,101 @@
+"""How many decoded pictures a stream may keep at a time, as its sequence parameter set says."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Buffering", "h264_level_frames", "hevc_level_frames"]
+
+_MOST = 16  # frames, whatever the level
+
+# MaxDpbMbs (ITU-T H.264, table A-1) by level_idc; 9 is level 1b.
+_H264_BLOCKS = {
+    9: 396,
+    10: 396,
+    11: 900,
+    12: 2376,
+    13: 2376,
+    20: 2376,
+    21: 4752,
+    22: 8100,
+    30: 8100,
+    31: 18000,
+    32: 20480,
+    40: 32768,
+    41: 32768,
+    42: 34816,
+    50: 110400,
+    51: 184320,
+    52: 184320,
+    **dict.fromkeys((60, 61, 62), 696320),
+}
+
+# MaxLumaPs (ITU-T H.265, table A.8) by general_level_idc.
+_HEVC_SAMPLES = {
+    30: 36864,
+    60: 122880,
+    63: 245760,
+    90: 552960,
+    93: 983040,
+    **dict.fromkeys((120, 123), 2228224),
+    **dict.fromkeys((150, 153, 156), 8912896),
+    **dict.fromkeys((180, 183, 186), 35651584),
+}
+
+
+class Buffering(NamedTuple):
+    """Frames that a stream may keep.
+
+    Attributes:
+        level: what its level allows for pictures of its size.
+        references: those that it refers to at most, 0 where the codec does not tell.
+        buffered: those that are referred to or wait for their turn.
+        reordered: those that come before a frame in decode order and are shown behind it.
+    """
+
+    level: int = 0
+    references: int = 0
+    buffered: int = 0
+    reordered: int = 0
+
+    def within(self, other: Buffering) -> bool:
+        """Whether none of these numbers is larger than the other's.
+
+        >>> Buffering(4, 1, 1, 0).within(Buffering(4, 4, 4, 2))
+        True
+        >>> Buffering(16, 1, 1, 0).within(Buffering(4, 4, 4, 2))
+        False
+        """
+        return all(mine <= its for mine, its in zip(self, other, strict=True))
+
+
+def h264_level_frames(level: int, blocks: int) -> int:
+    """MaxDpbFrames (section A.3.1).
+
+    Args:
+        level: level_idc, 9 for level 1b.
+        blocks: macroblocks of a frame.
+
+    >>> h264_level_frames(40, 120 * 68)
+    4
+    """
+    return min(_H264_BLOCKS[level] // max(blocks, 1), _MOST) if level in _H264_BLOCKS else _MOST
+
+
+def hevc_level_frames(level: int, samples: int) -> int:
+    """MaxDpbSize (section A.4.2).
+
+    Args:
+        level: general_level_idc, 30 times the number of the level.
+        samples: luma samples of a picture.
+
+    >>> hevc_level_frames(120, 1920 * 1080)
+    6
+    """
+    if level not in _HEVC_SAMPLES:
+        return _MOST
+    most = _HEVC_SAMPLES[level]
+    for limit, frames in ((most >> 2, 16), (most >> 1, 12), (3 * most >> 2, 8)):
+        if samples <= limit:
+            return frames
+    return 6
