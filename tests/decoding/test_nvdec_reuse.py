@@ -10,7 +10,7 @@ from sequence_headers import read_sequence
 
 import videoloader as vl
 from videoloader.decoding.elementary import first_sequence, setup_units
-from videoloader.decoding.hardware import DecoderRoom, StreamNeeds, stream_needs
+from videoloader.decoding.hardware import DecoderKind, DecoderRoom, StreamNeeds, stream_needs
 from videoloader.decoding.nvdec import NvdecPool
 from videoloader.demo_videos import encode_video
 from videoloader.errors import DecodeError
@@ -156,6 +156,8 @@ def test_a_decoder_of_a_stream_that_tells_nothing_is_not_used_again():
     room = DecoderRoom(unknown)
     assert not room.fits(unknown)
     assert not room.fits(StreamNeeds((64, 64), Buffering(1, 0, 0, 0)))
+    kind = DecoderKind("h264", "420", 8, 256, 256)
+    assert kind.memory(unknown) < kind.memory(StreamNeeds((64, 64), Buffering(16, 16, 16, 16)))
 
 
 @pytest.mark.parametrize("kind", X264)

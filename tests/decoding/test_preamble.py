@@ -1,5 +1,6 @@
 """What a decoder learns from the first packet alone: every frame is right from a cold start."""
 
+import itertools
 import random
 import re
 from fractions import Fraction
@@ -12,7 +13,7 @@ from av.video.frame import PictureType
 
 import videoloader as vl
 from videoloader.decoding.hardware_feed import Feeder
-from videoloader.decoding.preamble import has_film_grain, preamble
+from videoloader.decoding.preamble import LEARNING, has_film_grain, preamble
 from videoloader.demo_videos import encode_video
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.bitstream.nal import annexb_units
@@ -308,6 +309,29 @@ def test_nothing_is_fed_that_a_packet_says_itself(demo_folder):
                 np.array([0, int(index.seek_packets[-1])])
             )
         assert preamble(index, last, first, first) == b""
+
+
+HOSTILE = [
+    b"",
+    b"\0\0\1",
+    b"\0\0\1\x06",
+    b"\0\0\1\x06x264 - core" + b" " * 300 + b"7",
+    b"\0\0\1\x06x264 - core " + b"9" * 5000,
+    b"\0\0\1\x4e\1" + b"\xff" * 5000,
+    b"\0\0\1\xb2\0\0\1\x20\0\0\1\xb5",
+    b"\xff\xd8" + b"\xff" * 100,
+    b"\xff\xd8\xff\xdb\xff\xff\0",
+    b"\xff\xd8\xff\xdb\0\0\0\0",
+]
+
+
+@pytest.mark.parametrize("length_size", [0, 1, 4])
+@pytest.mark.parametrize("codec", sorted(LEARNING))
+def test_damaged_packets_are_no_other_error(codec, length_size):
+    index = SimpleNamespace(codec=codec, length_size=length_size, extradata=((0, b"\1\2"),))
+    for head, payload in itertools.product(HOSTILE, HOSTILE):
+        fed = preamble(index, payload, head, head)
+        assert len(fed) <= len(head) + 64
 
 
 def test_film_grain_is_left_to_the_cpu(tmp_path):

@@ -74,7 +74,7 @@ class DecoderKind(NamedTuple):
     def memory(self, needs: StreamNeeds) -> int:
         """Bytes on the GPU of a decoder that is made for a stream, roughly."""
         samples = self.width * self.height * (3 if self.chroma == "444" else 1.5)
-        surfaces = max(_SURFACES, max(needs.pictures or ()) + _MORE_SURFACES)
+        surfaces = max(_SURFACES, max(needs.pictures or Buffering()) + _MORE_SURFACES)
         return math.ceil(samples) * (2 if self.depth > 8 else 1) * surfaces + MAX_CALL_BYTES
 
 

@@ -40,7 +40,7 @@ _MESSAGE = {"h264": 6, "hevc": 39}
 _GRAIN, _REGISTERED, _UNREGISTERED = 19, 4, 5  # types of messages (ITU-T H.274, section 8)
 _AOM_GRAIN = b"\xb5\x58\x90\x00\x01"  # who registered the data: AOM, for AFGS1
 
-_X264 = re.compile(rb"x264 - core\s*(\d+)")
+_X264 = re.compile(rb"x264 - core\s{0,8}(\d{1,9})")
 _X264_IDENTITY = bytes.fromhex("dc45e9bde6d948b7962cd820d923eeef")
 _X264_FIRST_SOUND = 151  # FFmpeg takes this build and all later ones by the letter
 
@@ -123,7 +123,7 @@ def _units(data: bytes, length_size: int) -> Iterator[bytes]:
 def _writer(messages: Iterable[bytes]) -> list[bytes]:
     """The last build of x264 that messages name, as one of its own, if FFmpeg goes by it."""
     named = [found for unit in messages if (found := _X264.search(unit))]
-    if not named or int(named[-1][1][:9]) >= _X264_FIRST_SOUND:
+    if not named or int(named[-1][1]) >= _X264_FIRST_SOUND:
         return []
     data = _X264_IDENTITY + named[-1][0]
     return [bytes([_MESSAGE["h264"], _UNREGISTERED, len(data)]) + data + b"\x80"]

@@ -130,8 +130,7 @@ def annexb_units(data: bytes) -> Iterator[int]:
 
 def split_units(data: bytes) -> Iterator[bytes]:
     """The units between the start codes of a byte stream, with what zeros follow them."""
-    starts = list(annexb_units(data))
-    for start, after in itertools.pairwise([*starts, len(data) + 3]):
+    for start, after in itertools.pairwise(itertools.chain(annexb_units(data), [len(data) + 3])):
         yield data[start : after - 3]
 
 
