@@ -150,6 +150,43 @@ def test_the_writer_of_mpeg4_is_known_at_every_keyframe(tmp_path, suffix, text):
     assert wrong_frames(path) == []
 
 
+PICTURE = b"\0\0\1\xb6"
+
+
+def packed_mpeg4(path):
+    """B-frames in the packets before their own, as DivX did, which the first packet alone says."""
+    options = {"flags": "+bitexact", "bf": "1", "b_strategy": "0"}
+    packets = []
+    edited(
+        path,
+        "mpeg4",
+        lambda _, data: packets.append(data) or data,
+        options=options,
+        bit_rate=300_000,
+    )
+    kinds = [data[data.find(PICTURE) + 4] >> 6 for data in packets]
+    assert kinds[:4] == [0, 1, 2, 1]
+
+    def pack(number, data):
+        if kinds[number] == 2:  # an empty picture of the time of the one before, not coded
+            before = packets[number - 1]
+            at = before.find(PICTURE) + 4
+            bits = f"{int.from_bytes(before[at : at + 4], 'big'):032b}"
+            ticks = bits.index("0", 2) + 2  # behind the seconds and a marker
+            empty = "01" + bits[2 : ticks + 5] + "10"  # 25 ticks a second are 5 bits
+            empty += "0".ljust(8 - len(empty) % 8, "1")
+            return PICTURE + int(empty, 2).to_bytes(len(empty) // 8, "big")
+        behind = packets[number + 1] if kinds[number + 1 : number + 2] == [2] else b""
+        return (b"" if number else user_data(b"DivX503b1393p")) + data + behind
+
+    return edited(path, "mpeg4", pack, options=options, bit_rate=300_000)
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv", "avi"])
+def test_packed_pictures_are_found_from_every_keyframe(tmp_path, suffix):
+    assert wrong_frames(packed_mpeg4(tmp_path / f"packed.{suffix}")) == []
+
+
 def bits_of(*fields):
     """Fields (value, width) as bytes; a width of 0 is a signed Exp-Golomb code."""
     text = ""
