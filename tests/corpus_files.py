@@ -46,15 +46,19 @@ class CorpusFile:
 
 
 def corpus_files(choose=lambda file: True):
-    """Parameters for `pytest.mark.parametrize`: the chosen files, or one that skips."""
+    """Parameters for `pytest.mark.parametrize`: the chosen files, or one that skips.
+
+    Files of the corpus, and of a folder `handed` beside it where there is one.
+    """
     folder = os.environ.get("VIDEOLOADER_CORPUS")
     if not folder:
         skip = pytest.mark.skip(reason="needs VIDEOLOADER_CORPUS, the folder of reference media")
         return [pytest.param(None, marks=skip, id="corpus")]
-    manifest = json.loads((Path(folder) / "manifest.json").read_text())
     files = [
-        CorpusFile(Path(folder) / facts["file"], facts)
-        for facts in manifest["files"]
+        CorpusFile(place / facts["file"], facts)
+        for place in (Path(folder), Path(folder).parent / "handed")
+        if (place / "manifest.json").is_file()
+        for facts in json.loads((place / "manifest.json").read_text())["files"]
         if facts["kind"] == "video"
     ]
     chosen = [file for file in files if choose(file)]

@@ -9,9 +9,10 @@ from av.bitstream import BitStreamFilterContext
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from videoloader.decoding.elementary import ElementaryStream, parameter_sets
+from videoloader.decoding.elementary import ElementaryStream
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing import index_video
+from videoloader.indexing.bitstream.records import parameter_sets
 
 FILTERS = {"h264": "h264_mp4toannexb", "hevc": "hevc_mp4toannexb"}
 

@@ -17,7 +17,6 @@ from fake_gpu import (  # noqa: F401  (fake_gpu is a fixture)
 
 from videoloader.decoding import hardware_feed, nvdec
 from videoloader.decoding.descriptor import describe
-from videoloader.decoding.elementary import parameter_sets
 from videoloader.decoding.hardware import obstacle
 from videoloader.decoding.nvdec import NvdecJob, NvdecPool
 from videoloader.decoding.output import View
@@ -25,6 +24,7 @@ from videoloader.decoding.targets import picture_of
 from videoloader.demo_videos import encode_video, read_frame_number
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing import index_video
+from videoloader.indexing.bitstream.records import parameter_sets
 from videoloader.indexing.source import open_source
 from videoloader.sampling import plan_decode
 

@@ -9,12 +9,13 @@ from fake_gpu import decode, fake_gpu  # noqa: F401  (fake_gpu is a fixture)
 from sequence_headers import read_sequence
 
 import videoloader as vl
-from videoloader.decoding.elementary import first_sequence, setup_units
+from videoloader.decoding.elementary import first_sequence
 from videoloader.decoding.hardware import DecoderKind, DecoderRoom, StreamNeeds, stream_needs
 from videoloader.decoding.nvdec import NvdecPool
 from videoloader.demo_videos import encode_video
 from videoloader.errors import DecodeError
 from videoloader.indexing.bitstream.buffering import Buffering
+from videoloader.indexing.bitstream.records import setup_units
 
 # Sizes that share decoders, and what streams ask for: the last two ask for less of one thing and
 # more of another.

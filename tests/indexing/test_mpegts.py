@@ -18,7 +18,7 @@ import videoloader as vl
 from videoloader.demo_videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.bitstream import h264
-from videoloader.indexing.mpegts import index_mpegts
+from videoloader.indexing.mpegts.stream import index_mpegts
 from videoloader.indexing.payloads import PacketReader, read_packets
 from videoloader.indexing.video import index_video
 

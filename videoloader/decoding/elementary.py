@@ -9,10 +9,11 @@ from typing import NoReturn
 
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.bitstream import h264, hevc
-from videoloader.indexing.bitstream.nal import annexb_units, split_units
+from videoloader.indexing.bitstream.nal import annexb_units
+from videoloader.indexing.bitstream.records import parameter_sets, setup_units
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["PARSED", "ElementaryStream", "first_sequence", "parameter_sets", "setup_units"]
+__all__ = ["PARSED", "ElementaryStream", "first_sequence"]
 
 _START_CODE = b"\x00\x00\x00\x01"
 _LENGTH = struct.Struct(">I")
@@ -164,61 +165,3 @@ def first_sequence(codec: str, setup: bytes) -> h264.Sequence | hevc.Sequence | 
                 return h264.parse_sequence(unit) if codec == "h264" else hevc.parse_sequence(unit)
             break
     return None
-
-
-def setup_units(codec: str, setup: bytes) -> list[bytes]:
-    """The NAL units in the extradata of an H.264 or HEVC stream, whatever its form."""
-    try:
-        units = parameter_sets(codec, setup)
-    except FormatError:
-        return []
-    stripped = (unit.rstrip(b"\0") for unit in (split_units(setup) if units is None else units))
-    return [unit for unit in stripped if unit]
-
-
-def parameter_sets(codec: str, record: bytes) -> list[bytes] | None:
-    """The NAL units of an AVC or HEVC decoder configuration record (ISO/IEC 14496-15).
-
-    Args:
-        codec: `h264` (section 5.3.3.1) or `hevc` (section 8.3.3.1).
-        record: `avcC` or `hvcC`, without the box header.
-
-    Returns:
-        The units in their order, or None if this is no such record, but a byte stream.
-
-    Raises:
-        FormatError: the record is cut short.
-    """
-    if record[:1] != b"\x01":
-        return None
-    try:
-        return list(_avc_units(record) if codec == "h264" else _hevc_units(record))
-    except IndexError as error:
-        raise FormatError(f"a set-up record of {len(record)} bytes is too short") from error
-
-
-def _avc_units(record: bytes) -> Iterator[bytes]:
-    position = 5
-    for mask in (31, 255):  # sequence, then picture parameter sets
-        count, position = record[position] & mask, position + 1
-        for _ in range(count):
-            unit, position = _unit(record, position)
-            yield unit
-
-
-def _hevc_units(record: bytes) -> Iterator[bytes]:
-    arrays, position = record[22], 23
-    for _ in range(arrays):
-        count = record[position + 1] << 8 | record[position + 2]
-        position += 3
-        for _ in range(count):
-            unit, position = _unit(record, position)
-            yield unit
-
-
-def _unit(record: bytes, position: int) -> tuple[bytes, int]:
-    size = record[position] << 8 | record[position + 1]
-    start, stop = position + 2, position + 2 + size
-    if stop > len(record):
-        raise IndexError
-    return record[start:stop], stop

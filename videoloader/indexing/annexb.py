@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Units", "find_units", "split_pictures"]
+__all__ = ["Units", "find_units", "packet_begins", "split_pictures", "unit_bytes"]
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -65,6 +65,13 @@ def find_units(codec: str, data: Bytes) -> Units:
     return Units(codec, places, heads)
 
 
+def unit_bytes(units: Units, data: Bytes, number: int) -> bytes:
+    """A whole unit without the zeros behind it."""
+    last = number + 1 == len(units.places)
+    stop = len(data) if last else int(units.places[number + 1]) - 3
+    return data[int(units.places[number]) : stop].tobytes().rstrip(b"\0")
+
+
 def split_pictures(units: Units, data: Bytes) -> tuple[Ints, Ints]:
     """Cut a stream into packets of one picture each.
 
@@ -95,6 +102,14 @@ def split_pictures(units: Units, data: Bytes) -> tuple[Ints, Ints]:
         starts = np.append(starts, cuts_before[~inside])
         slices_of = np.append(slices_of, len(units.places))
     return starts, slices_of
+
+
+def packet_begins(units: Units, data: Bytes, starts: Ints) -> Ints:
+    """Where packets begin: at the start code, with the zero before it if there is one."""
+    codes = units.places[starts] - 3
+    codes -= (codes > 0) & (data[np.maximum(codes - 1, 0)] == 0)
+    codes[0] = 0
+    return codes
 
 
 def _begins_picture(units: Units, data: Bytes, numbers: Ints) -> Flags:

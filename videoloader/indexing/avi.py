@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,12 @@ from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream import h264, mpeg4
 from videoloader.indexing.bitstream.intra import parse_jpeg
-from videoloader.indexing.bitstream.nal import annexb_units
+from videoloader.indexing.bitstream.nal import split_units
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.riff import Chunk, find_packets, riff_end, walk_chunks
 from videoloader.indexing.source import Source
-from videoloader.indexing.survey import SLICE_HEADER, Survey
+from videoloader.indexing.survey import Survey
 from videoloader.indexing.timing import NO_TIME, packet_table
 from videoloader.indexing.truncation import past_the_end
 
@@ -129,31 +128,16 @@ def _video_stream(view: memoryview, header: Chunk) -> _Stream | None:
 
 def _h264(view: memoryview, places: NDArray[np.int64], extradata: bytes) -> _Pictures | None:
     """Packets with start codes, one picture each."""
-    survey, firsts = Survey("h264"), []
-    for packet in [extradata, *(view[at : at + size] for at, size in places.tolist())]:
-        pictures = 0
-        octets = bytes(packet)
-        starts = list(annexb_units(octets))
-        for start, after in pairwise([*starts, len(octets) + 3]):
-            unit = octets[start : after - 3].rstrip(b"\0")
-            kind = unit[0] & 31 if unit else 0
-            if kind in (7, 8):
-                survey.learn(unit)
-                firsts += [unit] if kind == 7 else []
-            elif kind == 6:
-                survey.message(unit)
-            elif kind in (1, 2, 5) and not pictures:
-                survey.picture(unit[:SLICE_HEADER])
-                pictures += 1
-            elif kind in (1, 2, 5) and unit[1:2] >= b"\x80":
-                pictures += 1
-        if pictures != 1 and packet is not extradata:
+    survey = Survey("h264")
+    survey.take(split_units(extradata))
+    for at, size in places.tolist():
+        if survey.take(split_units(bytes(view[at : at + size]))) != 1:
             return None
-    if not firsts or len(survey.keys) != len(places) or not survey.setups:
+    if len(survey.keys) != len(places) or not survey.setups or survey.sequence is None:
         return None
     if sum(len(sets) for _, sets in survey.setups) > len(view):
         return None
-    picture = h264.parse_sps(firsts[0])
+    picture = h264.parse_sps(survey.sequence)
     return _Pictures(picture, survey.keys, survey.order(), tuple(survey.setups))
 
 

@@ -84,11 +84,14 @@ class PacketReader:
         return self._prefix + self._source.read(start, min(whole, size))
 
     def _blocks(
-        self, starts: NDArray[np.int64], stops: NDArray[np.int64]
+        self, starts: NDArray[np.int64], stops: NDArray[np.int64], *, behind: int = 0
     ) -> Iterator[tuple[int, int, bytes]]:
-        """Packets that are fetched together, first and last of them, and the bytes they lie in."""
+        """Packets that are fetched together, first and last of them, and the bytes they lie in.
+
+        `behind` are bytes to fetch behind the last.
+        """
         spans = list(_spans(starts, stops))
-        ranges = [(int(starts[a]), int(stops[b]) - int(starts[a])) for a, b in spans]
+        ranges = [(int(starts[a]), int(stops[b]) - int(starts[a]) + behind) for a, b in spans]
         for (first, last), block in zip(spans, self._source.read_ranges(ranges), strict=True):
             yield first, last, block
 
@@ -99,13 +102,14 @@ class PacketReader:
             self._demuxed = None
 
     def _unpack(self, packing: Packing, packets: NDArray[np.int64]) -> list[bytes]:
-        """Packets that lie in pieces: each ends before the transport packet of the next."""
+        """Packets that lie in pieces: each ends where the next begins."""
         last = len(self._offsets) - 1
         inner = packets[packets < last]
-        starts, stops = self._offsets[inner], self._offsets[inner + 1]
+        places = self._offsets[inner]
+        starts, stops = packing.begins(places), packing.begins(self._offsets[inner + 1])
         payloads: list[bytes] = []
-        for first, final, block in self._blocks(starts, stops):
-            offsets = (starts[first : final + 1] - starts[first]).tolist()
+        for first, final, block in self._blocks(starts, stops, behind=packing.overlap):
+            offsets = (places[first : final + 1] - starts[first]).tolist()
             sizes = self._sizes[inner[first : final + 1]].tolist()
             payloads += packing.unpack(block, offsets, sizes)
         if len(inner) < len(packets):
@@ -119,12 +123,13 @@ class PacketReader:
         return payloads
 
     def _unpack_last(self, packing: Packing) -> bytes:
-        """The last packet, which ends nobody knows where before the end of the file."""
-        start, size = int(self._offsets[-1]), int(self._sizes[-1])
+        """The last packet; where before the end of the file it ends is unknown."""
+        size, place = int(self._sizes[-1]), self._offsets[-1:]
+        start = int(packing.begins(place)[0])
         reach = 2 * size + _MAX_GAP
         while True:
             block = self._source.read_up_to(start, reach)
-            (payload,) = packing.unpack(block, [0], [size])
+            (payload,) = packing.unpack(block, [int(place[0]) - start], [size])
             if len(payload) == size or len(block) < reach:
                 return payload
             reach *= 4

@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.annexb import Units, find_units, split_pictures
+from videoloader.indexing.annexb import (
+    Units,
+    find_units,
+    packet_begins,
+    split_pictures,
+    unit_bytes,
+)
 from videoloader.indexing.bitstream import h264, hevc
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
-from videoloader.indexing.survey import SLICE_HEADER, Survey
+from videoloader.indexing.survey import Survey, survey_units
 from videoloader.indexing.timing import NO_TIME, packet_table
 
 __all__ = ["index_raw"]
@@ -22,13 +28,9 @@ _TIME_BASE = Fraction(1, 1_200_000)  # FFmpeg's for raw streams
 _RATE = Fraction(25)  # frames a second where a stream does not say
 _START = b"\0\0\1"
 _MIN_PACKET = 24  # bytes of a picture on average; less is no video worth the time
-_PARAMETERS = {"h264": (7, 8), "hevc": (32, 33, 34)}
 _SEQUENCE = {"h264": 7, "hevc": 33}
 _LEADERS = {"h264": (6, 7, 9), "hevc": (32, 33, 35, 39)}
-_ENDS = (36, 37)  # HEVC units after which counts begin anew
-_MESSAGE = 6  # of H.264
 _LAYERED = (14, 15, 20, 21)  # H.264 units of scalable and multiview streams
-_PARTITIONED = 2
 
 
 def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
@@ -56,10 +58,12 @@ def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if not len(starts) or len(starts) * _MIN_PACKET > len(data):
         return None
     picture = _first_picture(units, data, int(slices[0]))
-    survey = None if picture is None else _survey(units, data, slices[slices < len(units.places)])
+    survey = (
+        None if picture is None else survey_units(units, data, slices[slices < len(units.places)])
+    )
     if picture is None or survey is None:
         return None
-    return _build(source, _offsets(units, data, starts), picture, survey)
+    return _build(source, packet_begins(units, data, starts), picture, survey)
 
 
 def _codec(first: int, second: int) -> str | None:
@@ -87,45 +91,7 @@ def _first_picture(units: Units, data: NDArray[np.uint8], stop: int) -> PictureF
     if not len(numbers):
         return None
     parse = h264.parse_sps if units.codec == "h264" else hevc.parse_sps
-    return parse(_unit(units, data, int(numbers[0])))
-
-
-def _unit(units: Units, data: NDArray[np.uint8], number: int) -> bytes:
-    """A whole unit without the zeros behind it."""
-    last = number + 1 == len(units.places)
-    stop = len(data) if last else int(units.places[number + 1]) - 3
-    return data[int(units.places[number]) : stop].tobytes().rstrip(b"\0")
-
-
-def _offsets(units: Units, data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where packets begin: at the start code, with the zero before it if there is one."""
-    codes = units.places[starts] - 3
-    codes -= (codes > 0) & (data[np.maximum(codes - 1, 0)] == 0)
-    codes[0] = 0
-    return codes
-
-
-def _survey(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64]) -> Survey | None:
-    """What the units say; None if their parameter sets change beyond reason."""
-    survey = Survey(units.codec)
-    kinds = units.kinds
-    wanted = np.isin(kinds, _PARAMETERS[units.codec])
-    if units.codec == "h264":
-        wanted |= kinds == _MESSAGE
-        survey.is_told = not (kinds == _PARTITIONED).any()
-    elif np.isin(kinds[: slices[-1]], _ENDS).any():
-        survey.is_told = False
-    wanted[slices] = True
-    firsts = set(slices.tolist())
-    for number in np.flatnonzero(wanted).tolist():
-        if number in firsts:
-            at = int(units.places[number])
-            survey.picture(data[at : at + SLICE_HEADER].tobytes())
-        elif units.codec == "h264" and kinds[number] == _MESSAGE:
-            survey.message(_unit(units, data, number))
-        else:
-            survey.learn(_unit(units, data, number))
-    return survey if sum(len(sets) for _, sets in survey.setups) <= len(data) else None
+    return parse(unit_bytes(units, data, int(numbers[0])))
 
 
 def _times(survey: Survey, count: int, step: int) -> tuple[Any, Any]:

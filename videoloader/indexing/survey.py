@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
+from videoloader.indexing.annexb import Units, unit_bytes
 from videoloader.indexing.bitstream.h264_order import H264Order
 from videoloader.indexing.bitstream.hevc_order import HevcOrder
 from videoloader.indexing.bitstream.nal import recovers_at_once
 
-__all__ = ["SLICE_HEADER", "Survey"]
+__all__ = ["SLICE_HEADER", "Survey", "survey_units"]
 
 SLICE_HEADER = 160
 """Bytes of a slice that are enough for its header."""
 
 _START = b"\0\0\1"
+_PARAMETERS = {"h264": (7, 8), "hevc": (32, 33, 34)}
+_SEQUENCE = {"h264": 7, "hevc": 33}
+_SLICES = {"h264": (1, 2, 5), "hevc": (*range(10), *range(16, 22))}
+_MESSAGE, _PARTITION = 6, 2  # of H.264
+_ENDS = (36, 37)  # HEVC units after which counts begin anew
 
 
 class Survey:
@@ -30,11 +38,39 @@ class Survey:
         self.keys: list[bool] = []
         self.ranks: list[tuple[int, int]] = []
         self.setups: list[tuple[int, bytes]] = []
+        self.sequence: bytes | None = None
+        """The first sequence parameter set."""
         self.is_told = True
         self._order = H264Order() if codec == "h264" else HevcOrder()
         self._sets: dict[tuple[int, int], bytes] = {}
         self._changed = False
         self._recovers = False
+        self._is_ended = False
+
+    def take(self, units: Iterable[bytes | memoryview]) -> int:
+        """All units of one packet, in their order.
+
+        Returns:
+            How many pictures begin in it; only the first of them is kept.
+        """
+        pictures = 0
+        for unit in units:
+            if len(unit) < 3 or (self.codec == "hevc" and (unit[0] & 1 or unit[1] >> 3)):
+                continue  # a further layer, which decoders leave out
+            kind = unit[0] & 31 if self.codec == "h264" else unit[0] >> 1 & 63
+            if kind in _SLICES[self.codec]:
+                if not pictures:
+                    self.picture(bytes(unit[:SLICE_HEADER]))
+                # The first slice begins with macroblock 0, or says that it is the first.
+                pictures += not pictures or unit[1 if self.codec == "h264" else 2] >= 0x80
+                self.is_told &= self.codec != "h264" or kind != _PARTITION
+            elif kind in _PARAMETERS[self.codec]:
+                self.learn(bytes(unit).rstrip(b"\0"))
+            elif self.codec == "h264" and kind == _MESSAGE:
+                self.message(bytes(unit))
+            elif self.codec == "hevc" and kind in _ENDS:
+                self._is_ended = True
+        return pictures
 
     def learn(self, unit: bytes) -> None:
         """A parameter set."""
@@ -43,6 +79,8 @@ class Survey:
         except (FormatError, IndexError):
             self.is_told = False
             return
+        if self.sequence is None and name[0] == _SEQUENCE[self.codec]:
+            self.sequence = unit
         self._changed |= self._sets.get(name) != unit
         self._sets[name] = unit
 
@@ -52,6 +90,7 @@ class Survey:
 
     def picture(self, head: bytes) -> None:
         """The first slice of a picture."""
+        self.is_told &= not self._is_ended
         kind = head[0] & 31 if self.codec == "h264" else head[0] >> 1
         if self.codec == "hevc":
             is_key = kind >= 16
@@ -78,3 +117,26 @@ class Survey:
             self.is_told = False
             return None
         return shown
+
+
+def survey_units(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64]) -> Survey | None:
+    """What the units say; None if their parameter sets change beyond reason."""
+    survey = Survey(units.codec)
+    kinds = units.kinds
+    wanted = np.isin(kinds, _PARAMETERS[units.codec])
+    if units.codec == "h264":
+        wanted |= kinds == _MESSAGE
+        survey.is_told = not (kinds == _PARTITION).any()
+    elif np.isin(kinds[: slices[-1]], _ENDS).any():
+        survey.is_told = False
+    wanted[slices] = True
+    firsts = set(slices.tolist())
+    for number in np.flatnonzero(wanted).tolist():
+        if number in firsts:
+            at = int(units.places[number])
+            survey.picture(data[at : at + SLICE_HEADER].tobytes())
+        elif units.codec == "h264" and kinds[number] == _MESSAGE:
+            survey.message(unit_bytes(units, data, number))
+        else:
+            survey.learn(unit_bytes(units, data, number))
+    return survey if sum(len(sets) for _, sets in survey.setups) <= len(data) else None

@@ -15,7 +15,8 @@ from videoloader.indexing.ivf import index_ivf
 from videoloader.indexing.libav import index_by_demuxing
 from videoloader.indexing.matroska import index_matroska, segment_end
 from videoloader.indexing.mp4 import index_mp4
-from videoloader.indexing.mpegts import index_mpegts, transport_end
+from videoloader.indexing.mpegts.grid import transport_end
+from videoloader.indexing.mpegts.stream import index_mpegts
 from videoloader.indexing.obu import index_obu
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.raw import index_raw

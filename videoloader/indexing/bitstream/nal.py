@@ -12,11 +12,13 @@ from videoloader.indexing.bitstream import h264, hevc
 from videoloader.indexing.bitstream.bits import unescape
 
 __all__ = [
+    "RECOVERY_POINT",
     "annexb_units",
     "disposable_packets",
     "has_b_slices",
     "is_random_access",
     "length_units",
+    "read_messages",
     "recovers_at_once",
     "split_units",
     "walk_units",
@@ -28,7 +30,8 @@ Ints = NDArray[np.int64]
 # Per type octet: 1 = a coded slice that others may refer to, 2 = a coded slice that none refers
 # to, 4 = a parameter set, which later packets need whatever picture it comes with.
 _REFERENCE, _DISPOSABLE, _PARAMETERS = 1, 2, 4
-_RECOVERY_POINT = 6
+RECOVERY_POINT = 6
+"""Type of an H.264 message."""
 _MESSAGES = 1 << 10  # bytes of a message unit that are looked through for a recovery point
 _HEVC_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures (table 7-1)
 
@@ -202,14 +205,22 @@ def recovers_at_once(unit: bytes | memoryview, *, limit: int | None = _MESSAGES)
         unit: the unit, header included.
         limit: bytes of it to look through, None for all.
     """
+    for kind, payload in read_messages(unit, limit=limit):
+        if kind == RECOVERY_POINT and payload:
+            return payload[0] >= 0x80  # recovery_frame_cnt is 0
+    return False
+
+
+def read_messages(
+    unit: bytes | memoryview, *, limit: int | None = _MESSAGES
+) -> Iterator[tuple[int, bytes]]:
+    """Type and payload of each message in an H.264 message unit; see `recovers_at_once`."""
     message = unescape(bytes(unit[1:limit]))
     while len(message) > 2:
         kind, message = _message_number(message)
         size, message = _message_number(message)
-        if kind == _RECOVERY_POINT and message:
-            return message[0] >= 0x80  # recovery_frame_cnt is 0
+        yield kind, message[:size]
         message = message[size:]
-    return False
 
 
 def _message_number(message: bytes) -> tuple[int, bytes]:

@@ -9,14 +9,17 @@ from dataclasses import replace
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream import h264, hevc
 from videoloader.indexing.bitstream.color import Color, color_from_codes
+from videoloader.indexing.bitstream.nal import split_units
 from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 
 __all__ = [
     "crop_to_container",
     "hevc_parameter_sets",
+    "parameter_sets",
     "parse_avc_record",
     "parse_hevc_record",
     "parse_vp_record",
+    "setup_units",
 ]
 
 _HEVC_SEQUENCE = 33
@@ -101,3 +104,64 @@ def _unit(record: bytes, offset: int, size: int) -> bytes:
     if offset + size > len(record) or size < 4:
         raise FormatError("a set-up record has a parameter set cut short")
     return record[offset : offset + size]
+
+
+def setup_units(codec: str, setup: bytes) -> list[bytes]:
+    """The NAL units in the extradata of an H.264 or HEVC stream, whatever its form.
+
+    Empty where it is damaged.
+    """
+    try:
+        units = parameter_sets(codec, setup)
+    except FormatError:
+        return []
+    stripped = (unit.rstrip(b"\0") for unit in (split_units(setup) if units is None else units))
+    return [unit for unit in stripped if unit]
+
+
+def parameter_sets(codec: str, record: bytes) -> list[bytes] | None:
+    """The NAL units of an AVC or HEVC decoder configuration record (ISO/IEC 14496-15).
+
+    Args:
+        codec: `h264` (section 5.3.3.1) or `hevc` (section 8.3.3.1).
+        record: `avcC` or `hvcC`, without the box header.
+
+    Returns:
+        The units in their order, or None if this is no such record, but a byte stream.
+
+    Raises:
+        FormatError: the record is cut short.
+    """
+    if record[:1] != b"\x01":
+        return None
+    try:
+        return list(_avc_units(record) if codec == "h264" else _hevc_units(record))
+    except IndexError as error:
+        raise FormatError(f"a set-up record of {len(record)} bytes is too short") from error
+
+
+def _avc_units(record: bytes) -> Iterator[bytes]:
+    position = 5
+    for mask in (31, 255):  # sequence, then picture parameter sets
+        count, position = record[position] & mask, position + 1
+        for _ in range(count):
+            unit, position = _next_unit(record, position)
+            yield unit
+
+
+def _hevc_units(record: bytes) -> Iterator[bytes]:
+    arrays, position = record[22], 23
+    for _ in range(arrays):
+        count = record[position + 1] << 8 | record[position + 2]
+        position += 3
+        for _ in range(count):
+            unit, position = _next_unit(record, position)
+            yield unit
+
+
+def _next_unit(record: bytes, position: int) -> tuple[bytes, int]:
+    size = record[position] << 8 | record[position + 1]
+    start, stop = position + 2, position + 2 + size
+    if stop > len(record):
+        raise IndexError
+    return record[start:stop], stop

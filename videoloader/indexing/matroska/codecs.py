@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from videoloader.indexing.bitstream import av1, vpx
+from videoloader.indexing.bitstream import av1, h264, hevc, vpx
+from videoloader.indexing.bitstream.nal import split_units
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.bitstream.records import (
     crop_to_container,
@@ -12,6 +13,7 @@ from videoloader.indexing.bitstream.records import (
     parse_hevc_record,
 )
 from videoloader.indexing.matroska.tracks import Track
+from videoloader.indexing.survey import Survey
 
 __all__ = ["Description", "describe"]
 
@@ -27,7 +29,10 @@ _FRAMED = 1  # first byte of a set-up record; other data has start codes
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How the packets of a track are decoded."""
+    """How the packets of a track are decoded.
+
+    `length_size` is 0 for H.264 and HEVC whose units have start codes.
+    """
 
     codec: str
     picture: PictureFormat
@@ -50,7 +55,7 @@ def describe(track: Track, sample: bytes) -> Description | None:
     match codec:
         case "h264" | "hevc":
             if private[:1] != bytes([_FRAMED]):
-                return None
+                return _start_coded(codec, track, sample)
             parsed = parse_avc_record(private) if codec == "h264" else parse_hevc_record(private)
             if parsed is None:
                 return None
@@ -66,3 +71,16 @@ def describe(track: Track, sample: bytes) -> Description | None:
             # The decoder needs no set-up data and takes the size from its own headers.
             picture = vpx.parse_picture(codec, sample)
             return None if picture is None else Description(codec, replace(picture))
+
+
+def _start_coded(codec: str, track: Track, sample: bytes) -> Description | None:
+    """H.264 or HEVC as a byte stream: its parameter sets stand in front, or in the first packet."""
+    survey = Survey(codec)
+    survey.take(split_units(track.private))
+    survey.take(split_units(sample))
+    if survey.sequence is None:
+        return None
+    if codec == "hevc":
+        return Description(codec, hevc.parse_sps(survey.sequence), track.private)
+    picture = crop_to_container(h264.parse_sps(survey.sequence), track.width, track.height)
+    return Description(codec, picture, track.private)

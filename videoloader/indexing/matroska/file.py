@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream import vpx
 from videoloader.indexing.bitstream.nal import has_b_slices
-from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
+from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex, believe_pictures
 from videoloader.indexing.matroska.blocks import BlockTable, Frames, read_blocks, unlace
 from videoloader.indexing.matroska.clusters import scan_clusters
 from videoloader.indexing.matroska.codecs import CODECS, Description, describe
@@ -19,6 +19,7 @@ from videoloader.indexing.matroska.ebml import NeedsDemuxerError
 from videoloader.indexing.matroska.segment import Segment, read_segment
 from videoloader.indexing.matroska.timing import decode_times, fill_durations
 from videoloader.indexing.matroska.tracks import VIDEO, Track, check_is_readable
+from videoloader.indexing.picture_order import picture_order, survey_packets, with_order
 from videoloader.indexing.source import Source
 from videoloader.indexing.truncation import past_the_end
 
@@ -72,7 +73,9 @@ def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoI
     index = _build(source, segment, track, description, frames)
     end = max(blocks.end, segment.stop or 0)
     index = replace(index, warnings=past_the_end(source, "what its elements announce", end))
-    return index, _is_told(index, description, source)
+    if index.codec in ("h264", "hevc") and not index.length_size:
+        return _start_coded(index, source)
+    return _ordered(index, description, source)
 
 
 def _best(tracks: list[Track], table: BlockTable) -> Track:
@@ -142,20 +145,40 @@ def _vpx_flags(
     return keys * np.uint16(PacketFlags.KEY) + hidden * np.uint16(PacketFlags.HIDDEN)
 
 
-def _is_told(index: VideoIndex, description: Description, source: Source) -> bool:
-    """Whether presentation order follows from the timestamps.
+def _start_coded(index: VideoIndex, source: Source) -> tuple[VideoIndex, bool] | None:
+    """A byte stream in blocks: parameter sets and keyframes are those of its pictures."""
+    survey = survey_packets(index, source)
+    if survey is None or not survey.setups:
+        return None
+    packets = index.packets.copy()
+    believe_pictures(packets, [*survey.keys])
+    index = replace(index, packets=packets, extradata=tuple(survey.setups))
+    return with_order(index, survey.order()) if _is_timed(index) else (index, False)
+
+
+def _ordered(
+    index: VideoIndex, description: Description, source: Source
+) -> tuple[VideoIndex, bool]:
+    """The index, and whether presentation order is known.
 
     Some writers give frames the times at which they are decoded, so where no frame goes back in
     time although the stream may have B-frames, the stream itself is asked.
     """
+    if not _is_timed(index):
+        return index, False
+    pts = index.packets["pts"][index.packets["flags"] & np.uint16(PacketFlags.HIDDEN) == 0]
+    if len(pts) == 1 or (np.diff(pts) < 0).any() or description.picture.reorders is False:
+        return index, True
+    if index.codec == "h264" and index.packing == "plain":
+        sizes = index.packets["size"].astype(np.int64)
+        data, offsets = source.window(0, source.size), index.packets["offset"]
+        if not has_b_slices(data, offsets, sizes, length_size=index.length_size):
+            return index, True
+    return with_order(index, picture_order(index, source))
+
+
+def _is_timed(index: VideoIndex) -> bool:
+    """Whether decoding begins at a keyframe, and no two frames are shown at one time."""
     table = index.packets
-    shown = table["pts"][table["flags"] & np.uint16(PacketFlags.HIDDEN) == 0]
-    if not table["flags"][0] & PacketFlags.KEY or (np.diff(np.sort(shown)) == 0).any():
-        return False
-    if (np.diff(shown) < 0).any() or description.picture.reorders is False:
-        return True
-    if description.codec != "h264" or index.packing != "plain":
-        return False
-    sizes = table["size"].astype(np.int64)
-    data = source.window(0, source.size)
-    return not has_b_slices(data, table["offset"], sizes, length_size=index.length_size)
+    pts = np.sort(table["pts"][table["flags"] & np.uint16(PacketFlags.HIDDEN) == 0])
+    return bool(table["flags"][0] & PacketFlags.KEY) and bool((np.diff(pts) > 0).all())

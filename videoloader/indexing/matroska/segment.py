@@ -1,4 +1,7 @@
-"""The way to the first cluster: EBML head, segment, and the tables that stand in front."""
+"""The way to the first cluster: EBML head, segment, and the tables that stand in front.
+
+Tracks that stand behind the clusters are found through the seek head, as FFmpeg finds them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _MAX_SCALE = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a segment says before its first cluster.
+    """What the tables of a segment say.
 
     `clusters` is where that begins, `stop` where the segment ends, which a truncated file does
     not reach (None if unknown); `scale` are the nanoseconds in a tick.
@@ -75,13 +78,14 @@ def _begin(source: Source) -> tuple[int, int | None] | None:
     return body, None if size is None else body + size
 
 
-def _tables(source: Source, position: int, stop: int | None) -> Segment:
+def _tables(source: Source, begin: int, stop: int | None) -> Segment:
     found: dict[int, Element] = {}
+    position = begin
     for _ in range(_MAX_BEFORE_CLUSTERS):
         kind, body, size = _head(source, position)
         if kind == Id.CLUSTER:
-            if Id.TRACKS not in found:
-                raise NeedsDemuxerError("the tracks stand behind the clusters")
+            if not {Id.INFO, Id.TRACKS} <= found.keys():
+                _follow_seek_head(source, begin, found)
             info = found[Id.INFO].fields() if Id.INFO in found else {}
             scale = info[Id.TIMESTAMP_SCALE].uint() if Id.TIMESTAMP_SCALE in info else 0
             if scale >= _MAX_SCALE:
@@ -95,8 +99,33 @@ def _tables(source: Source, position: int, stop: int | None) -> Segment:
             if kind in found:
                 raise NeedsDemuxerError("a segment with two tables of one kind")
             found[kind] = _content(source, kind, body, size)
+        elif kind == Id.SEEK_HEAD and kind not in found:
+            found[kind] = _content(source, kind, body, size)
         position = body + size
     raise NeedsDemuxerError(f"{_MAX_BEFORE_CLUSTERS} elements and no cluster")
+
+
+def _follow_seek_head(source: Source, begin: int, found: dict[int, Element]) -> None:
+    """Add the tables that stand behind the clusters, by the list of where elements are.
+
+    Raises:
+        NeedsDemuxerError: it names no tracks, or another element stands there.
+    """
+    entries = found[Id.SEEK_HEAD].children() if Id.SEEK_HEAD in found else iter(())
+    for entry in entries:
+        fields = entry.fields()
+        if entry.kind != Id.SEEK or not {Id.SEEK_ID, Id.SEEK_POSITION} <= fields.keys():
+            continue
+        wanted = fields[Id.SEEK_ID].uint()
+        position = begin + fields[Id.SEEK_POSITION].uint()
+        if wanted not in (Id.INFO, Id.TRACKS) or wanted in found or position >= source.size:
+            continue
+        kind, body, size = _head(source, position)
+        if kind != wanted:
+            raise NeedsDemuxerError(f"element {kind:x} stands where {wanted:x} should")
+        found[kind] = _content(source, kind, body, size)
+    if Id.TRACKS not in found:
+        raise NeedsDemuxerError("no tracks in front of the clusters, and nothing leads to them")
 
 
 def _head(source: Source, position: int) -> tuple[int, int, int | None]:

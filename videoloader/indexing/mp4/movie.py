@@ -40,6 +40,7 @@ from videoloader.indexing.mp4.layout import Layout, read_layout, referenced_end
 from videoloader.indexing.mp4.older import tells_order
 from videoloader.indexing.mp4.runs import Added
 from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
+from videoloader.indexing.mp4.start import hide_before_keyframe
 from videoloader.indexing.mp4.sync import keys_of_pictures
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.source import Source
@@ -116,8 +117,6 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         track.box, timescale=track.timescale, movie_timescale=max(movie_timescale, 1)
     )
     timeline = _timeline(track, edits)
-    if not samples.keys[timeline.samples][:1].all():
-        return None
     _check_places(samples, timeline, source)
     index = _build(source, track, samples, matrix, entries, timeline)
     end = max([layout.end, *map(referenced_end, layout.segments)])
@@ -127,6 +126,11 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         believe_pictures(index.packets, [is_intra(start) for start in starts])
     elif (keys := keys_of_pictures(index, source)) is not None:
         believe_pictures(index.packets, keys)
+    if len(index.packets) and not index.packets["flags"][0] & PacketFlags.KEY:
+        cut = hide_before_keyframe(index, source)
+        if cut is None:
+            return None
+        index = cut
     return index, _order_is_told(samples, entries, source)
 
 

@@ -14,7 +14,7 @@ from videoloader.indexing.mpegts.pes import elementary_starts
 __all__ = ["Packing", "elementary_bytes"]
 
 _PAYLOAD = PACKET - 4
-_WRITTEN = re.compile("mpegts:(188|192|204):0x(1?[0-9a-f]{1,3})")
+_WRITTEN = re.compile(r"mpegts:(188|192|204):0x(1?[0-9a-f]{1,3})(?:@(\d{1,3}))?")
 
 
 def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
@@ -42,15 +42,21 @@ def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
 class Packing:
     """How the packets of a stream lie on a grid: what `VideoIndex.packing` says.
 
+    A packet begins with the first byte of the stream in the transport packet at its offset. With
+    a `phase`, where the first transport packet begins, it begins at its offset itself, which may
+    lie within a transport packet.
+
     >>> Packing.parse(str(Packing(step=192, pid=256)))
-    Packing(step=192, pid=256)
+    Packing(step=192, pid=256, phase=None)
     """
 
     step: int
     pid: int
+    phase: int | None = None
 
     def __str__(self) -> str:
-        return f"mpegts:{self.step}:{self.pid:#x}"
+        inside = "" if self.phase is None else f"@{self.phase}"
+        return f"mpegts:{self.step}:{self.pid:#x}{inside}"
 
     @classmethod
     def parse(cls, text: str) -> Packing | None:
@@ -64,14 +70,25 @@ class Packing:
         found = _WRITTEN.fullmatch(text)
         if found is None:
             raise FormatError(f"packets cannot be packed as {text!r}")
-        return cls(int(found[1]), int(found[2], 16))
+        return cls(int(found[1]), int(found[2], 16), None if found[3] is None else int(found[3]))
+
+    @property
+    def overlap(self) -> int:
+        """Bytes of the transport packet in which the next packet begins that the last may need."""
+        return 0 if self.phase is None else PACKET
+
+    def begins(self, offsets: Ints) -> Ints:
+        """Where the transport packets begin in which packets do."""
+        if self.phase is None:
+            return offsets
+        return offsets - (offsets - self.phase) % self.step
 
     def unpack(self, block: bytes, offsets: list[int], sizes: list[int]) -> list[bytes]:
         """Take packets out of a block of the file.
 
         Args:
             block: from the first byte of a transport packet on.
-            offsets: of the transport packets in `block` in which packets begin, ascending.
+            offsets: of the packets in `block`, ascending.
             sizes: bytes of each packet. What the block does not hold is missing in the result.
         """
         data = np.frombuffer(block, dtype=np.uint8)
@@ -83,6 +100,7 @@ class Packing:
         starts = elementary_starts(data, places, headers[rows])
         stream = elementary_bytes(data, places, starts).tobytes()
         ends = np.cumsum(PACKET - starts)
-        found = np.searchsorted(places, offsets)
-        before = np.append(0, ends)[found].tolist()
+        found = np.maximum(np.searchsorted(places, offsets, side="right") - 1, 0)
+        inside = np.maximum(np.array(offsets) - places[found] - starts[found], 0)
+        before = (np.append(0, ends)[found] + inside).tolist()
         return [stream[at : at + size] for at, size in zip(before, sizes, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,9 @@ from videoloader.indexing.mpegts.pes import NO_TIME, PesPackets, read_pes, unwra
 from videoloader.indexing.mpegts.pictures import Pictures, read_pictures
 from videoloader.indexing.mpegts.pieces import Packing
 from videoloader.indexing.mpegts.programs import CODECS, ElementaryStream, read_streams
+from videoloader.indexing.mpegts.unaligned import read_unaligned
 from videoloader.indexing.mpegts.units import Units, count_pictures, pes_bytes, read_units
+from videoloader.indexing.picture_order import picture_order, with_order
 from videoloader.indexing.source import Source
 from videoloader.indexing.truncation import past_the_end
 
@@ -61,7 +63,7 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
         return None
     units = read_units(CODECS[chosen.kind], grid, pes)
     if units is None:
-        return None
+        return _index_unaligned(source, grid, chosen, pes)
     setup = _read_setup(CODECS[chosen.kind], grid, pes, units)
     if setup is None:
         return None
@@ -69,28 +71,67 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
     frames = _frames(setup, grid, pes, pictures)
     if frames is None:
         return None
-    index = VideoIndex(
-        packets=_packets(setup.picture, grid, pes, pictures, frames, chosen.together),
+    packets = _packets(setup.picture, grid, pes, pictures, frames, chosen.together)
+    index = _build(source, grid, chosen, setup, packets)
+    index = replace(index, has_headers=True)
+    if not pes.is_whole or not _is_timed(packets):
+        return index, False
+    if pictures.reordered.any() and (packets["pts"] == packets["dts"]).all():
+        return with_order(index, picture_order(index, source))
+    return index, True
+
+
+def _index_unaligned(
+    source: Source, grid: Grid, chosen: ElementaryStream, pes: PesPackets
+) -> tuple[VideoIndex, bool] | None:
+    """The same where pictures do not begin with PES packets."""
+    codec = CODECS[chosen.kind]
+    found = read_unaligned(codec, grid, pes)
+    if found is None:
+        return None
+    survey = found.survey
+    parse = h264.parse_sps if codec == "h264" else hevc.parse_sps
+    setup = _Setup(codec, parse(survey.sequence or b""), b"")
+    packets = np.empty(len(found.sizes), dtype=PACKET_DTYPE)
+    packets["offset"], packets["size"] = found.offsets, found.sizes
+    packets["pts"], packets["dts"] = unwrap(grid, np.stack([pes.pts, pes.dts]), chosen.together)
+    packets["duration"] = _duration(setup.picture, packets["pts"])
+    packets["flags"] = np.array(survey.keys) * np.uint16(PacketFlags.KEY)
+    index = _build(source, grid, chosen, setup, packets)
+    packing = Packing(grid.step, chosen.pid, grid.phase)
+    index = replace(index, extradata=tuple(survey.setups), packing=str(packing))
+    if not pes.is_whole or not _is_timed(packets):
+        return index, False
+    return with_order(index, survey.order())
+
+
+def _build(
+    source: Source,
+    grid: Grid,
+    chosen: ElementaryStream,
+    setup: _Setup,
+    packets: NDArray[Any],
+) -> VideoIndex:
+    picture = setup.picture
+    return VideoIndex(
+        packets=packets,
         time_base=Fraction(1, _TICKS),
         codec=setup.codec,
-        width=setup.picture.width,
-        height=setup.picture.height,
+        width=picture.width,
+        height=picture.height,
         exactness="tables",
         stream=chosen.number,
         container="mpegts",
-        pixel_format=setup.picture.pixel_format,
-        bit_depth=setup.picture.bit_depth,
-        color=setup.picture.color,
+        pixel_format=picture.pixel_format,
+        bit_depth=picture.bit_depth,
+        color=picture.color,
         extradata=((0, setup.extradata),),
-        sub_layers=setup.picture.sub_layers,
+        sub_layers=picture.sub_layers,
         packing=str(Packing(grid.step, chosen.pid)),
-        has_headers=True,
         name=source.name,
         fingerprint=source.fingerprint,
         warnings=past_the_end(source, "the last transport packet", grid.end),
     )
-    reordered = bool(pictures.reordered.any())
-    return index, pes.is_whole and _order_is_told(index, reordered=reordered)
 
 
 def _packets(
@@ -190,9 +231,8 @@ def _duration(picture: PictureFormat, pts: Ints) -> int:
     return int(np.median(steps)) if len(steps) else 0
 
 
-def _order_is_told(index: VideoIndex, *, reordered: bool) -> bool:
+def _is_timed(table: NDArray[Any]) -> bool:
     """Whether every packet becomes a frame, in the order of their times."""
-    table = index.packets
     pts, dts = table["pts"], table["dts"]
     times = np.sort(pts)
     return bool(
@@ -201,5 +241,4 @@ def _order_is_told(index: VideoIndex, *, reordered: bool) -> bool:
         and (times[1:] > times[:-1]).all()
         and (dts[1:] > dts[:-1]).all()
         and (pts >= dts).all()
-        and not (reordered and (pts == dts).all())
     )

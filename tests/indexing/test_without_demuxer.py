@@ -1,0 +1,199 @@
+"""Files out of the ordinary that need neither a demuxer nor a decode scan."""
+
+import io
+
+import av
+import numpy as np
+import pytest
+from matroska_files import block, cluster, element, matroska, track
+from mp4_files import movie, read_clip
+from sequential import agrees, sequential
+from transport_files import transport
+
+import videoloader as vl
+from videoloader.demo_videos import encode_video
+from videoloader.indexing import open_source
+from videoloader.indexing.bitstream.records import parameter_sets
+from videoloader.indexing.payloads import PacketReader, read_packets
+
+SIZE = (64, 48)
+START = b"\0\0\0\1"
+X264 = "threads=1:keyint=12:scenecut=0"
+X265 = "log-level=none:pools=none:keyint=12:bframes=2"
+CODECS = {
+    "h264": ("libx264", {"x264-params": f"{X264}:bframes=2"}),
+    "h264 slices": ("libx264", {"x264-params": f"{X264}:bframes=2:slices=3"}),
+    "h264 open GOP": ("libx264", {"x264-params": f"{X264}:bframes=2:open-gop=1"}),
+    "h264 no B-frames": ("libx264", {"x264-params": f"{X264}:bframes=0"}),
+    "hevc": ("libx265", {"x265-params": X265}),
+}
+
+
+class Coded:
+    """The packets of a clip: payloads, times in milliseconds, keyframes, set-up data."""
+
+    def __init__(self, path):
+        index = vl.index_video(path)
+        with open_source(path) as source:
+            self.payloads = list(read_packets(index, source))
+        ticks = index.packets["pts"] - index.packets["pts"].min()
+        self.times = (ticks * 1000 * index.time_base).astype(int).tolist()
+        self.keys = (index.packets["flags"] & 1 > 0).tolist()
+        self.codec, self.record = index.codec, index.extradata_of(0)
+        self.sets = b"".join(START + u for u in parameter_sets(self.codec, self.record))
+
+    @property
+    def stream(self):
+        """The packets with start codes, parameter sets in front of keyframes."""
+        return [
+            (self.sets if key else b"") + with_start_codes(payload)
+            for payload, key in zip(self.payloads, self.keys, strict=True)
+        ]
+
+    @property
+    def tag(self):
+        return {"h264": "V_MPEG4/ISO/AVC", "hevc": "V_MPEGH/ISO/HEVC"}[self.codec]
+
+
+def with_start_codes(payload):
+    made, at = b"", 0
+    while at < len(payload):
+        size = int.from_bytes(payload[at : at + 4], "big")
+        made += START + payload[at + 4 : at + 4 + size]
+        at += 4 + size
+    return made
+
+
+@pytest.fixture(scope="module", params=CODECS)
+def coded(request, tmp_path_factory):
+    encoder, options = CODECS[request.param]
+    path = tmp_path_factory.mktemp("coded") / "clip.mp4"
+    return Coded(encode_video(path, codec=encoder, frames=30, size=SIZE, fps=25, options=options))
+
+
+def blocks(payloads, times, keys):
+    return [block(p, t, key=k) for p, t, k in zip(payloads, times, keys, strict=True)]
+
+
+def is_told_by_tables(data):
+    index = vl.index_video(data)
+    assert index.exactness == "tables"
+    assert index.warnings == ()
+    assert agrees(data, index)
+    return index
+
+
+# --- Matroska
+
+
+def test_tracks_behind_the_clusters(coded):
+    entry = element(0x1654AE6B, track(private=coded.record, codec=coded.tag))
+    info = element(0x1549A966, element(0x2AD7B1, 1_000_000))
+    body = cluster(0, *blocks(coded.payloads, coded.times, coded.keys))
+
+    def seek_head(*places):
+        entries = [
+            element(0x4DBB, element(0x53AB, kind), element(0x53AC, place.to_bytes(8, "big")))
+            for kind, place in places
+        ]
+        return element(0x114D9B74, *entries)
+
+    at = len(seek_head((0x1549A966, 0), (0x1654AE6B, 0))) + len(body)
+    head = seek_head((0x1549A966, at), (0x1654AE6B, at + len(info)))
+    begin = element(0x1A45DFA3, element(0x4282, "matroska"))
+    index = is_told_by_tables(begin + element(0x18538067, head, body, info, entry))
+    assert index.num_frames == 30
+    with pytest.raises(vl.VideoError):  # nothing leads to the tracks
+        vl.index_video(begin + element(0x18538067, body, info, entry))
+
+
+@pytest.mark.parametrize("has_private", [True, False])
+def test_start_codes_in_blocks(coded, has_private):
+    entry = track(private=coded.sets if has_private else b"", codec=coded.tag)
+    data = matroska([entry], cluster(0, *blocks(coded.stream, coded.times, coded.keys)))
+    index = is_told_by_tables(data)
+    assert index.length_size == 0
+    assert index.keyframes.tolist() == [n for n, t in enumerate(sorted(coded.times)) if t in {
+        time for time, key in zip(coded.times, coded.keys, strict=True) if key
+    }]  # fmt: skip
+
+
+def test_start_codes_with_parameter_sets_in_front_alone(coded):
+    plain = [with_start_codes(payload) for payload in coded.payloads]
+    entry = track(private=coded.sets, codec=coded.tag)
+    is_told_by_tables(matroska([entry], cluster(0, *blocks(plain, coded.times, coded.keys))))
+
+
+def test_times_of_decoding_in_place_of_those_of_showing(coded):
+    """Pictures say what is shown when; the times stay what the file says."""
+    times = [40 * number for number in range(len(coded.times))]
+    entry = track(private=coded.record, codec=coded.tag)
+    index = is_told_by_tables(
+        matroska([entry], cluster(0, *blocks(coded.payloads, times, coded.keys)))
+    )
+    assert sorted(index.pts.tolist()) == times
+
+
+def test_a_single_frame(coded):
+    entry = track(private=coded.record, codec=coded.tag)
+    assert is_told_by_tables(matroska([entry], cluster(0, block(coded.payloads[0], 0, key=True))))
+
+
+# --- transport streams
+
+
+def pes_packets(coded):
+    pts = [90 * time + 90_000 for time in coded.times]
+    ordered = sorted(pts)
+    return [
+        (time, ordered[number] - 18_000, data)
+        for number, (time, data) in enumerate(zip(pts, coded.stream, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("before", [b"", b"\1\2\3\4"])
+@pytest.mark.parametrize("moved", [1, 30, 400])
+def test_pictures_that_end_in_the_next_pes_packet(coded, moved, before):
+    """All but the first 8 bytes of a picture may be behind; each PES packet begins one."""
+    packets, rest, cut = pes_packets(coded), b"", []
+    for number, (pts, dts, data) in enumerate(packets):
+        size = 0 if number == len(packets) - 1 else min(moved, len(data) - 8)
+        cut.append((pts, dts, rest + data[: len(data) - size]))
+        rest = data[len(data) - size :] if size else b""
+    data = transport(cut, kind=0x24 if coded.codec == "hevc" else 0x1B, before=before)
+    index = is_told_by_tables(data)
+    with open_source(data) as source, av.open(io.BytesIO(data)) as container:
+        payloads = list(read_packets(index, source))
+        assert payloads == [bytes(p) for p in container.demux(video=0) if p.size]
+        reader = PacketReader(index, source)
+        for number in (29, 0, 17, 16):
+            assert reader.read(np.array([number])) == [payloads[number]]
+        assert reader.read(np.array([2, 3, 9, 29])) == [payloads[n] for n in (2, 3, 9, 29)]
+
+
+def test_a_transport_stream_whose_times_are_all_those_of_decoding(coded):
+    packets = [
+        (90_000 + 3600 * number, 90_000 + 3600 * number, data)
+        for number, data in enumerate(coded.stream)
+    ]
+    is_told_by_tables(transport(packets, kind=0x24 if coded.codec == "hevc" else 0x1B))
+
+
+# --- MP4
+
+
+@pytest.mark.parametrize("start", [None, 1, 4, 9])
+@pytest.mark.parametrize("dropped", [1, 4, 11])
+@pytest.mark.parametrize("name", ["h264", "h264 slices", "h264 no B-frames"])
+def test_h264_without_a_keyframe_before_the_first_frames(tmp_path, name, dropped, start):
+    """The decoder shows nothing before the first keyframe, edit list or not."""
+    encoder, options = CODECS[name]
+    path = encode_video(tmp_path / "clip.mp4", codec=encoder, frames=36, size=SIZE, options=options)
+    clip = read_clip(path)
+    edits = None if start is None else [(900, start * 512, 1)]
+    data = movie(clip, clip.samples[dropped:], edits=edits)
+    index = is_told_by_tables(data)
+    assert 0 < index.num_frames < 36
+    with av.open(io.BytesIO(data)) as container:
+        assert index.pts.tolist() == [frame.pts for frame in container.decode(video=0)]
+    assert len(sequential(data)) == index.num_frames

@@ -1,0 +1,71 @@
+"""Streams whose PES packets begin in the middle of pictures: the pictures are found by their units.
+
+Some segmenters put the end of a picture into the next PES packet. As in FFmpeg, whose parsers cut
+the stream anew, a picture then has the times of the PES packet in which it begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from videoloader.indexing.annexb import find_units, packet_begins, split_pictures
+from videoloader.indexing.mpegts.grid import PACKET, Grid, Ints
+from videoloader.indexing.mpegts.pes import PesPackets
+from videoloader.indexing.mpegts.units import pes_bytes
+from videoloader.indexing.survey import Survey, survey_units
+
+__all__ = ["Unaligned", "read_unaligned"]
+
+_MAX_STREAM = 1 << 28  # bytes of a stream that are held in memory
+_LEAD = 1  # zeros before the first start code
+
+
+@dataclass(frozen=True, slots=True)
+class Unaligned:
+    """One picture for each PES packet: where in the file it begins, its bytes, what its units say."""
+
+    offsets: Ints
+    sizes: Ints
+    survey: Survey
+
+
+def read_unaligned(codec: str, grid: Grid, pes: PesPackets) -> Unaligned | None:
+    """Cut an H.264 or HEVC stream into pictures.
+
+    Returns:
+        None if not exactly one picture begins in each PES packet, or the stream is too large.
+    """
+    if codec not in ("h264", "hevc") or int(pes.sizes.sum()) > _MAX_STREAM:
+        return None
+    data = pes_bytes(grid, pes, 0, len(pes.first))
+    units = find_units(codec, data)
+    if not len(units.places) or units.places[0] > _LEAD + 3:
+        return None
+    starts, slices = split_pictures(units, data)
+    if len(starts) != len(pes.first) or not (slices < len(units.places)).all():
+        return None
+    begins = packet_begins(units, data, starts)
+    owners = _owners(pes, begins)
+    whole = owners == _owners(pes, units.places[starts])  # no start code lies in two PES packets
+    if not whole.all() or not (owners == np.arange(len(owners))).all():
+        return None
+    survey = survey_units(units, data, slices)
+    if survey is None or survey.sequence is None or not survey.setups:
+        return None
+    return Unaligned(_places(grid, pes, begins), np.diff(begins, append=len(data)), survey)
+
+
+def _owners(pes: PesPackets, positions: Ints) -> Ints:
+    """Numbers of the PES packets that hold some bytes of the stream."""
+    return np.searchsorted(np.cumsum(pes.sizes), positions, side="right")
+
+
+def _places(grid: Grid, pes: PesPackets, positions: Ints) -> Ints:
+    """Where in the file some bytes of the stream are."""
+    lengths = PACKET - pes.starts
+    ends = np.cumsum(lengths)
+    rows = np.searchsorted(ends, positions, side="right")
+    inside = positions - (ends[rows] - lengths[rows])
+    return grid.places(pes.rows[rows]) + pes.starts[rows] + inside
