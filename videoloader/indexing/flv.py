@@ -14,6 +14,7 @@ from videoloader.indexing.bitstream.nal import is_random_access, length_units
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.bitstream.records import parse_avc_record, parse_hevc_record
 from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.picture_order import picture_order, with_order
 from videoloader.indexing.source import Source
 from videoloader.indexing.timing import order_is_told, packet_table
 from videoloader.indexing.truncation import past_the_end
@@ -127,8 +128,11 @@ def _build(
         warnings=past_the_end(source, "the last tag", tags.end),
     )
     # Without shifts, all is said to be shown as it is decoded; some writers only leave them out.
-    is_shifted = bool((table["pts"] != table["dts"]).any())
-    return index, order_is_told(table) and (is_shifted or picture.reorders is False)
+    if not order_is_told(table):
+        return index, False
+    if (table["pts"] != table["dts"]).any() or picture.reorders is False:
+        return index, True
+    return with_order(index, picture_order(index, source))
 
 
 def _read_tags(data: memoryview, position: int) -> _Tags | None:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream import av1, av1_frames
-from videoloader.indexing.bitstream.nal import disposable_packets
+from videoloader.indexing.bitstream.nal import disposable_packets, has_b_slices
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import head_windows, read_packets
+from videoloader.indexing.picture_order import picture_order, with_order
+from videoloader.indexing.scan import scan_order
 from videoloader.indexing.source import Source
 
 __all__ = ["classify_packets", "read_headers"]
@@ -60,19 +62,30 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     Where packets lie in one piece, only what is at the beginning of their units is touched in a
     mapped file, and requested of a URL where the packets are large. Otherwise the packets are
     read, those that lie close together at once.
+
+    Where no time said that frames are reordered, but B slices come to light, frames are numbered
+    anew by the order of their pictures.
     """
     if index.has_headers:
         return index
     table = index.packets
     found = np.zeros(len(table), dtype=np.bool_)
+    has_b = False
+    is_forward = index.codec == "h264" and bool((np.diff(index.frame_packets) > 0).all())
     if index.codec in ("h264", "hevc") and index.packing == "plain" and index.length_size:
         sizes = table["size"].astype(np.int64)
         for some, data, starts in head_windows(source, index.length_size, table["offset"], sizes):
             found[some] = _nal_packets(index, data, starts, sizes[some])
+            if is_forward and not has_b:
+                has_b = has_b_slices(data, starts, sizes[some], length_size=index.length_size)
     else:
         payloads = read_packets(index, source)
         for start in range(0, len(table), _CHUNK):
             numbers = np.arange(start, min(start + _CHUNK, len(table)))
             some_payloads = list(itertools.islice(payloads, len(numbers)))
             found[numbers] = classify_packets(index, some_payloads)
-    return index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)
+    index = index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)
+    if not has_b:
+        return index
+    ordered, is_told = with_order(index, picture_order(index, source))
+    return ordered if is_told else scan_order(index, read_packets(index, source))

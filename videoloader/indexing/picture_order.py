@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream.nal import length_units, split_units
 from videoloader.indexing.bitstream.records import setup_units
-from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import packet_windows, read_packets
 from videoloader.indexing.source import Source
 from videoloader.indexing.survey import Survey
@@ -38,6 +38,8 @@ def with_order(index: VideoIndex, order: NDArray[np.int64] | None) -> tuple[Vide
     """
     if order is None:
         return index, False
+    unseen = index.packets["flags"] & np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
+    order = order[unseen[order] == 0]
     if np.array_equal(order, index.frame_packets):
         return index, True
     return replace(index, order=order), True

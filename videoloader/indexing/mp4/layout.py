@@ -2,7 +2,8 @@
 
 Fragments are found by walking, with one read each: what is read ahead of a `moof` box holds the
 header of the `mdat` behind it, which tells where the next one is. Finding them through `sidx` or
-`mfra` would need as many reads, and would have to believe that those boxes name them all.
+`mfra` would need as many reads, and would have to believe that those boxes name them all. Once
+what was read of media along the way adds up to `_SPARE` bytes, a `moof` takes two reads instead.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _FRAGMENT_TABLES = (b"moof", b"sidx")
 _MAX_TOP_LEVEL = 1 << 20
 _BOX = struct.Struct(">I4s").unpack_from
 _HEADER = 16  # bytes of a box header with a 64-bit size
-_AHEAD = 64  # bytes read behind a `moof`, for the headers that follow it
+_AHEAD = 32  # bytes read behind a `moof`, for the headers that follow it
+_SPARE = 1 << 15  # bytes of media that may be read for nothing
 
 
 class Fragment(NamedTuple):
@@ -75,10 +77,12 @@ def read_layout(source: Source) -> Layout | None:
     fragments: list[Fragment] = []
     segments: list[tuple[int, Box]] = []
     block, start, ahead = b"", 0, _HEADER
-    position = last = 0
+    position = last = used = spent = 0
     for _ in range(_MAX_TOP_LEVEL):
         inside = position - start
         if inside + _HEADER > len(block):
+            spent += max(start + len(block) - used, 0)
+            ahead = ahead if spent < _SPARE else _HEADER
             block, start, inside = source.read_up_to(position, ahead), position, 0
             if len(block) < 8:
                 if fragments and block:  # the head of a fragment that is not there
@@ -90,6 +94,7 @@ def read_layout(source: Source) -> Layout | None:
             (size,) = struct.unpack_from(">Q", block, inside + 8)
             body += 8
         end = source.size if size == 0 else position + size
+        used = body
         if end < body:
             if movie is not None:
                 break
@@ -105,11 +110,13 @@ def read_layout(source: Source) -> Layout | None:
                 )
             content = block[body - start : end - start]
             if len(content) < end - body:
-                content += source.read(body + len(content), end - body - len(content))
+                known = body + len(content)
+                block, start = source.read(known, min(end + _HEADER, source.size) - known), known
+                content += block[: end - known]
+            used = end
             if kind == b"moof":
                 fragments.append(Fragment(position, content))
-                # The next one is likely no larger.
-                ahead = max(ahead, size + size // 4 + _AHEAD)
+                ahead = size + _AHEAD  # the next one is likely as large
             elif kind == b"sidx":
                 segments.append((end, Box(kind, content, 0, len(content))))
             else:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 from videoloader.indexing.bitstream.h263 import is_intra
-from videoloader.indexing.bitstream.nal import has_b_slices
 from videoloader.indexing.index import (
     PACKET_DTYPE,
     Orientation,
@@ -37,12 +36,11 @@ from videoloader.indexing.mp4.fragments import (
     read_segment_times,
 )
 from videoloader.indexing.mp4.layout import Layout, read_layout, referenced_end
-from videoloader.indexing.mp4.older import tells_order
+from videoloader.indexing.mp4.order import settle_order
 from videoloader.indexing.mp4.runs import Added
 from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
 from videoloader.indexing.mp4.start import hide_before_keyframe
 from videoloader.indexing.mp4.sync import keys_of_pictures
-from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.source import Source
 from videoloader.indexing.truncation import past_the_end
 
@@ -126,12 +124,10 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         believe_pictures(index.packets, [is_intra(start) for start in starts])
     elif (keys := keys_of_pictures(index, source)) is not None:
         believe_pictures(index.packets, keys)
-    if len(index.packets) and not index.packets["flags"][0] & PacketFlags.KEY:
-        cut = hide_before_keyframe(index, source)
-        if cut is None:
-            return None
-        index = cut
-    return index, _order_is_told(samples, entries, source)
+    if not len(index.packets) or index.packets["flags"][0] & PacketFlags.KEY:
+        return settle_order(index, samples, entries, source)
+    cut = hide_before_keyframe(index, source)
+    return None if cut is None else settle_order(cut, samples, entries, source)
 
 
 def _timeline(track: _Track, edits: list[Edit]) -> Timeline:
@@ -228,32 +224,6 @@ def _check_places(samples: Samples, timeline: Timeline, source: Source) -> None:
             f"truncated: packet {packet} of {len(outside)} ends at byte {end}, but the file ends "
             f"at {source.size}"
         )
-
-
-def _order_is_told(samples: Samples, entries: list[VisualEntry], source: Source) -> bool:
-    """Whether presentation order follows from the timestamps.
-
-    Without `ctts`, every sample claims to be shown when it is decoded. Some writers leave the
-    box out although the stream has B-frames, so the stream itself is asked.
-    """
-    if samples.composition is not None and not samples.durations.all():
-        # Samples that take no time may be shown at the same time as others.
-        pts = np.sort(samples.shown_at)
-        if (pts[1:] == pts[:-1]).any():
-            return False
-    entry = entries[0]
-    reorders = None if any(e.picture.reorders is not False for e in entries) else False
-    if entry.codec in ("mpeg4", "mpeg1video", "mpeg2video"):
-        data = source.window(0, source.size)
-        return tells_order(entry.codec, samples, entry.extradata, data, reorders=reorders)
-    if samples.composition is not None or reorders is False:
-        return True
-    if entry.codec != "h264":
-        return False
-    return not any(
-        has_b_slices(data, starts, samples.sizes[some], length_size=entry.length_size)
-        for some, data, starts in packet_windows(source, samples.offsets, samples.sizes)
-    )
 
 
 def _build(

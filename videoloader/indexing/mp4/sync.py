@@ -18,6 +18,7 @@ __all__ = ["keys_of_pictures"]
 
 _CODECS = ("h264", "hevc", "mpeg4", "vp8", "vp9")
 _FEW = 8
+_BEGIN = 2048  # bytes read of each of these
 _HEAD = 4096  # bytes of a packet in which its first picture begins
 _MPEG4_PICTURE = b"\0\0\1\xb6"
 
@@ -31,7 +32,8 @@ def keys_of_pictures(index: VideoIndex, source: Source) -> list[bool | None] | N
     table = index.packets
     if index.codec not in _CODECS or not (table["flags"] & PacketFlags.KEY).all():
         return None
-    if all(_are_keys(index, source, table[: _FEW + 1])):
+    few = [(int(row["offset"]), min(int(row["size"]), _BEGIN)) for row in table[: _FEW + 1]]
+    if all(_is_key(index, np.frombuffer(head, np.uint8)) for head in source.read_ranges(few)):
         return None
     return list(_are_keys(index, source, table))
 
