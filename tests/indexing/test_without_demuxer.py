@@ -1,12 +1,13 @@
 """Files out of the ordinary that need neither a demuxer nor a decode scan."""
 
 import io
+from dataclasses import replace
 
 import av
 import numpy as np
 import pytest
 from matroska_files import block, cluster, element, matroska, track
-from mp4_files import movie, read_clip
+from mp4_files import box, demuxed, indexed, movie, read_clip
 from sequential import agrees, sequential
 from transport_files import transport
 
@@ -33,6 +34,7 @@ class Coded:
     """The packets of a clip: payloads, times in milliseconds, keyframes, set-up data."""
 
     def __init__(self, path):
+        self.path = path
         index = vl.index_video(path)
         with open_source(path) as source:
             self.payloads = list(read_packets(index, source))
@@ -197,3 +199,51 @@ def test_h264_without_a_keyframe_before_the_first_frames(tmp_path, name, dropped
     with av.open(io.BytesIO(data)) as container:
         assert index.pts.tolist() == [frame.pts for frame in container.decode(video=0)]
     assert len(sequential(data)) == index.num_frames
+
+
+RECORDS = {
+    "none": lambda coded: None,
+    "empty": lambda coded: b"",
+    "zeros": lambda coded: bytes(20),
+    "start codes": lambda coded: coded.sets,
+}
+
+
+def described(clip, coded, record):
+    """The description with another set-up record, or none."""
+    kind = b"avcC" if coded.codec == "h264" else b"hvcC"
+    at = clip.description.find(kind) - 4
+    size = int.from_bytes(clip.description[at : at + 4], "big")
+    made = b"" if record is None else box(kind, record)
+    entry = clip.description[16:at] + made + clip.description[at + size :]
+    entry = len(entry).to_bytes(4, "big") + entry[4:]
+    return box(b"stsd", clip.description[8:16], entry)
+
+
+@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize("composed", [True, False])
+def test_mp4_samples_with_start_codes(coded, record, composed):
+    clip = read_clip(coded.path)
+    samples = [
+        replace(sample, data=data, composition=composed * sample.composition)
+        for sample, data in zip(clip.samples, coded.stream, strict=True)
+    ]
+    description = described(clip, coded, RECORDS[record](coded))
+    data = movie(replace(clip, description=description), samples)
+    index = is_told_by_tables(data)
+    assert index.num_frames == 30
+    with av.open(io.BytesIO(data)) as container:
+        keys = [n for n, frame in enumerate(container.decode(video=0)) if frame.key_frame]
+    assert index.keyframes.tolist() == keys
+
+
+@pytest.mark.parametrize("timescale", [0, 1, 1 << 31, (1 << 32) - 1])
+@pytest.mark.parametrize("edits", [None, [(900, 1024, 1)]])
+def test_a_track_without_a_timescale_has_ticks_of_a_second(coded, timescale, edits):
+    clip = read_clip(coded.path)
+    data = movie(clip, clip.samples, timescale=timescale, edits=edits)
+    index = is_told_by_tables(data)
+    assert index.time_base == 1
+    assert [row[:4] for row in indexed(data)] == [row[:4] for row in demuxed(data)]
+    with av.open(io.BytesIO(data)) as container:
+        assert index.pts.tolist() == [frame.pts for frame in container.decode(video=0)]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.bitstream import av1
+from videoloader.indexing.bitstream import av1, h264, hevc
 from videoloader.indexing.bitstream.color import Color, color_from_codes
+from videoloader.indexing.bitstream.nal import annexb_nals
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.bitstream.records import (
     crop_to_container,
@@ -18,6 +19,7 @@ from videoloader.indexing.bitstream.records import (
 )
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.older import OLDER_KINDS, describe
+from videoloader.indexing.survey import Survey
 
 __all__ = ["VIDEO_KINDS", "VisualEntry", "read_entries"]
 
@@ -35,6 +37,8 @@ _CODECS = {
     b"vp08": "vp8",
     b"vp09": "vp9",
 }
+_FRAMED = b"\1"  # first byte of a set-up record
+_MIN_HVCC = 23  # bytes of the shortest record of HEVC
 _ENCRYPTED = b"encv"
 VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
 """Types of descriptions that are certain to be of video."""
@@ -42,7 +46,10 @@ VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
 
 @dataclass(frozen=True, slots=True)
 class VisualEntry:
-    """How the samples of one description are decoded."""
+    """How the samples of one description are decoded.
+
+    `length_size` is 0 for H.264 and HEVC whose units have start codes.
+    """
 
     codec: str
     tag: str
@@ -91,11 +98,10 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
     codec = _CODECS[box.kind]
     match codec:
         case "h264" | "hevc":
-            kind = b"avcC" if codec == "h264" else b"hvcC"
-            if kind not in inside:
-                return None  # the parameter sets are in the samples
-            config = inside[kind]
-            extradata = config.data[config.start : config.stop]
+            config = inside.get(b"avcC" if codec == "h264" else b"hvcC")
+            extradata = b"" if config is None else config.data[config.start : config.stop]
+            if extradata[:1] != _FRAMED or (codec == "hevc" and len(extradata) < _MIN_HVCC):
+                return _start_coded(codec, tag, (width, height), extradata, sample(), color)
             parse = parse_avc_record if codec == "h264" else parse_hevc_record
             parsed = parse(extradata)
             if parsed is None:
@@ -120,6 +126,24 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
                 record = config.data[config.start : config.stop]
                 picture = parse_vp_record(record, width, height)
             return VisualEntry(codec, tag, picture, color=color)
+
+
+def _start_coded(
+    codec: str, tag: str, size: tuple[int, int], setup: bytes, sample: bytes, color: Color
+) -> VisualEntry | None:
+    """Samples with start codes, as FFmpeg takes them without a set-up record.
+
+    The parameter sets are in what stands in its place or in the first sample; None if they are not.
+    """
+    survey = Survey(codec)
+    survey.take(annexb_nals(setup))
+    survey.take(annexb_nals(sample))
+    if survey.sequence is None or not survey.setups:
+        return None
+    picture = (h264 if codec == "h264" else hevc).parse_sps(survey.sequence)
+    if codec == "h264":
+        picture = crop_to_container(picture, *size)
+    return VisualEntry(codec, tag, picture, survey.setups[0][1], color=color)
 
 
 def _color(box: Box | None) -> Color:

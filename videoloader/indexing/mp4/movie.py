@@ -48,6 +48,7 @@ __all__ = ["index_mp4"]
 
 # No video has so many samples that are so small; tables that lie may, to cost time.
 _MANY, _TINY = 100_000, 8
+_MAX_TIMESCALE = 1 << 31
 _IDENTITY = (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 
 
@@ -159,8 +160,8 @@ def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
         media = box.need(b"mdia", b"mdhd")
         long = media.unpack("B")[0] == 1
         timescale, duration = media.unpack("IQ" if long else "II", 20 if long else 12)
-        if timescale == 0:
-            raise FormatError(f"track {number} has a timescale of 0")
+        if not 0 < timescale < _MAX_TIMESCALE:
+            timescale = 1  # as FFmpeg does
         table = _table(box)
         samples = read_samples(table, file_size=file_size)
         (identifier,) = head.unpack("I", 20 if wide else 12)

@@ -47,7 +47,7 @@ def settle_order(
         return index, tells_order(entry.codec, samples, entry.extradata, data, reorders=reorders)
     if samples.composition is not None or reorders is False:
         return index, True
-    if entry.codec == "h264" and _seems_forward(samples, entry.length_size, source):
+    if entry.codec == "h264" and entry.length_size and _seems_forward(samples, entry.length_size, source):
         return index, True
     return with_order(index, picture_order(index, source))
 

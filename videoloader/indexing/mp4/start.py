@@ -30,7 +30,9 @@ def hide_before_keyframe(index: VideoIndex, source: Source) -> VideoIndex | None
         None if a decoder may show one of their pictures, or they are too many to look at.
     """
     keys = np.flatnonzero(index.packets["flags"] & np.uint16(PacketFlags.KEY))
-    if index.codec != "h264" or not len(keys) or keys[0] > _MAX_PACKETS:
+    if index.codec != "h264" or not index.length_size:
+        return None
+    if not len(keys) or keys[0] > _MAX_PACKETS:
         return None
     first = int(keys[0])
     table = index.packets[: first + 1]
