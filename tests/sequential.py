@@ -9,10 +9,11 @@ import numpy as np
 
 import videoloader as vl
 
-__all__ = ["agrees", "frames_of", "sequential"]
+__all__ = ["agrees", "digest", "frames_of", "sequential"]
 
 
-def _digest(data):
+def digest(data):
+    """The hash of a picture's planes, one behind the other."""
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
@@ -27,7 +28,7 @@ def sequential(data):
                 frames = packet.decode()
             except av.error.FFmpegError:
                 continue  # as the command does, which goes on behind damage
-            hashes += [_digest(frame.to_ndarray().tobytes()) for frame in frames]
+            hashes += [digest(frame.to_ndarray().tobytes()) for frame in frames]
     return hashes
 
 
@@ -40,7 +41,7 @@ def frames_of(data, index, seed=0):
         for number in numbers:
             ((_, surface),) = video.decode([number])
             planes = [np.ascontiguousarray(plane).tobytes() for plane in surface.planes]
-            hashes[number] = _digest(b"".join(planes))
+            hashes[number] = digest(b"".join(planes))
     return [hashes[number] for number in range(index.num_frames)]
 
 

@@ -1,8 +1,8 @@
 """What is read of a file for its index: its tables and 64 KB, whatever the kind of source.
 
-MP4 and MOV have tables of all frames. Other containers do not, and are exempt: Matroska (cues name
-keyframes alone), FLV, IVF and transport streams have frames one behind the other; AVI lists packets,
-but neither times nor order, which only their pictures tell; raw streams have nothing but pictures.
+MP4 and MOV have tables of all frames. Other containers do not, and are exempt: Matroska (cues
+name keyframes alone), FLV, IVF and transport streams have frames one behind the other; AVI lists
+packets, but neither times nor order, which only pictures tell; raw streams have pictures alone.
 """
 
 import io
@@ -133,11 +133,12 @@ def test_no_more_than_the_tables_is_read(large, name):
 def test_many_small_fragments_are_read_without_what_is_between(tmp_path):
     path = encode_video(tmp_path / "a.mp4", frames=60, size=(96, 64), options={"g": "12"})
     clip = read_clip(path)
-    samples = [replace(sample, data=sample.data + bytes(900)) for sample in clip.samples] * 25
-    parts = [
-        [Part([Run(samples[n : n + 1 + n % 7])], time=512 * n)]
-        for n in range(0, len(samples) - 7, 1)
-    ]
+    samples = [replace(sample, data=sample.data + bytes(900)) for sample in clip.samples] * 60
+    parts, place = [], 0
+    while place < len(samples):
+        count = 1 + place % 7
+        parts.append([Part([Run(samples[place : place + count])], time=512 * place)])
+        place += count
     data = movie(clip, fragments=parts)
     tables = tables_of(data)
     assert len(data) > tables + 2 * ROOM
@@ -220,7 +221,10 @@ def test_the_headers_of_all_packets_are_proof(tmp_path):
     """One B picture among 1200 is missed by looks, and is found where all headers are read."""
     common = {"crf": "40", "preset": "ultrafast"}
     with_b = {"x264-params": "threads=1:keyint=30:scenecut=0:bframes=2:b-adapt=0", **common}
-    without = {"x264-params": "threads=1:keyint=30:scenecut=0:bframes=2:b-bias=-100:b-adapt=1", **common}
+    without = {
+        "x264-params": "threads=1:keyint=30:scenecut=0:bframes=2:b-bias=-100:b-adapt=1",
+        **common,
+    }
     one = read_clip(encode_video(tmp_path / "a.mp4", frames=3, size=(32, 32), options=with_b))
     many = read_clip(encode_video(tmp_path / "b.mp4", frames=1200, size=(32, 32), options=without))
     assert sets_of(one) == sets_of(many)

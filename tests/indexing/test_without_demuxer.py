@@ -6,6 +6,7 @@ from dataclasses import replace
 import av
 import numpy as np
 import pytest
+from coded_clips import Coded, with_start_codes
 from matroska_files import block, cluster, element, matroska, track
 from mp4_files import box, demuxed, indexed, movie, read_clip
 from sequential import agrees, sequential
@@ -14,11 +15,10 @@ from transport_files import transport
 import videoloader as vl
 from videoloader.demo_videos import encode_video
 from videoloader.indexing import open_source
-from videoloader.indexing.bitstream.records import parameter_sets
 from videoloader.indexing.payloads import PacketReader, read_packets
 
 SIZE = (64, 48)
-START = b"\0\0\0\1"
+TAGS = {"h264": "V_MPEG4/ISO/AVC", "hevc": "V_MPEGH/ISO/HEVC"}
 X264 = "threads=1:keyint=12:scenecut=0"
 X265 = "log-level=none:pools=none:keyint=12:bframes=2"
 CODECS = {
@@ -28,42 +28,6 @@ CODECS = {
     "h264 no B-frames": ("libx264", {"x264-params": f"{X264}:bframes=0"}),
     "hevc": ("libx265", {"x265-params": X265}),
 }
-
-
-class Coded:
-    """The packets of a clip: payloads, times in milliseconds, keyframes, set-up data."""
-
-    def __init__(self, path):
-        self.path = path
-        index = vl.index_video(path)
-        with open_source(path) as source:
-            self.payloads = list(read_packets(index, source))
-        ticks = index.packets["pts"] - index.packets["pts"].min()
-        self.times = (ticks * 1000 * index.time_base).astype(int).tolist()
-        self.keys = (index.packets["flags"] & 1 > 0).tolist()
-        self.codec, self.record = index.codec, index.extradata_of(0)
-        self.sets = b"".join(START + u for u in parameter_sets(self.codec, self.record))
-
-    @property
-    def stream(self):
-        """The packets with start codes, parameter sets in front of keyframes."""
-        return [
-            (self.sets if key else b"") + with_start_codes(payload)
-            for payload, key in zip(self.payloads, self.keys, strict=True)
-        ]
-
-    @property
-    def tag(self):
-        return {"h264": "V_MPEG4/ISO/AVC", "hevc": "V_MPEGH/ISO/HEVC"}[self.codec]
-
-
-def with_start_codes(payload):
-    made, at = b"", 0
-    while at < len(payload):
-        size = int.from_bytes(payload[at : at + 4], "big")
-        made += START + payload[at + 4 : at + 4 + size]
-        at += 4 + size
-    return made
 
 
 @pytest.fixture(scope="module", params=CODECS)
@@ -89,7 +53,7 @@ def is_told_by_tables(data):
 
 
 def test_tracks_behind_the_clusters(coded):
-    entry = element(0x1654AE6B, track(private=coded.record, codec=coded.tag))
+    entry = element(0x1654AE6B, track(private=coded.record, codec=TAGS[coded.codec]))
     info = element(0x1549A966, element(0x2AD7B1, 1_000_000))
     body = cluster(0, *blocks(coded.payloads, coded.times, coded.keys))
 
@@ -111,7 +75,7 @@ def test_tracks_behind_the_clusters(coded):
 
 @pytest.mark.parametrize("has_private", [True, False])
 def test_start_codes_in_blocks(coded, has_private):
-    entry = track(private=coded.sets if has_private else b"", codec=coded.tag)
+    entry = track(private=coded.sets if has_private else b"", codec=TAGS[coded.codec])
     data = matroska([entry], cluster(0, *blocks(coded.stream, coded.times, coded.keys)))
     index = is_told_by_tables(data)
     assert index.length_size == 0
@@ -122,14 +86,14 @@ def test_start_codes_in_blocks(coded, has_private):
 
 def test_start_codes_with_parameter_sets_in_front_alone(coded):
     plain = [with_start_codes(payload) for payload in coded.payloads]
-    entry = track(private=coded.sets, codec=coded.tag)
+    entry = track(private=coded.sets, codec=TAGS[coded.codec])
     is_told_by_tables(matroska([entry], cluster(0, *blocks(plain, coded.times, coded.keys))))
 
 
 def test_times_of_decoding_in_place_of_those_of_showing(coded):
     """Pictures say what is shown when; the times stay what the file says."""
     times = [40 * number for number in range(len(coded.times))]
-    entry = track(private=coded.record, codec=coded.tag)
+    entry = track(private=coded.record, codec=TAGS[coded.codec])
     index = is_told_by_tables(
         matroska([entry], cluster(0, *blocks(coded.payloads, times, coded.keys)))
     )
@@ -137,7 +101,7 @@ def test_times_of_decoding_in_place_of_those_of_showing(coded):
 
 
 def test_a_single_frame(coded):
-    entry = track(private=coded.record, codec=coded.tag)
+    entry = track(private=coded.record, codec=TAGS[coded.codec])
     assert is_told_by_tables(matroska([entry], cluster(0, block(coded.payloads[0], 0, key=True))))
 
 

@@ -27,7 +27,7 @@ def picture_order(index: VideoIndex, source: Source) -> NDArray[np.int64] | None
         None where these do not tell what a decoder gives: other codecs than H.264 and HEVC,
         packets that are not one picture each, streams of fields, damaged headers.
     """
-    survey = survey_packets(index, source)
+    survey = survey_packets(index, source, order_only=True)
     return None if survey is None else survey.order()
 
 
@@ -45,8 +45,11 @@ def with_order(index: VideoIndex, order: NDArray[np.int64] | None) -> tuple[Vide
     return replace(index, order=order), True
 
 
-def survey_packets(index: VideoIndex, source: Source) -> Survey | None:
-    """What the NAL units of all packets tell; None if a packet is not one picture."""
+def survey_packets(index: VideoIndex, source: Source, *, order_only: bool = False) -> Survey | None:
+    """What the NAL units of all packets tell; None if a packet is not one picture.
+
+    With `order_only`, also None as soon as the order is not told.
+    """
     if index.codec not in ("h264", "hevc"):
         return None
     survey = Survey(index.codec)
@@ -54,7 +57,7 @@ def survey_packets(index: VideoIndex, source: Source) -> Survey | None:
     for number, units in enumerate(_packets(index, source)):
         if number in setups:
             survey.take(setup_units(index.codec, setups[number]))
-        if survey.take(units) != 1:
+        if survey.take(units) != 1 or (order_only and not survey.is_told):
             return None
     return survey
 

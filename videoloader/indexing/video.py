@@ -23,6 +23,7 @@ from videoloader.indexing.raw import index_raw
 from videoloader.indexing.riff import riff_end
 from videoloader.indexing.scan import scan_order
 from videoloader.indexing.source import Source, VideoSource, open_source
+from videoloader.indexing.time_check import check_times
 from videoloader.indexing.timing import read_rate, with_rate
 from videoloader.indexing.truncation import asf_end, past_the_end
 
@@ -110,4 +111,6 @@ def _index(source: Source, stream: int | None) -> VideoIndex:
 
 
 def _ordered(source: Source, index: VideoIndex, is_told: bool) -> VideoIndex:
-    return index if is_told else scan_order(index, read_packets(index, source))
+    if is_told:
+        return check_times(index, source)
+    return scan_order(index, read_packets(index, source))

@@ -9,7 +9,7 @@ from itertools import islice
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.bitstream import av1, h264, hevc
 from videoloader.indexing.bitstream.color import Color, color_from_codes
-from videoloader.indexing.bitstream.nal import annexb_nals
+from videoloader.indexing.bitstream.nal import split_units
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.bitstream.records import (
     crop_to_container,
@@ -136,8 +136,8 @@ def _start_coded(
     The parameter sets are in what stands in its place or in the first sample; None if they are not.
     """
     survey = Survey(codec)
-    survey.take(annexb_nals(setup))
-    survey.take(annexb_nals(sample))
+    survey.take(split_units(setup))
+    survey.take(split_units(sample))
     if survey.sequence is None or not survey.setups:
         return None
     picture = (h264 if codec == "h264" else hevc).parse_sps(survey.sequence)

@@ -20,14 +20,12 @@ from videoloader.indexing.mp4.entry import VisualEntry
 from videoloader.indexing.mp4.older import tells_order
 from videoloader.indexing.mp4.samples import Samples
 from videoloader.indexing.picture_order import picture_order, with_order
+from videoloader.indexing.slice_heads import some_slice_heads
 from videoloader.indexing.source import Source
 
 __all__ = ["settle_order"]
 
 _LOOKS, _REMOTE_LOOKS = 256, 64  # packets looked at; fewer where each is a request
-_HEAD = 64  # bytes read at a time: a delimiter, a short message and the head of a slice
-_ROUNDS = 2  # so that all looks together read 32 KB at most
-_SLICES = (1, 2, 5)
 _B = 1  # slice_type, modulo 5
 
 
@@ -47,7 +45,11 @@ def settle_order(
         return index, tells_order(entry.codec, samples, entry.extradata, data, reorders=reorders)
     if samples.composition is not None or reorders is False:
         return index, True
-    if entry.codec == "h264" and entry.length_size and _seems_forward(samples, entry.length_size, source):
+    if (
+        entry.codec == "h264"
+        and entry.length_size
+        and _seems_forward(samples, entry.length_size, source)
+    ):
         return index, True
     return with_order(index, picture_order(index, source))
 
@@ -55,24 +57,13 @@ def settle_order(
 def _seems_forward(samples: Samples, length_size: int, source: Source) -> bool:
     """Whether no B slice is found among the first slices of some packets."""
     chosen = _chosen(len(samples), _LOOKS if source.is_mapped else _REMOTE_LOOKS)
-    places = samples.offsets[chosen].tolist()
-    ends = (samples.offsets[chosen] + samples.sizes[chosen]).tolist()
-    left = list(zip(places, ends, strict=True))
-    told = 0
-    for _ in range(_ROUNDS):
-        ranges = [(place, min(end - place, _HEAD)) for place, end in left]
-        behind = []
-        for (place, end), head in zip(left, source.read_ranges(ranges), strict=True):
-            kind, after = _first_slice(head, length_size)
-            if kind is not None and kind % 5 == _B:
-                return False
-            told += kind is not None
-            if kind is None and place + after < end:
-                behind.append((place + after, end))
-        left = behind
-        if not left:
-            break
-    return 2 * told >= len(chosen)
+    starts, sizes = samples.offsets[chosen], samples.sizes[chosen]
+    heads, found = some_slice_heads("h264", length_size, source, starts, sizes)
+    try:
+        kinds = [_slice_type(head.tobytes()) for head in heads[found]]
+    except FormatError:
+        return False
+    return 2 * len(kinds) >= len(chosen) and _B not in kinds
 
 
 def _chosen(count: int, looks: int) -> list[int]:
@@ -88,17 +79,8 @@ def _chosen(count: int, looks: int) -> list[int]:
     return chosen
 
 
-def _first_slice(head: bytes, length_size: int) -> tuple[int | None, int]:
-    """slice_type of the first slice, None if it begins behind; and where the next unit begins."""
-    position = 0
-    while position + length_size < len(head):
-        unit = position + length_size
-        if head[unit] & 31 in _SLICES:
-            bits = BitReader(unescape(head[unit + 1 : unit + 12]))
-            try:
-                bits.ue()  # first_mb_in_slice
-                return bits.ue(), len(head)
-            except FormatError:
-                return None, position
-        position = unit + int.from_bytes(head[position:unit], "big")
-    return None, position
+def _slice_type(head: bytes) -> int:
+    """slice_type of a slice, modulo 5."""
+    bits = BitReader(unescape(head[1:]))
+    bits.ue()  # first_mb_in_slice
+    return bits.ue() % 5

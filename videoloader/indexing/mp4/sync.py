@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream import vpx
-from videoloader.indexing.bitstream.nal import annexb_nals, is_random_access, length_units
+from videoloader.indexing.bitstream.nal import split_units, is_random_access, length_units
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.source import Source
@@ -49,7 +49,7 @@ def _is_key(index: VideoIndex, head: NDArray[np.uint8]) -> bool:
     match index.codec:
         case "h264" | "hevc":
             if not index.length_size:
-                return is_random_access(index.codec, annexb_nals(head.tobytes()))
+                return is_random_access(index.codec, split_units(head.tobytes()))
             return is_random_access(index.codec, length_units(head.data, index.length_size))
         case "mpeg4":
             _, found, picture = head.tobytes().partition(_MPEG4_PICTURE)

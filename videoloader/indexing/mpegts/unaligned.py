@@ -24,7 +24,7 @@ _LEAD = 1  # zeros before the first start code
 
 @dataclass(frozen=True, slots=True)
 class Unaligned:
-    """One picture for each PES packet: where in the file it begins, its bytes, what its units say."""
+    """One picture for each PES packet: where in the file it begins, its bytes, and its units."""
 
     offsets: Ints
     sizes: Ints

@@ -1,0 +1,118 @@
+"""The first bytes of the first slice of packets of H.264 and HEVC streams."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.bitstream.nal import annexb_units, length_units, walk_units
+from videoloader.indexing.bitstream.slice_counts import SLICE_BEGIN
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.payloads import packet_windows, read_packets
+from videoloader.indexing.source import Source
+
+__all__ = ["SLICES", "all_slice_heads", "some_slice_heads"]
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+
+SLICES = {"h264": (1, 2, 5), "hevc": (*range(10), *range(16, 22))}
+"""Types of NAL units that are slices."""
+
+_HEAD = 64  # bytes read at a time: a delimiter, a short message and the head of a slice
+_ROUNDS = 2  # reads for each packet at most
+
+
+def _is_slice(codec: str) -> NDArray[np.bool_]:
+    octets = np.arange(256)
+    return np.isin(octets & 31 if codec == "h264" else octets >> 1 & 63, SLICES[codec])
+
+
+_IS_SLICE = {codec: _is_slice(codec) for codec in SLICES}
+
+
+def all_slice_heads(index: VideoIndex, source: Source) -> Bytes | None:
+    """Of all packets, shape (packets, SLICE_BEGIN); None if one has no slice.
+
+    What stands behind the end of a short one is undefined.
+    """
+    table = index.packets
+    if not index.length_size or index.packing != "plain":
+        found = [_first_slice(index, payload) for payload in read_packets(index, source)]
+        return (
+            None
+            if not all(found)
+            else np.frombuffer(b"".join(found), np.uint8).reshape(len(found), SLICE_BEGIN)
+        )
+    parts: list[Bytes] = []
+    sizes = table["size"].astype(np.int64)
+    for some, data, starts in packet_windows(source, table["offset"], sizes):
+        places = np.full(len(starts), -1, dtype=np.int64)
+        for packets, units in walk_units(data, starts, sizes[some], index.length_size):
+            if units is not None:
+                new = _IS_SLICE[index.codec][data[units]] & (places[packets] < 0)
+                places[packets[new]] = units[new]
+        if (places < 0).any():
+            return None
+        parts.append(data.take(places[:, None] + np.arange(SLICE_BEGIN), mode="clip"))
+    return np.concatenate(parts)
+
+
+def _first_slice(index: VideoIndex, payload: bytes) -> bytes:
+    """The head of the first slice of one packet, empty if it has none."""
+    if index.length_size:
+        units = length_units(memoryview(payload), index.length_size)
+        heads = (bytes(unit[:SLICE_BEGIN]) for unit in units)
+    else:
+        heads = (payload[start : start + SLICE_BEGIN] for start in annexb_units(payload))
+    for head in heads:
+        if head and _IS_SLICE[index.codec][head[0]]:
+            return head.ljust(SLICE_BEGIN, b"\0")
+    return b""
+
+
+def some_slice_heads(
+    codec: str, length_size: int, source: Source, starts: Ints, sizes: Ints
+) -> tuple[Bytes, NDArray[np.bool_]]:
+    """Of some packets, by few short reads each: 128 bytes of a packet at most.
+
+    Returns:
+        The heads, shape (packets, SLICE_BEGIN), and for which a slice was found.
+    """
+    heads = np.zeros((len(starts), SLICE_BEGIN), dtype=np.uint8)
+    found = np.zeros(len(starts), dtype=np.bool_)
+    ends = starts + sizes
+    left, places = np.arange(len(starts)), starts
+    for _ in range(_ROUNDS):
+        limits = np.minimum(ends[left] - places, _HEAD)
+        ranges = list(zip(places.tolist(), limits.tolist(), strict=True))
+        behind: list[tuple[int, int]] = []
+        for number, place, data in zip(
+            left.tolist(), places.tolist(), source.read_ranges(ranges), strict=True
+        ):
+            whole = place + len(data) >= int(ends[number])
+            unit, after = _find_slice(codec, data, length_size, is_whole=whole)
+            if unit is not None:
+                head = data[unit : unit + SLICE_BEGIN]
+                heads[number, : len(head)] = np.frombuffer(head, dtype=np.uint8)
+                found[number] = True
+            elif place + after < int(ends[number]):
+                behind.append((number, place + after))
+        if not behind:
+            break
+        left, places = np.array(behind, dtype=np.int64).T
+    return heads, found
+
+
+def _find_slice(
+    codec: str, data: bytes, length_size: int, *, is_whole: bool
+) -> tuple[int | None, int]:
+    """Where the first slice begins, None if that is behind; and where to go on."""
+    position = 0
+    while position + length_size < len(data):
+        unit = position + length_size
+        if _IS_SLICE[codec][data[unit]]:
+            is_there = is_whole or unit + SLICE_BEGIN <= len(data)
+            return (unit, unit) if is_there else (None, position)
+        position = unit + int.from_bytes(data[position:unit], "big")
+    return None, position

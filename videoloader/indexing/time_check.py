@@ -1,0 +1,202 @@
+"""Whether timestamps fit the pictures: one that is damaged would renumber the frames behind it.
+
+FFmpeg's decoders give frames in the order of the pictures, whatever their timestamps say. So frames
+of a codec that never reorders are numbered as they are decoded. Elsewhere the tables are looked at
+first: frames that are evenly spaced, or as far apart as their packets are decoded, are in order.
+Only where they are not, pictures are read; where these tell nothing, everything is decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import FormatError, UnsupportedError
+from videoloader.indexing.bitstream import h264
+from videoloader.indexing.bitstream.records import setup_units
+from videoloader.indexing.bitstream.slice_counts import shown_order
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.payloads import read_packets
+from videoloader.indexing.picture_order import picture_order
+from videoloader.indexing.scan import scan_order
+from videoloader.indexing.slice_heads import all_slice_heads, some_slice_heads
+from videoloader.indexing.source import Source
+
+__all__ = ["check_times"]
+
+Ints = NDArray[np.int64]
+
+_NEVER = {"vp8", "vp9", "av1", "mjpeg", "prores", "h263", "flv1"}  # shown as they are decoded
+_TIMED = {"mp4", "mpegts", "flv"}  # containers that say when packets are decoded
+_MAX_DELAY = 16  # packets by which a frame may be shown later than decoded
+_TOLERANCE = 2  # ticks that times are rounded by
+_LOOKS = 256  # packets looked at where nothing but uneven times raises doubt
+_AROUND = 8  # packets before and behind one in doubt
+_FEW = 8  # packets or steps out of order in a short file that are few
+_SEQUENCE = 7
+_UNCHECKED = "uneven timestamps, which could not be checked against the pictures"
+_UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
+
+
+def check_times(index: VideoIndex, source: Source) -> VideoIndex:
+    """The index, with frames numbered by their pictures where timestamps are damaged.
+
+    It then has a warning. What needs no look at pictures costs none.
+    """
+    table = index.packets
+    shown = np.flatnonzero((table["flags"] & _UNSEEN) == 0)
+    pts = table["pts"][shown]
+    if index.order is not None or len(pts) < 3 or (pts[1:] >= pts[:-1]).all():
+        return index
+    if _never_reorders(index):
+        return _renumbered(index, shown)
+    doubted, are_few = _doubted(index)
+    if not len(doubted):
+        return index
+    return _by_pictures(index, source, doubted, are_few=are_few)
+
+
+def _never_reorders(index: VideoIndex) -> bool:
+    """Whether frames are certain to be shown as they are decoded."""
+    if index.codec != "h264":
+        return index.codec in _NEVER
+    try:
+        sets = [unit for _, setup in index.extradata for unit in setup_units(index.codec, setup)]
+        sequences = [h264.parse_sequence(unit) for unit in sets if unit[0] & 31 == _SEQUENCE]
+    except FormatError:
+        return False
+    return bool(sequences) and all(one.picture.reorders is False for one in sequences)
+
+
+def _doubted(index: VideoIndex) -> tuple[Ints, bool]:
+    """Packets that the tables do not show to be in order, those most in doubt first.
+
+    Also whether it is but a few that are out of order, which is a sign of damage; times that are
+    uneven throughout are none.
+    """
+    nothing = np.zeros(0, dtype=np.int64)
+    steps = np.diff(index.pts)
+    least, most = int(steps.min()), int(steps.max())
+    first = int(index.frame_packets[0])
+    is_first = not (index.packets["flags"][:first] & _UNSEEN == 0).any()
+    if is_first and most - least <= min(_TOLERANCE, least // 4):
+        return nothing, False
+    usual = int(np.median(steps))
+    tolerance, late = min(_TOLERANCE, usual // 4), nothing
+    if index.exactness == "tables" and index.container in _TIMED:
+        late = _out_of_step(index.packets, usual, tolerance)
+        if is_first and not len(late):
+            return nothing, False
+    uneven = np.abs(steps - usual)
+    worst = np.argsort(-uneven, kind="stable")
+    worst = worst[uneven[worst] > tolerance]
+    around = index.frame_packets[np.stack([worst, worst + 1], axis=1).reshape(-1)]
+    packets = np.concatenate([nothing if is_first else np.array([0, first]), late, around])
+    fewest = min(len(worst), len(late)) if len(late) else len(worst)
+    return packets, fewest <= max(_FEW, len(steps) // 20)
+
+
+def _out_of_step(table: NDArray[Any], usual: int, tolerance: int) -> Ints:
+    """Packets that are not shown as far from others as packets are decoded, some packets later.
+
+    The last frames, behind which no packet is decoded, must be evenly spaced.
+    """
+    shown = np.argsort(table["pts"], kind="stable")
+    times = table["pts"][shown]
+    is_odd = np.append(np.abs(np.diff(times) - usual) > tolerance, False)
+    found = np.arange(len(times))
+    for delay in range(min(_MAX_DELAY + 1, len(times))):
+        covered = len(times) - delay
+        behind = times[:covered] - table["dts"][delay:]
+        off = np.flatnonzero(np.abs(behind - np.median(behind)) > tolerance)
+        odd = covered - 1 + np.flatnonzero(is_odd[covered - 1 :]) if delay else off[:0]
+        if len(off) + len(odd) < len(found):
+            found = np.concatenate([off, odd])
+        if not len(found):
+            break
+    return shown[found]
+
+
+def _by_pictures(index: VideoIndex, source: Source, doubted: Ints, *, are_few: bool) -> VideoIndex:
+    """The index with the order of the pictures, if that is another one."""
+    if index.codec in ("h264", "hevc"):
+        if _pictures_agree(index, source, doubted):
+            return index
+        order = picture_order(index, source)
+        if order is not None:
+            order = order[index.packets["flags"][order] & _UNSEEN == 0]
+            return _renumbered(index, order)
+    if not are_few:
+        return index
+    try:
+        scanned = scan_order(index, read_packets(index, source))
+    except UnsupportedError:
+        return replace(index, warnings=(*index.warnings, f"{index.name}: {_UNCHECKED}"))
+    assert scanned.order is not None
+    renumbered = _renumbered(index, scanned.order)
+    return index if renumbered is index else replace(scanned, warnings=renumbered.warnings)
+
+
+def _pictures_agree(index: VideoIndex, source: Source, doubted: Ints) -> bool:
+    """Whether picture order counts say what timestamps say, as far as they are looked at.
+
+    Of an MP4, whose tables should do, these are packets around those most in doubt.
+    """
+    sets = [unit for _, setup in index.extradata for unit in setup_units(index.codec, setup)]
+    runs: Iterable[tuple[int, NDArray[np.uint8] | None]]
+    if index.container == "mp4" and index.length_size:
+        runs = _heads_around(index, source, doubted)
+    else:
+        runs = [(0, all_slice_heads(index, source))]
+    for start, heads in runs:
+        order = None if heads is None else shown_order(index.codec, heads, sets)
+        if order is None:
+            return False
+        packets = index.packets[start : start + len(order)][order]
+        pts = packets["pts"][packets["flags"] & _UNSEEN == 0]
+        if (pts[1:] <= pts[:-1]).any():
+            return False
+    return True
+
+
+def _heads_around(
+    index: VideoIndex, source: Source, doubted: Ints
+) -> Iterator[tuple[int, NDArray[np.uint8] | None]]:
+    """First packet and slice heads of some stretches around packets in doubt."""
+    wanted = np.zeros(len(index.packets), dtype=np.bool_)
+    count = 0
+    for packet in doubted.tolist():
+        around = slice(max(packet - _AROUND, 0), packet + _AROUND + 1)
+        count += int((~wanted[around]).sum())
+        if count > _LOOKS:
+            break
+        wanted[around] = True
+    edges = np.flatnonzero(np.diff(wanted, prepend=False, append=False))
+    sizes = index.packets["size"].astype(np.int64)
+    for start, stop in edges.reshape(-1, 2).tolist():
+        heads, found = some_slice_heads(
+            index.codec,
+            index.length_size,
+            source,
+            index.packets["offset"][start:stop],
+            sizes[start:stop],
+        )
+        yield start, heads if found.all() else None
+
+
+def _renumbered(index: VideoIndex, order: Ints) -> VideoIndex:
+    """The index with frames in this order, and a warning; the same if they are in it already."""
+    if np.array_equal(order, index.frame_packets):
+        return index
+    pts = index.packets["pts"][order]
+    late = np.flatnonzero(pts[1:] <= pts[:-1]) + 1
+    first = f", first at packet {order[late[0]]}" if len(late) else ""
+    warning = (
+        f"{index.name}: damaged timestamps: they contradict the order of the pictures{first}; "
+        "frames are numbered as they are decoded, and times stay as the file has them"
+    )
+    return replace(index, order=order, warnings=(*index.warnings, warning))
