@@ -1,7 +1,10 @@
-"""Small sound files with one timestamp changed, in every container that has timestamps."""
+"""Small sound files with one timestamp changed, in every container that has timestamps; and raw
+streams with a part repeated."""
 
 import io
+import itertools
 import random
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,7 +19,15 @@ from transport_files import transport
 import videoloader as vl
 from videoloader.demo_videos import encode_video
 
-__all__ = ["CASES", "changes", "clips", "is_told_or_right"]
+__all__ = [
+    "CASES",
+    "access_units",
+    "changes",
+    "clips",
+    "is_told_or_right",
+    "raw_streams",
+    "repeated",
+]
 
 FRAMES, SIZE, FPS = 24, (64, 48), 25
 X264 = "threads=1:keyint=12:scenecut=0"
@@ -156,3 +167,34 @@ def is_told_or_right(data):
             frames[number] = digest(b"".join(planes))
     right = [frames[number] for number in range(index.num_frames)] == sequential(data)
     return right, bool(index.warnings), index
+
+
+def access_units(data):
+    """The packets of a raw stream, and the NAL units."""
+    offsets = vl.index_video(data).packets["offset"].tolist()
+    codes = [found.start() for found in re.finditer(b"\0\0\1", data)]
+    codes = [at - (at > 0 and data[at - 1] == 0) for at in codes]
+    return [
+        [data[at:stop] for at, stop in itertools.pairwise([*places, len(data)])]
+        for places in (offsets, codes)
+    ]
+
+
+def repeated(parts, number, place):
+    """A stream with one of its parts there twice, the second time at some place."""
+    return b"".join([*parts[:place], parts[number], *parts[place:]])
+
+
+def raw_streams(folder):
+    """Raw H.264 and HEVC streams by name."""
+    return {
+        name: encode_video(
+            folder / f"{name}.{'h265' if encoder == 'libx265' else 'h264'}",
+            codec=encoder,
+            frames=FRAMES,
+            size=SIZE,
+            options=options,
+        ).read_bytes()
+        for name, (encoder, options) in ENCODERS.items()
+        if encoder in ("libx264", "libx265")
+    }

@@ -1,7 +1,19 @@
-"""One bad timestamp: FFmpeg's frames in its order, or a word about it."""
+"""One bad timestamp or a repeated picture: FFmpeg's frames in its order, or a word about it."""
+
+import random
 
 import pytest
-from damaged_times import CASES, changes, clips, is_told_or_right
+from damaged_times import (
+    CASES,
+    access_units,
+    changes,
+    clips,
+    is_told_or_right,
+    raw_streams,
+    repeated,
+)
+
+import videoloader as vl
 
 FORWARD = ("forward", "vp9", "av1")  # clips whose pictures are shown as they are decoded
 
@@ -27,3 +39,57 @@ def test_a_sound_file_has_no_warning(paths, name):
     assert right
     assert index.warnings == ()
     assert index.exactness == "tables"
+
+
+@pytest.fixture(scope="module")
+def streams(tmp_path_factory):
+    return raw_streams(tmp_path_factory.mktemp("raw"))
+
+
+@pytest.mark.parametrize("name", ["h264", "forward", "open", "hevc"])
+@pytest.mark.parametrize("kind", ["picture", "unit"])
+@pytest.mark.parametrize("is_next", [True, False])
+def test_a_repeated_part_of_a_raw_stream_never_passes_in_silence(streams, name, kind, is_next):
+    parts = access_units(streams[name])[kind == "unit"]
+    rng = random.Random(f"{name} {kind} {is_next}")
+    for _ in range(8):
+        number = rng.randrange(len(parts))
+        place = number + 1 if is_next else rng.randrange(1, len(parts))
+        try:
+            right, warned, index = is_told_or_right(repeated(parts, number, place))
+        except vl.DecodeError:
+            continue  # the frame that is damaged is named
+        assert right or warned, (number, place, index)
+
+
+def test_a_repeated_picture_is_told(streams):
+    parts, _ = access_units(streams["h264"])
+    index = vl.index_video(repeated(parts, 7, 8))
+    assert index.exactness == "decode"
+    (warning,) = index.warnings
+    assert "repeated" in warning
+    with pytest.raises(vl.FormatError, match="repeated"):
+        vl.index_video(repeated(parts, 7, 8), strict=True)
+
+
+def test_the_warning_names_the_file_and_the_packet(paths):
+    change, clip = CASES["mp4 ctts h264"]
+    index = vl.index_video(change(paths[clip], 6, 9))
+    (warning,) = index.warnings
+    assert warning.startswith(f"{index.name}: damaged timestamps")
+    assert "first at packet" in warning
+    with pytest.raises(vl.FormatError, match="damaged timestamps"):
+        vl.index_video(change(paths[clip], 6, 9), strict=True)
+
+
+def test_even_times_are_not_checked_against_pictures(paths, monkeypatch):
+    """Nor are times as uneven as the decoding of packets, which the tables tell."""
+
+    def refuse(*_):
+        raise AssertionError("pictures were read")
+
+    for reader in ("all_slice_heads", "some_slice_heads", "picture_order", "scan_order"):
+        monkeypatch.setattr(f"videoloader.indexing.time_check.{reader}", refuse)
+    for name in ("mp4 ctts h264", "mp4 ctts hevc", "mkv h264", "ts h264", "flv h264"):
+        change, clip = CASES[name]
+        vl.index_video(change(paths[clip], 0, 0))

@@ -54,6 +54,7 @@ class _Pictures:
     keys: list[bool]
     order: NDArray[np.int64] | None
     setups: tuple[tuple[int, bytes], ...]
+    warnings: tuple[str, ...] = ()
 
 
 def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
@@ -87,7 +88,7 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     pictures: _Pictures | None
     match codec := _CODECS[video.tag.upper()]:
         case "h264":
-            pictures = _h264(view, places, video.extradata)
+            pictures = _h264(view, places, video.extradata, source.name)
         case "mpeg4":
             pictures = _mpeg4(view, places, video.extradata)
         case _:
@@ -96,7 +97,8 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         return None
     index = _build(source, video, codec, numbers, places, pictures)
     end = max(found.end, riff_end(source))
-    index = replace(index, warnings=past_the_end(source, "what the headers announce", end))
+    cut = past_the_end(source, "what the headers announce", end)
+    index = replace(index, warnings=cut + pictures.warnings)
     return index, pictures.order is not None
 
 
@@ -126,7 +128,9 @@ def _video_stream(view: memoryview, header: Chunk) -> _Stream | None:
     return found[0] if len(found) == 1 else None
 
 
-def _h264(view: memoryview, places: NDArray[np.int64], extradata: bytes) -> _Pictures | None:
+def _h264(
+    view: memoryview, places: NDArray[np.int64], extradata: bytes, name: str
+) -> _Pictures | None:
     """Packets with start codes, one picture each."""
     survey = Survey("h264")
     survey.take(split_units(extradata))
@@ -138,7 +142,8 @@ def _h264(view: memoryview, places: NDArray[np.int64], extradata: bytes) -> _Pic
     if sum(len(sets) for _, sets in survey.setups) > len(view):
         return None
     picture = h264.parse_sps(survey.sequence)
-    return _Pictures(picture, survey.keys, survey.order(), tuple(survey.setups))
+    order = survey.order()
+    return _Pictures(picture, survey.keys, order, tuple(survey.setups), survey.warnings(name))
 
 
 def _mpeg4(view: memoryview, places: NDArray[np.int64], extradata: bytes) -> _Pictures | None:

@@ -113,13 +113,14 @@ class VideoIndex:
         sub_layers: temporal sub-layers of an HEVC stream.
         packing: how packets lie in the file: `plain`, in one piece at their offset; `prefix:` and
             hexadecimal digits, the same without the bytes that each begins with; in transport
-            packets from the one at their offset on, `mpegts:` with size and PID of those; or
-            `demuxed`, in pieces that a demuxer puts together.
+            packets from the one at their offset on, `mpegts:` with size and PID of those, and `@`
+            with the place of the first if packets may begin within one; or `demuxed`, in pieces
+            that a demuxer puts together.
         has_headers: whether `DISPOSABLE` flags are known.
         order: packets of the frames in presentation order, where timestamps do not tell it.
         name: of the file, for messages.
         fingerprint: state of the file that was read.
-        warnings: what is missing of the file, as far as it tells, in one line each.
+        warnings: what is missing or damaged of the file, as far as it tells, in one line each.
     """
 
     packets: NDArray[Any]

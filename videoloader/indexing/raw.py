@@ -141,5 +141,6 @@ def _build(
         sub_layers=picture.sub_layers,
         name=source.name,
         fingerprint=source.fingerprint,
+        warnings=survey.warnings(source.name),
     )
     return index, survey.is_told

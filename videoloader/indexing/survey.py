@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 from videoloader.indexing.annexb import Units, unit_bytes
-from videoloader.indexing.bitstream.h264_order import H264Order
+from videoloader.indexing.bitstream.h264_order import DisorderError, H264Order
 from videoloader.indexing.bitstream.hevc_order import HevcOrder
 from videoloader.indexing.bitstream.nal import recovers_at_once
 
@@ -41,7 +41,9 @@ class Survey:
         self.sequence: bytes | None = None
         """The first sequence parameter set."""
         self.is_told = True
-        self._order = H264Order() if codec == "h264" else HevcOrder()
+        self.is_damaged = False
+        """Whether pictures are missing, repeated or out of order."""
+        self._order: H264Order | HevcOrder = H264Order() if codec == "h264" else HevcOrder()
         self._sets: dict[tuple[int, int], bytes] = {}
         self._changed = False
         self._recovers = False
@@ -105,18 +107,43 @@ class Survey:
         if self.is_told:
             try:
                 self.ranks.append(self._order.count(head))
+            except DisorderError:
+                self.is_told, self.is_damaged = False, True
             except (FormatError, IndexError):
                 self.is_told = False
 
+    def warnings(self, name: str) -> tuple[str, ...]:
+        """What is wrong with the pictures of the file of this name."""
+        if not self.is_damaged:
+            return ()
+        return (
+            f"{name}: damaged: pictures are missing, repeated or out of order; those that FFmpeg "
+            "gives are found by decoding, and some may look otherwise than where decoding begins "
+            "at the start",
+        )
+
     def order(self) -> NDArray[np.int64] | None:
         """The pictures in presentation order, None if that is not told."""
+        if not self.is_told:
+            return None
         ranks = np.array(self.ranks, dtype=np.int64).reshape(-1, 2)
         shown = np.lexsort((ranks[:, 1], ranks[:, 0]))
         ranks = ranks[shown]
-        if not self.is_told or (ranks[1:] == ranks[:-1]).all(axis=1).any():
-            self.is_told = False
+        if (ranks[1:] == ranks[:-1]).all(axis=1).any() or self._reorders_too_much(shown):
+            self.is_told, self.is_damaged = False, True
             return None
         return shown
+
+    def _reorders_too_much(self, shown: NDArray[np.int64]) -> bool:
+        """Whether a picture comes later in decode order than the parameter sets allow.
+
+        Decoders have given others before it by then, and leave it out.
+        """
+        if self._order.max_reorder is None:
+            return False
+        # A picture is preceded by as many that follow it when shown as it is late, or more.
+        late = shown - np.arange(len(shown))
+        return bool(late.max(initial=0) > self._order.max_reorder)
 
 
 def survey_units(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64]) -> Survey | None:

@@ -47,13 +47,11 @@ def check_times(index: VideoIndex, source: Source) -> VideoIndex:
 
     It then has a warning. What needs no look at pictures costs none.
     """
-    table = index.packets
-    shown = np.flatnonzero((table["flags"] & _UNSEEN) == 0)
-    pts = table["pts"][shown]
-    if index.order is not None or len(pts) < 3 or (pts[1:] >= pts[:-1]).all():
+    packets = index.frame_packets
+    if index.order is not None or (packets[1:] > packets[:-1]).all():
         return index
     if _never_reorders(index):
-        return _renumbered(index, shown)
+        return _renumbered(index, np.sort(packets))
     doubted, are_few = _doubted(index)
     if not len(doubted):
         return index

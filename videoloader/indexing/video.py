@@ -64,8 +64,9 @@ def index_video(
         stream: number of a video stream in the container; the one FFmpeg calls best by default.
         fps: frames a second of a raw stream, which has no times; by default what its headers say,
             or else 25. 24000 / 1001 is exact, as a float too.
-        strict: refuse a file of which part is missing, also where the frames that are there can
-            be told; those are indexed otherwise, and `VideoIndex.warnings` says what is missing.
+        strict: refuse a file of which part is missing or whose timestamps are damaged, also where
+            the frames that are there can be told; those are indexed otherwise, and
+            `VideoIndex.warnings` says what is wrong.
 
     Raises:
         ArgumentError: `fps` is given, but the container has times of its own.

@@ -50,6 +50,7 @@ class Sequence:
     order_deltas: bool
     order_cycle: tuple[int, ...]
     may_have_fields: bool
+    may_have_gaps: bool
     coded: tuple[int, int]
     buffering: Buffering
 
@@ -96,7 +97,7 @@ def parse_sequence(nal: bytes) -> Sequence:
     if number_bits > 16 or order_bits > 16:
         raise FormatError(f"H.264 frame numbers of {number_bits} and {order_bits} bits")
     references = bits.ue()
-    bits.flag()  # gaps_in_frame_num_value_allowed_flag
+    may_have_gaps = bits.flag()
     width, height = 16 * (bits.ue() + 1), 16 * (bits.ue() + 1)
     fields = not bits.flag()
     if fields:
@@ -151,6 +152,7 @@ def parse_sequence(nal: bytes) -> Sequence:
         order_deltas=order_deltas,
         order_cycle=order_cycle,
         may_have_fields=fields,
+        may_have_gaps=may_have_gaps,
         coded=coded,
         buffering=buffering,
     )

@@ -8,7 +8,7 @@ from videoloader.errors import FormatError
 from videoloader.indexing.bitstream import h264
 from videoloader.indexing.bitstream.bits import BitReader, unescape
 
-__all__ = ["H264Order"]
+__all__ = ["DisorderError", "H264Order"]
 
 _HEADER = 160  # more bytes than a slice header takes but for the longest tables of weights
 _P, _B, _SP = 0, 1, 3  # kinds of slices, modulo 5
@@ -16,6 +16,10 @@ _INTRA = (2, 4)
 _IDR = 5
 _RESET = 5  # memory_management_control_operation that restarts the count
 _MAX_LISTED = 128  # commands on reference lists; more are damage
+
+
+class DisorderError(FormatError):
+    """Pictures are missing, or are there twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class H264Order:
         self._offset = 0  # FrameNumOffset
         self._reference_order = 0  # of the previous reference picture, its bits above the coded
         self._reference_low = 0
+        self.max_reorder: int | None = None
+        """Pictures that may precede one in decode order and follow it when shown."""
 
     def learn(self, unit: bytes) -> tuple[int, int]:
         """Take in a parameter set, NAL header included.
@@ -69,6 +75,7 @@ class H264Order:
         if unit[0] & 31 == 7:
             sequence = h264.parse_sequence(unit)
             self._sequences[sequence.number] = sequence
+            self.max_reorder = sequence.buffering.reordered
             return 7, sequence.number
         number, setup = _parse_setup(BitReader(unescape(unit)[1:]))
         self._setups[number] = setup
@@ -85,12 +92,15 @@ class H264Order:
         """
         bits = BitReader(unescape(unit[:_HEADER])[1:])
         if bits.ue() != 0:
-            raise FormatError("an H.264 picture without its first slice")
+            raise DisorderError("an H.264 picture without its first slice")
         kind = bits.ue() % 5
-        setup = self._setups.get(bits.ue())
+        name = bits.ue()
+        if name not in self._setups:
+            raise DisorderError("an H.264 slice without its parameter sets")
+        setup = self._setups[name]
         sequence = None if setup is None else self._sequences.get(setup.sequence)
         if setup is None or sequence is None:
-            raise FormatError("an H.264 slice without its parameter sets, or of their rarer kinds")
+            raise FormatError("an H.264 slice with parameter sets of rarer kinds, or without")
         picture = _parse_slice(bits, unit[0], kind, setup, sequence)
         limit = 1 << sequence.number_bits
         if picture.is_idr:
@@ -99,7 +109,8 @@ class H264Order:
         elif self._period < 0:
             raise FormatError("an H.264 stream that does not begin with an IDR picture")
         elif picture.number != (self._reference_number + 1) % limit:
-            raise FormatError("an H.264 stream with gaps between frame numbers")
+            kind_of = FormatError if sequence.may_have_gaps else DisorderError
+            raise kind_of("an H.264 stream with gaps between frame numbers")
         if picture.number < self._last_number:
             self._offset += limit
         self._last_number = picture.number

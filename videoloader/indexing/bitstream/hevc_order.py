@@ -29,6 +29,8 @@ class HevcOrder:
         self._setups: dict[int, Setup] = {}
         self._period = -1
         self._anchor = 0  # count of the previous picture of the lowest sub-layer
+        self.max_reorder: int | None = None
+        """Pictures that may precede one in decode order and follow it when shown."""
 
     def learn(self, unit: bytes) -> tuple[int, int]:
         """Take in a parameter set, NAL header included.
@@ -44,6 +46,7 @@ class HevcOrder:
             sequence = hevc.parse_sequence(unit)
             number = sequence.number
             self._sequences[number] = sequence
+            self.max_reorder = sequence.buffering.reordered
         elif kind == _PICTURE:
             number, setup = parse_setup(unit)
             self._setups[number] = setup

@@ -153,7 +153,9 @@ def _start_coded(index: VideoIndex, source: Source) -> tuple[VideoIndex, bool] |
     packets = index.packets.copy()
     believe_pictures(packets, [*survey.keys])
     index = replace(index, packets=packets, extradata=tuple(survey.setups))
-    return with_order(index, survey.order()) if _is_timed(index) else (index, False)
+    order = survey.order()
+    index = replace(index, warnings=index.warnings + survey.warnings(source.name))
+    return with_order(index, order) if _is_timed(index) else (index, False)
 
 
 def _ordered(

@@ -99,10 +99,16 @@ def _index_unaligned(
     packets["flags"] = np.array(survey.keys) * np.uint16(PacketFlags.KEY)
     index = _build(source, grid, chosen, setup, packets)
     packing = Packing(grid.step, chosen.pid, grid.phase)
-    index = replace(index, extradata=tuple(survey.setups), packing=str(packing))
+    order = survey.order()
+    index = replace(
+        index,
+        extradata=tuple(survey.setups),
+        packing=str(packing),
+        warnings=index.warnings + survey.warnings(source.name),
+    )
     if not pes.is_whole or not _is_timed(packets):
         return index, False
-    return with_order(index, survey.order())
+    return with_order(index, order)
 
 
 def _build(
