@@ -100,6 +100,19 @@ def test_times_of_decoding_in_place_of_those_of_showing(coded):
     assert sorted(index.pts.tolist()) == times
 
 
+def test_a_stream_that_ends_and_begins_anew_is_decoded_to_be_known(coded):
+    if coded.codec != "hevc":
+        pytest.skip("only HEVC says so")
+    middle = coded.keys.index(True, 1)
+    stream = list(coded.stream)
+    stream[middle - 1] += b"\0\0\1\x48\1"  # end of sequence
+    entry = track(private=coded.sets, codec=TAGS[coded.codec])
+    data = matroska([entry], cluster(0, *blocks(stream, coded.times, coded.keys)))
+    index = vl.index_video(data)
+    assert index.exactness == "decode"
+    assert agrees(data, index)
+
+
 def test_a_single_frame(coded):
     entry = track(private=coded.record, codec=TAGS[coded.codec])
     assert is_told_by_tables(matroska([entry], cluster(0, block(coded.payloads[0], 0, key=True))))

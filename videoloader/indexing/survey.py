@@ -57,10 +57,10 @@ class Survey:
         """
         pictures = 0
         for unit in units:
-            if len(unit) < 3 or (self.codec == "hevc" and (unit[0] & 1 or unit[1] >> 3)):
+            if len(unit) < 2 or (self.codec == "hevc" and (unit[0] & 1 or unit[1] >> 3)):
                 continue  # a further layer, which decoders leave out
             kind = unit[0] & 31 if self.codec == "h264" else unit[0] >> 1 & 63
-            if kind in _SLICES[self.codec]:
+            if kind in _SLICES[self.codec] and len(unit) > 2:
                 if not pictures:
                     self.picture(bytes(unit[:SLICE_HEADER]))
                 # The first slice begins with macroblock 0, or says that it is the first.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream import vpx
-from videoloader.indexing.bitstream.nal import split_units, is_random_access, length_units
+from videoloader.indexing.bitstream.nal import is_random_access, length_units, split_units
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.source import Source
