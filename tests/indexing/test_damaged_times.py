@@ -14,6 +14,7 @@ from damaged_times import (
 )
 
 import videoloader as vl
+from videoloader.demo_videos import encode_video
 
 FORWARD = ("forward", "vp9", "av1")  # clips whose pictures are shown as they are decoded
 
@@ -60,6 +61,22 @@ def test_a_repeated_part_of_a_raw_stream_never_passes_in_silence(streams, name, 
         except vl.DecodeError:
             continue  # the frame that is damaged is named
         assert right or warned, (number, place, index)
+
+
+def test_pictures_that_come_too_late_are_told(tmp_path):
+    """Two B-frames in each other's place: a decoder has shown others by then."""
+    options = {"x264-params": "threads=1:keyint=12:scenecut=0:bframes=3:b-adapt=0:b-pyramid=none"}
+    path = encode_video(tmp_path / "clip.h264", frames=24, size=(64, 48), options=options)
+    parts, _ = access_units(path.read_bytes())
+    told = 0
+    for first, second in [(2, 4), (6, 8), (14, 16)]:
+        swapped = list(parts)
+        swapped[first], swapped[second] = parts[second], parts[first]
+        right, warned, index = is_told_or_right(b"".join(swapped))
+        assert right or warned
+        told += warned
+        assert index.exactness == "decode"
+    assert told == 3
 
 
 def test_a_repeated_picture_is_told(streams):

@@ -150,6 +150,23 @@ def test_pictures_that_end_in_the_next_pes_packet(coded, moved, before):
         assert reader.read(np.array([2, 3, 9, 29])) == [payloads[n] for n in (2, 3, 9, 29)]
 
 
+@pytest.mark.parametrize("moved", [1, 30])
+def test_pes_packets_of_two_pictures_and_of_none_take_the_demuxer(coded, moved):
+    packets, rest, cut = pes_packets(coded), b"", []
+    for number, (pts, dts, data) in enumerate(packets):
+        end = len(data) - (moved if number < len(packets) - 1 else 0)
+        if number == 7:  # begins in the packet of the one before
+            cut[-1] = (*cut[-1][:2], cut[-1][2] + rest + data[: end // 2])
+            cut.append((pts, dts, data[end // 2 : end]))
+        else:
+            cut.append((pts, dts, rest + data[:end]))
+        rest = data[end:]
+    data = transport(cut, kind=0x24 if coded.codec == "hevc" else 0x1B)
+    index = vl.index_video(data)
+    assert index.exactness != "tables"
+    assert agrees(data, index)
+
+
 def test_a_transport_stream_whose_times_are_all_those_of_decoding(coded):
     packets = [
         (90_000 + 3600 * number, 90_000 + 3600 * number, data)
@@ -176,6 +193,23 @@ def test_h264_without_a_keyframe_before_the_first_frames(tmp_path, name, dropped
     with av.open(io.BytesIO(data)) as container:
         assert index.pts.tolist() == [frame.pts for frame in container.decode(video=0)]
     assert len(sequential(data)) == index.num_frames
+
+
+@pytest.mark.parametrize("dropped", [1, 4])
+@pytest.mark.parametrize("unlisted", [0, 1])
+@pytest.mark.parametrize("name", ["h264", "h264 open GOP"])
+def test_other_pictures_that_a_decoder_may_show_first(tmp_path, name, dropped, unlisted):
+    """A recovery point, or a keyframe that the table leaves out."""
+    encoder, options = CODECS[name]
+    path = encode_video(tmp_path / "clip.mp4", codec=encoder, frames=36, size=SIZE, options=options)
+    clip = read_clip(path)
+    samples = list(clip.samples[dropped:])
+    for number in [n for n, sample in enumerate(samples) if sample.key][:unlisted]:
+        samples[number] = replace(samples[number], key=False)
+    data = movie(clip, samples)
+    index = vl.index_video(data)
+    assert index.exactness == ("tables" if (name, unlisted) == ("h264", 0) else "decode")
+    assert agrees(data, index)
 
 
 RECORDS = {
