@@ -54,10 +54,12 @@ def corpus_files(choose=lambda file: True):
     if not folder:
         skip = pytest.mark.skip(reason="needs VIDEOLOADER_CORPUS, the folder of reference media")
         return [pytest.param(None, marks=skip, id="corpus")]
+    folders = [Path(folder)]
+    if (more := folders[0].resolve().parent / "handed") != folders[0].resolve() and more.is_dir():
+        folders.append(more)
     files = [
         CorpusFile(place / facts["file"], facts)
-        for place in (Path(folder), Path(folder).parent / "handed")
-        if (place / "manifest.json").is_file()
+        for place in folders
         for facts in json.loads((place / "manifest.json").read_text())["files"]
         if facts["kind"] == "video"
     ]

@@ -54,11 +54,16 @@ def survey_packets(index: VideoIndex, source: Source, *, order_only: bool = Fals
         return None
     survey = Survey(index.codec)
     setups = dict(index.extradata)
+    room, kept = source.size, 0  # parameter sets are repeated in `setups` wherever one changes
     for number, units in enumerate(_packets(index, source)):
         if number in setups:
             survey.take(setup_units(index.codec, setups[number]))
         if survey.take(units) != 1 or (order_only and not survey.is_told):
             return None
+        if len(survey.setups) > kept:
+            room, kept = room - len(survey.setups[-1][1]), len(survey.setups)
+            if room < 0:
+                return None
     return survey
 
 
