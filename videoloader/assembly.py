@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import ExitStack
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -14,13 +15,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding.merge import ClipFrames, MergedRun, merge_runs
 from videoloader.decoding.output import OutputFormat, View, normalize_size
-from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
+from videoloader.errors import ArgumentError, ArgumentTypeError, ClosedError, VideoError
 from videoloader.indexing.address import public
 from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.faults import blamed_on
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source, VideoSource
+from videoloader.limits import check_pixels, too_large
 from videoloader.memory import TORCH_TYPES, as_movable
-from videoloader.opening import IndexCache, identity, is_remote, open_any, open_side_by_side
+from videoloader.opening import (
+    IndexCache,
+    identity,
+    is_remote,
+    open_any,
+    open_side_by_side,
+    source_name,
+)
 from videoloader.sampling import FILLED, PadMode, frames_at_times, pad_frames
 from videoloader.video import Clip, as_fill, as_frame_numbers
 
@@ -218,6 +228,8 @@ class Assembly:
         size: tuple[int, int] | None = None,
         *,
         scales: bool = False,
+        strict: bool,
+        max_pixels: int,
     ) -> None:
         self.output = output
         self.clips: dict[int, OpenClip] = {}
@@ -225,24 +237,19 @@ class Assembly:
         self._requests = requests
         self._block: torch.Tensor | None = None
         self._allocate: Allocate
+        self._limit: int | None = None
         self._size = size
         self._scales = scales
+        self._strict = strict
+        self.max_pixels = max_pixels
 
-    def open(
-        self,
-        indexes: IndexCache,
-        files: ExitStack,
-        *,
-        rotate: bool,
-        strict: bool,
-    ) -> None:
+    def open(self, indexes: IndexCache, files: ExitStack, *, rotate: bool) -> None:
         """Open the videos, each one once.
 
         Args:
             indexes: where indexes are found.
             files: closes what is opened.
             rotate: whether to turn pictures as their containers say.
-            strict: raise the first error; else note it.
         """
         remote = {
             identity(request.source): request.index is None
@@ -254,48 +261,85 @@ class Assembly:
         for number, request in enumerate(self._requests):
             try:
                 key = identity(request.source)
-                source = opened.get(key) or open_any(request.source)
-                if isinstance(source, VideoError):
-                    raise source
-                if key not in opened and source is not request.source:
-                    files.callback(source.close)
-                opened[key] = source
-                index = request.index
-                if index is not None:
-                    index.check(source)
-                elif key in known:
-                    index = known[key]
-                else:
-                    index = known[key] = indexes.find(key, source)
-                # Indexes of one file may differ in the stream, and in how its frames were counted.
-                video = (key, index.stream, index.num_frames)
-                clip = _open_clip(
-                    request, video, source, index, self._size, rotate=rotate, scales=self._scales
-                )
-                self.clips[number] = clip
+                with blamed_on(source_name(request.source)):
+                    source = opened.get(key) or open_any(request.source)
+                    if isinstance(source, VideoError):
+                        raise source
+                    if key not in opened and source is not request.source:
+                        files.callback(source.close)
+                    opened[key] = source
+                    index = request.index
+                    if index is not None:
+                        index.check(source)
+                    elif key in known:
+                        index = known[key]
+                    else:
+                        index = known[key] = indexes.find(key, source)
+                    check_pixels(index, self.max_pixels)
+                    # Indexes of one file may differ in the stream, and in how its frames were
+                    # counted.
+                    video = (key, index.stream, index.num_frames)
+                    clip = _open_clip(
+                        request,
+                        video,
+                        source,
+                        index,
+                        self._size,
+                        rotate=rotate,
+                        scales=self._scales,
+                    )
+                    self.clips[number] = clip
             except VideoError as error:
-                if strict:
-                    raise
-                self.failures.append(ClipFailure(number, None, error))
+                self._fail(number, error)
+
+    def allocate(self, allocate: Allocate, *, limit: int | None) -> None:
+        """Give every clip its memory: one block where all have one shape.
+
+        A clip that there is no memory for fails, the largest ones first.
+
+        Args:
+            allocate: gives memory of a shape.
+            limit: bytes that all clips together may take.
+        """
+        self._allocate = allocate
+        self._limit = limit
+        self._refuse_too_large()
+        shapes = {
+            number: self.output.clip_shape(len(clip.wanted.frames), clip.view.size)
+            for number, clip in self.clips.items()
+        }
+        if len(set(shapes.values())) == 1:
+            (shape,) = set(shapes.values())
+            with suppress(VideoError), blamed_on("batch"):  # then each clip for itself
+                self._block = allocate((len(shapes), *shape))
+        for row, (number, shape) in enumerate(shapes.items()):
+            clip = self.clips[number]
+            if self._block is not None:
+                clip.memory, clip.row = self._block, row
+                continue
+            try:
+                with blamed_on(clip.index.name):
+                    clip.memory = allocate(shape)
+            except VideoError as error:
+                del self.clips[number]
+                self._fail(number, error)
 
     def runs(self) -> list[MergedRun]:
         """What there is to decode."""
-        return merge_runs({number: clip.wanted for number, clip in self.clips.items()})
-
-    def allocate(self, allocate: Allocate) -> None:
-        """Give every clip its memory: one block where all have one shape."""
-        self._allocate = allocate
-        shapes = [
-            self.output.clip_shape(len(clip.wanted.frames), clip.view.size)
-            for clip in self.clips.values()
-        ]
-        if len(set(shapes)) == 1:
-            self._block = allocate((len(shapes), *shapes[0]))
-        for row, (clip, shape) in enumerate(zip(self.clips.values(), shapes, strict=True)):
-            if self._block is not None:
-                clip.memory, clip.row = self._block, row
-            else:
-                clip.memory = allocate(shape)
+        together: dict[Hashable, dict[int, ClipFrames]] = {}
+        for number, clip in self.clips.items():
+            together.setdefault(clip.wanted.video, {})[number] = clip.wanted
+        runs: list[MergedRun] = []
+        for clips in together.values():
+            name = next(iter(clips.values())).index.name
+            try:
+                with blamed_on(name):
+                    runs += merge_runs(clips)
+            except VideoError as error:
+                for number, wanted in clips.items():
+                    frames = wanted.frames[wanted.frames != FILLED]
+                    self.clips[number].failed = dict.fromkeys(frames.tolist(), error)
+        return runs
 
     def blame(self, run: MergedRun, reasons: Mapping[int, VideoError]) -> None:
         """Note for the clips that want a frame of a run why there is none; reasons by frame."""
@@ -303,15 +347,16 @@ class Assembly:
             if frame in reasons:
                 self.clips[number].failed[frame] = reasons[frame]
 
-    def fill(self) -> None:
-        """Write the fill values of padded and failed frames."""
-        for clip in self.clips.values():
-            absent = {FILLED, *clip.failed}
-            missing = [frame in absent for frame in clip.wanted.frames.tolist()]
-            if any(missing):
-                slots = as_movable(_slots(clip.tensor, self.output))
-                color = self._color(clip.request).to(slots.device)
-                slots[torch.from_numpy(np.flatnonzero(missing))] = as_movable(color)
+    @contextmanager
+    def contain(self, run: MergedRun) -> Iterator[None]:
+        """Blame what goes wrong on the clips that want a run, but for mistakes of a program."""
+        try:
+            with blamed_on(self.clips[run.clip].index.name):
+                yield
+        except ClosedError:
+            raise
+        except VideoError as error:
+            self.blame(run, dict.fromkeys(run.wants.frames.tolist(), error))
 
     def finish(self, on_error: OnError) -> ClipBatch:
         """The batch, failed clips treated as `on_error` says."""
@@ -325,17 +370,49 @@ class Assembly:
             raise self.failures[0].error
         results = {number: self._result(clip) for number, clip in self.clips.items()}
         numbers = sorted(results.keys() - bad)
+        for number in results if on_error == "mask" else numbers:
+            self._fill(self.clips[number])  # memory of clips that are left out is never touched
         if on_error == "mask":
             numbers = list(range(len(self._requests)))
-            results.update(
-                (number, self._blank(number)) for number in numbers if number not in results
-            )
+            for number in numbers:
+                if number not in results:
+                    results[number] = self._blank(number)
         elif on_error == "replace" and bad:
             if not numbers:
                 raise self.failures[0].error
             nearest = np.searchsorted(numbers, np.arange(len(self._requests))) % len(numbers)
             numbers = [numbers[place] for place in nearest.tolist()]
         return self._batch([results[number] for number in numbers], numbers)
+
+    def _fail(self, number: int, error: VideoError) -> None:
+        if self._strict:
+            raise error
+        self.failures.append(ClipFailure(number, None, error))
+
+    def _refuse_too_large(self) -> None:
+        """Fail the largest clips until the others fit into the machine."""
+        sizes = {
+            number: self._bytes_of(len(clip.wanted.frames), clip.view.size)
+            for number, clip in self.clips.items()
+        }
+        while self._limit is not None and sum(sizes.values()) > self._limit:
+            largest = max(sizes, key=sizes.__getitem__)
+            clip = self.clips.pop(largest)
+            count, size = len(clip.wanted.frames), clip.view.size
+            self._fail(largest, too_large(clip.index.name, count, size, sizes.pop(largest)))
+
+    def _bytes_of(self, count: int, size: tuple[int, int]) -> int:
+        """Bytes of a clip of `count` frames of (height, width)."""
+        return math.prod(self.output.clip_shape(count, size)) * self.output.numpy_dtype.itemsize
+
+    def _fill(self, clip: OpenClip) -> None:
+        """Write the fill values of padded and failed frames."""
+        absent = {FILLED, *clip.failed}
+        missing = [frame in absent for frame in clip.wanted.frames.tolist()]
+        if any(missing):
+            slots = as_movable(_slots(clip.tensor, self.output))
+            color = self._color(clip.request).to(slots.device)
+            slots[torch.from_numpy(np.flatnonzero(missing))] = as_movable(color)
 
     def _batch(self, results: list[_Result], numbers: list[int]) -> ClipBatch:
         frames: torch.Tensor | list[torch.Tensor] | None = self._block
@@ -363,11 +440,13 @@ class Assembly:
         return _Result(clip.memory, clip.row, frames, times, mask)
 
     def _blank(self, number: int) -> _Result:
-        """A clip in place of one whose video cannot be opened."""
+        """A clip in place of one whose video cannot be opened, or that there is no memory for."""
         request, others = self._requests[number], list(self.clips.values())
         size = _size_of(request, self._size)
         if size is None:
             size = others[0].view.size if others else (0, 0)
+        if self._limit is not None and self._bytes_of(request.length, size) > self._limit:
+            raise next(f.error for f in self.failures if f.request == number)
         memory = self._allocate(self.output.clip_shape(request.length, size))
         slots = as_movable(_slots(memory, self.output))
         slots[:] = as_movable(self._color(request).to(memory.device))

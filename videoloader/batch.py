@@ -5,12 +5,11 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import torch
 from numpy.typing import ArrayLike
@@ -39,6 +38,8 @@ from videoloader.decoding.output import (
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
 from videoloader.gpu_engine import GpuEngine
+from videoloader.indexing.forking import ForkSafeLock
+from videoloader.limits import MAX_PIXELS, check_max_pixels, machine_memory, worker_limit
 from videoloader.opening import IndexCache
 from videoloader.video import as_channels, as_device
 
@@ -75,6 +76,7 @@ def decode_batch(
     on_error: OnError = "raise",
     workers: int | None = None,
     hybrid: bool = False,
+    max_pixels: int = MAX_PIXELS,
 ) -> ClipBatch:
     """Decode clips of many videos at once.
 
@@ -104,6 +106,11 @@ def decode_batch(
         workers: processes that decode on the CPU; as many as this process may use processors by
             default, 0 for none, which is the default in processes that may not have children.
         hybrid: let the CPU take runs as well while the GPU has more than it can begin.
+        max_pixels: of a picture of a video; a file that claims more fails. Far above 8K by default.
+
+    Whatever goes wrong with a video costs its clip: also errors of the system and of libraries,
+    and clips that the machine has no memory for. Mistakes of a program (`TypeError` and the like)
+    are always raised.
 
     Raises:
         VideoError: one of the requests fails, with `on_error="raise"`.
@@ -129,6 +136,7 @@ def decode_batch(
         resolution_change=resolution_change,
         on_error=on_error,
         hybrid=hybrid,
+        max_pixels=max_pixels,
     )
 
 
@@ -139,6 +147,9 @@ class BatchDecoder:
         device: where frames are given, see `decode_batch`.
         workers: processes that decode on the CPU, see `decode_batch`; they start when needed.
         time_limit: seconds that a process may take for one run of packets.
+        memory_limit: bytes that each process may allocate, not counting the frames that it gives;
+            what needs more fails. `auto` is a quarter of the machine's memory, and 2 GiB at least;
+            None is no limit.
     """
 
     def __init__(
@@ -147,12 +158,14 @@ class BatchDecoder:
         *,
         workers: int | None = None,
         time_limit: float = 60.0,
+        memory_limit: int | Literal["auto"] | None = "auto",
     ) -> None:
         self.device = as_device(device)
         self._workers = _default_workers(workers)
         self._time_limit = time_limit
+        self._memory_limit = worker_limit(memory_limit)
         self._indexes = IndexCache()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._counts: Counter[str] = Counter()
         self._cpu: CpuEngine | None = None
         self._gpu: GpuEngine | None = None
@@ -175,13 +188,19 @@ class BatchDecoder:
         resolution_change: ResolutionChange = "error",
         on_error: OnError = "raise",
         hybrid: bool = False,
+        max_pixels: int = MAX_PIXELS,
     ) -> ClipBatch:
-        """Decode clips; arguments and errors as of `decode_batch`."""
+        """Decode clips; arguments and errors as of `decode_batch`.
+
+        Raises:
+            ClosedError: another thread closes the decoder meanwhile.
+        """
         if on_error not in get_args(OnError):
             raise ArgumentError(
                 f"on_error must be one of {', '.join(get_args(OnError))}, got {on_error!r}"
             )
         check_resolution_change(resolution_change)
+        check_max_pixels(max_pixels)
         output = OutputFormat(
             dtype,
             layout,
@@ -196,15 +215,24 @@ class BatchDecoder:
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
-        assembly = Assembly(wanted, output, whole, scales=resolution_change == "scale")
+        assembly = Assembly(
+            wanted,
+            output,
+            whole,
+            scales=resolution_change == "scale",
+            strict=on_error == "raise",
+            max_pixels=max_pixels,
+        )
         with ExitStack() as files:
-            assembly.open(self._indexes, files, rotate=rotate, strict=on_error == "raise")
-            assembly.allocate(partial((gpu or cpu).allocate, output=output))
+            assembly.open(self._indexes, files, rotate=rotate)
+            assembly.allocate(
+                partial((gpu or cpu).allocate, output=output),
+                limit=machine_memory() if gpu is None else None,
+            )
             if gpu is None:
                 cpu.decode(assembly.runs(), assembly)
             else:
                 gpu.decode(assembly.runs(), assembly, cpu, hybrid=hybrid)
-        assembly.fill()
         batch = assembly.finish(on_error)
         with self._lock:
             self._counts.update(batches=1, clips=len(wanted), failures=len(batch.failures))
@@ -238,7 +266,9 @@ class BatchDecoder:
     def close(self) -> None:
         """End the worker processes and let go of the decoders; a later batch makes new ones.
 
-        No other thread may be in the middle of a batch.
+        At any time and from any thread. Processes end at once, whatever they are doing: a batch
+        that another thread is decoding on the CPU raises `ClosedError` there. What a GPU has
+        begun is waited for.
         """
         with self._lock:
             cpu, self._cpu = self._cpu, None
@@ -256,7 +286,7 @@ class BatchDecoder:
     def _cpu_engine(self) -> CpuEngine:
         with self._lock:
             if self._cpu is None:
-                self._cpu = CpuEngine(self._workers, self._time_limit)
+                self._cpu = CpuEngine(self._workers, self._time_limit, self._memory_limit)
             return self._cpu
 
     def _gpu_engine(self) -> GpuEngine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.workers import CpuPool, WorkerLostError
 from videoloader.errors import DecodeError
 from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.forking import ForkSafeLock
 from videoloader.indexing.source import Source
 from videoloader.memory import TORCH_TYPES, as_slots
 
@@ -32,12 +32,13 @@ class CpuEngine:
     Args:
         workers: processes; 0 for none.
         time_limit: seconds for a run.
+        memory_limit: bytes that a process may allocate.
     """
 
-    def __init__(self, workers: int, time_limit: float) -> None:
-        self._pool = CpuPool(workers, time_limit=time_limit)
+    def __init__(self, workers: int, time_limit: float, memory_limit: int | None) -> None:
+        self._pool = CpuPool(workers, time_limit=time_limit, memory_limit=memory_limit)
         self._processors = max(workers, 1)
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
         """Memory of clips that the workers can write."""
@@ -57,25 +58,28 @@ class CpuEngine:
         total = sum(len(run.run.packets) for run in runs)
         share = total / self._processors * _UNBALANCED
         runs = sorted(runs, key=lambda run: -len(run.run.packets))
+        sources: dict[int, TaskSource] = {}
         with self._lock:
-            tasks = (
-                _task(run, assembly, slots, threads=self._threads(len(run.run.packets), share))
-                for run in runs
-            )
+            begun, tasks = [], []
+            for run in runs:
+                threads = self._threads(len(run.run.packets), share)
+                with assembly.contain(run):
+                    tasks.append(_task(run, assembly, slots, sources, threads=threads))
+                    begun.append(run)
             failed = [
-                (runs[number], error)
-                for number, error in self._pool.decode(tasks)
-                if error is not None
+                (begun[number], failure)
+                for number, failure in self._pool.decode(tasks)
+                if failure is not None
             ]
-            for run, error in failed:
-                self._again(run, error, assembly, slots)
+            for run, failure in failed:
+                self._again(run, failure, assembly, slots, sources)
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""
         return self._pool.stats()
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes, at any time; a thread that decodes gets a `ClosedError`."""
         self._pool.close()
 
     def _threads(self, packets: int, share: float) -> int:
@@ -87,12 +91,13 @@ class CpuEngine:
         error: Exception,
         assembly: Assembly,
         slots: dict[int, NDArray[Any]],
+        sources: dict[int, TaskSource],
     ) -> None:
         """Find out which frames of a failed run it is; all of them, if it cost a worker."""
         reasons: dict[int, Any] = dict.fromkeys(np.unique(run.wants.frames).tolist(), error)
         if isinstance(error, DecodeError) and not isinstance(error, WorkerLostError):
             frames = list(reasons)
-            tasks = (_task(run, assembly, slots, frame=frame) for frame in frames)
+            tasks = (_task(run, assembly, slots, sources, frame=frame) for frame in frames)
             reasons = {
                 frames[number]: why for number, why in self._pool.decode(tasks) if why is not None
             }
@@ -103,11 +108,12 @@ def _task(
     merged: MergedRun,
     assembly: Assembly,
     slots: dict[int, NDArray[Any]],
+    sources: dict[int, TaskSource],
     *,
     frame: int | None = None,
     threads: int = 1,
 ) -> CpuTask:
-    """The task that decodes a run, or one frame of it."""
+    """The task that decodes a run, or one frame of it; `sources` are kept from task to task."""
     wants = merged.wants
     chosen = np.ones(len(wants.frames), np.bool_) if frame is None else wants.frames == frame
     targets = []
@@ -118,13 +124,16 @@ def _task(
         frames[wants.positions[mine]] = wants.frames[mine]
         targets.append(Target(frames, slots[number], clip.view))
     clip = assembly.clips[merged.clip]
+    if id(clip.source) not in sources:
+        sources[id(clip.source)] = _task_source(clip.request.source, clip.source)
     return CpuTask(
-        source=_task_source(clip.request.source, clip.source),
+        source=sources[id(clip.source)],
         index=clip.index,
         targets=tuple(targets),
         output=assembly.output,
         rotate=clip.orientation == clip.index.orientation,
         threads=threads,
+        max_pixels=assembly.max_pixels,
     )
 
 

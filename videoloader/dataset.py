@@ -16,6 +16,7 @@ from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, find_items, find_videos
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.source import is_url
+from videoloader.limits import MAX_PIXELS, check_max_pixels
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
 from videoloader.video import Layout, Video
 
@@ -57,7 +58,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
         matrix: from Y'CbCr to RGB, see `Video`.
         color_range: of the samples, see `Video`.
         on_error: `raise` what goes wrong with a video, or `replace` its sample by the next one
-            that loads.
+            that loads. Errors of a sampler or transform of your own are raised in any case.
+        max_pixels: of a picture; videos that claim more fail, see `Video`.
         indexes: made beforehand, by path; others are made as they are needed.
 
     >>> dataset = ClipDataset("videos/", RandomClip(count=16, stride=4))  # doctest: +SKIP
@@ -79,6 +81,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
         on_error: Literal["raise", "replace"] = "raise",
+        max_pixels: int = MAX_PIXELS,
         indexes: Mapping[str, VideoIndex] | None = None,
     ) -> None:
         if isinstance(videos, str) and is_url(videos):
@@ -104,6 +107,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
             "resolution_change": resolution_change,
             "matrix": matrix,
             "color_range": color_range,
+            "max_pixels": check_max_pixels(max_pixels),
         }
         self._replaces = on_error == "replace"
         self._given = dict(indexes or {})

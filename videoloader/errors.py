@@ -11,6 +11,8 @@
     ├── ArgumentError      (ValueError)   an argument that has no meaning
     │   └── ArgumentTypeError (TypeError) an argument of a type that is not taken
     ├── DecodeError        (RuntimeError) a packet or frame that does not decode
+    ├── OutOfMemoryError   (MemoryError)  a clip needs more memory than there is, or than it may use
+    ├── ClosedError        (ValueError)   the decoder was closed by another thread meanwhile
     └── OperatorError      (RuntimeError) an operator failed on a sample of a batch
 
 Each derives from the builtin that callers already know, so ``except OSError`` still works.
@@ -21,10 +23,12 @@ from __future__ import annotations
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
+    "ClosedError",
     "DecodeError",
     "FormatError",
     "FrameRangeError",
     "OperatorError",
+    "OutOfMemoryError",
     "SourceError",
     "StaleIndexError",
     "UnsupportedError",
@@ -66,6 +70,14 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 class DecodeError(VideoError, RuntimeError):
     """A packet or frame that does not decode."""
+
+
+class OutOfMemoryError(VideoError, MemoryError):
+    """A clip needs more memory than there is, or than a worker process may use."""
+
+
+class ClosedError(VideoError, ValueError):
+    """A decoder was closed while it was in use."""
 
 
 class OperatorError(VideoError, RuntimeError):

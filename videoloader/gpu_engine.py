@@ -8,6 +8,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,14 @@ from videoloader.assembly import Assembly
 from videoloader.cpu_engine import CpuEngine
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
-from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
+from videoloader.errors import (
+    ClosedError,
+    DecodeError,
+    FormatError,
+    UnsupportedError,
+    VideoError,
+)
+from videoloader.indexing.faults import blamed_on
 from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
 from videoloader.indexing.source import Source
 from videoloader.memory import TORCH_TYPES, as_movable, as_slots
@@ -51,6 +59,7 @@ class GpuEngine:
         self._pool = NvdecPool(self._gpu)
         self._converters: dict[OutputFormat, Converter] = {}
         self._lock = threading.Lock()
+        self._is_closed = False
         stream: Any = torch.cuda.Stream
         self._allocations = stream(self._device)  # nothing is ever queued on it
         self.routed: Counter[str] = Counter()
@@ -161,15 +170,17 @@ class GpuEngine:
             if reason is not None:
                 raise UnsupportedError(f"{index.name}: {reason}")
             job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output))
-            for _ in self._pool.read(job, make_slots, max(1, _PIECE // step)):
-                yield made.popleft()
+            with blamed_on(index.name), self._while_open():
+                for _ in self._pool.read(job, make_slots, max(1, _PIECE // step)):
+                    yield made.popleft()
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""
         return self._pool.stats.counts()
 
     def close(self) -> None:
-        """Let go of the decoders."""
+        """Let go of the decoders, once what they have begun is done."""
+        self._is_closed = True
         self._pool.close()
 
     def _route(
@@ -180,13 +191,14 @@ class GpuEngine:
         here, there = [], []
         clips = assembly.clips
         for run in runs:
-            index = clips[run.clip].index
-            reason = obstacle(index, self._gpu) or _unfit(run.run, index)
-            if reason is None:
-                here.append(run)
-            else:
-                self._tell(reason, index.name)
-                there.append(run)
+            with assembly.contain(run):
+                index = clips[run.clip].index
+                reason = obstacle(index, self._gpu) or _unfit(run.run, index)
+                if reason is None:
+                    here.append(run)
+                else:
+                    self._tell(reason, index.name)
+                    there.append(run)
         return here, there
 
     def _submit(
@@ -210,18 +222,20 @@ class GpuEngine:
         jobs = []
         for run in sorted(runs, key=lambda run: -len(run.run.packets)):
             clip = assembly.clips[run.clip]
-            job = nvdec_job(
-                run,
-                targets,
-                index=clip.index,
-                source=clip.source,
-                output=assembly.output,
-                orientation=clip.orientation,
-                converter=converter,
-            )
-            jobs.append((run, job))
+            with assembly.contain(run):
+                job = nvdec_job(
+                    run,
+                    targets,
+                    index=clip.index,
+                    source=clip.source,
+                    output=assembly.output,
+                    orientation=clip.orientation,
+                    converter=converter,
+                )
+                jobs.append((run, job))
         for run, job in jobs:
-            submitted.append((run, self._pool.submit(job)))
+            with self._while_open():
+                submitted.append((run, self._pool.submit(job)))
 
     def _collect(
         self, submitted: Sequence[tuple[MergedRun, Future[Any]]], assembly: Assembly
@@ -231,15 +245,14 @@ class GpuEngine:
         for run, future in submitted:
             if future.cancelled():
                 continue
-            try:
-                future.result()
-            except (UnsupportedError, FormatError, DecodeError) as error:
-                name = assembly.clips[run.clip].index.name
-                reason = str(error).removeprefix(f"{name}: ")
-                self._tell(re.sub(r"packet \d+", "a packet", reason), name)
-                refused.append(run)
-            except VideoError as error:
-                assembly.blame(run, dict.fromkeys(run.wants.frames.tolist(), error))
+            with assembly.contain(run):
+                try:
+                    future.result()
+                except (UnsupportedError, FormatError, DecodeError) as error:
+                    name = assembly.clips[run.clip].index.name
+                    reason = str(error).removeprefix(f"{name}: ")
+                    self._tell(re.sub(r"packet \d+", "a packet", reason), name)
+                    refused.append(run)
         return refused
 
     def _share(
@@ -259,23 +272,38 @@ class GpuEngine:
             return
         output = assembly.output
         numbers = sorted({number for run in runs for number in run.wants.clips.tolist()})
-        staged = {
-            number: cpu.allocate(tuple(assembly.clips[number].tensor.shape), output)
-            for number in numbers
-        }
+        try:
+            with blamed_on("frames decoded on the CPU"):
+                staged = {
+                    number: cpu.allocate(tuple(assembly.clips[number].tensor.shape), output)
+                    for number in numbers
+                }
+        except VideoError as error:
+            for run in runs:
+                assembly.blame(run, dict.fromkeys(run.wants.frames.tolist(), error))
+            return
         slots = {number: as_slots(memory, output) for number, memory in staged.items()}
         cpu.decode_into(runs, assembly, slots)
         axis = output.layout.index("F")
         for number, memory in staged.items():
+            clip = assembly.clips[number]
             mine = np.unique(
                 np.concatenate([run.wants.positions[run.wants.clips == number] for run in runs])
             )
-            self._upload(assembly.clips[number].tensor, memory, mine, axis)
+            frames = clip.wanted.frames[mine]
+            mine = mine[~np.isin(frames, list(clip.failed))]  # of these nothing was written
+            try:
+                with blamed_on(clip.index.name):
+                    self._upload(clip.tensor, memory, mine, axis)
+            except VideoError as error:
+                clip.failed.update(dict.fromkeys(frames.tolist(), error))
 
     def _upload(
         self, clip: torch.Tensor, staged: torch.Tensor, positions: NDArray[np.int64], axis: int
     ) -> None:
         """Copy frames of a clip to the GPU, by way of pinned memory, beside what else runs."""
+        if not len(positions):
+            return
         if len(positions) < clip.shape[axis]:
             places = torch.from_numpy(positions)
             pinned = staged.index_select(axis, places).pin_memory()
@@ -294,6 +322,18 @@ class GpuEngine:
                 with cupy.cuda.Device(self._gpu):
                     self._converters[output] = Converter(output)
             return self._converters[output]
+
+    @contextmanager
+    def _while_open(self) -> Iterator[None]:
+        """Fail by our own error where the threads of the pool have been told to end."""
+        try:
+            yield
+        except VideoError:
+            raise
+        except RuntimeError as error:
+            if not self._is_closed:
+                raise
+            raise ClosedError("the decoder: closed while it was in use") from error
 
     def _tell(self, reason: str, name: str) -> None:
         with self._lock:

@@ -55,7 +55,7 @@ class Recycler:
             return torch.empty(tuple(shape), dtype=dtype, device=device)
         block = self._take(size)
         lease = block.numpy().view(_Lease)
-        weakref.finalize(lease, self._free.append, block).atexit = False
+        weakref.finalize(lease, _give_back, weakref.ref(self._free), block).atexit = False
         return torch.from_numpy(lease)[:size].view(dtype).view(tuple(shape))
 
     def _take(self, size: int) -> torch.Tensor:
@@ -67,6 +67,13 @@ class Recycler:
                 return torch.empty(size, dtype=torch.uint8)
             if block.numel() == size:
                 return block
+
+
+def _give_back(free: weakref.ref[deque[torch.Tensor]], block: torch.Tensor) -> None:
+    """Called when a lease ends; where the recycler has gone before, the block goes too."""
+    queue = free()
+    if queue is not None:
+        queue.append(block)
 
 
 def as_movable(memory: torch.Tensor) -> torch.Tensor:

@@ -11,12 +11,15 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from videoloader.errors import VideoError
+from videoloader.indexing.address import shown
 from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.faults import blamed_on
+from videoloader.indexing.forking import ForkSafeLock
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.source import Source, VideoSource, is_url, open_source
 from videoloader.indexing.video import index_video
 
-__all__ = ["IndexCache", "identity", "is_remote", "open_any", "open_side_by_side"]
+__all__ = ["IndexCache", "identity", "is_remote", "open_any", "open_side_by_side", "source_name"]
 
 _CACHED_BYTES = 1 << 28  # of indexes that are kept
 _OPENED_AT_ONCE = 16  # sources behind URLs
@@ -28,7 +31,7 @@ class IndexCache:
     def __init__(self) -> None:
         self._known: OrderedDict[Hashable, VideoIndex] = OrderedDict()
         self._bytes = 0
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def find(self, place: Hashable, source: Source) -> VideoIndex:
         """The index of a source: kept, or made now.
@@ -66,6 +69,15 @@ def identity(source: VideoSource | Source | Item) -> Hashable:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else id(source)
 
 
+def source_name(source: object) -> str:
+    """A source for messages: a path, what is public of a URL, or its type."""
+    if isinstance(source, Source | Item):
+        return source.name
+    if isinstance(source, str | os.PathLike):
+        return shown(os.fspath(source))
+    return f"<{type(source).__name__}>"
+
+
 def is_remote(source: object) -> bool:
     """Whether a source, or the archive that an item is in, is a URL."""
     path = source.path if isinstance(source, Item) else source
@@ -98,12 +110,16 @@ def open_side_by_side(
 
     def open_one(place: Any) -> Source | VideoError:
         try:
-            source = open_any(place)
+            with blamed_on(source_name(place)):
+                source = open_any(place)
         except VideoError as error:
             return error
         with lock:
             files.callback(source.close)
-        with suppress(VideoError):  # who asks for the index meets this again
+        with (
+            suppress(VideoError),
+            blamed_on(source_name(place)),
+        ):  # who asks for the index meets this again
             if places[place]:
                 indexes.find(place, source)
         return source

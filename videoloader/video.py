@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import operator
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -35,6 +35,7 @@ from videoloader.decoding.output import (
 from videoloader.decoding.rgb import RgbConverter
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.switches import quick_switches
+from videoloader.decoding.use import Use
 from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -44,11 +45,20 @@ from videoloader.errors import (
     UnsupportedError,
 )
 from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.faults import blamed_on
+from videoloader.indexing.forking import ForkSafeLock, reset_after_fork
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
 from videoloader.indexing.source import Source, VideoSource
 from videoloader.indexing.video import index_video
+from videoloader.limits import (
+    MAX_PIXELS,
+    check_max_pixels,
+    check_pixels,
+    machine_memory,
+    too_large,
+)
 from videoloader.memory import TORCH_TYPES, Recycler, as_slots
-from videoloader.opening import open_any
+from videoloader.opening import open_any, source_name
 from videoloader.sampling import (
     PadMode,
     frames_at_times,
@@ -109,9 +119,11 @@ class Video:
             `OutputFormat`.
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags.
+        max_pixels: of a picture; a file that claims more is refused. Far above 8K by default.
 
     Raises:
         SourceError, FormatError, UnsupportedError: as `index_video`.
+        UnsupportedError: the pictures have more than `max_pixels`.
         StaleIndexError: the index was made from another state of the file.
 
     >>> video = Video("clip.mp4")  # doctest: +SKIP
@@ -134,31 +146,39 @@ class Video:
         threads: int = 1,
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
+        max_pixels: int = MAX_PIXELS,
     ) -> None:
         self._output = OutputFormat(matrix=matrix, color_range=color_range)
         check_resolution_change(resolution_change)
+        check_max_pixels(max_pixels)
         if index is not None and fps is not None:
             raise ArgumentError("give fps to index_video, or no index; an index has its times")
         self.device = as_device(device)
         self._given = source
-        self._source = open_any(source)
+        with blamed_on(source_name(source)):
+            self._source = open_any(source)
         try:
-            if index is None:
-                index = index_video(self._source, stream=stream, fps=fps, strict=strict)
-            else:
-                index.check(self._source)
+            with blamed_on(self.name):
+                if index is None:
+                    index = index_video(self._source, stream=stream, fps=fps, strict=strict)
+                else:
+                    index.check(self._source)
+            check_pixels(index, max_pixels)
+            self.index = index
+            self._threads = threads
+            self._max_pixels = max_pixels
+            self._decoder = self._make_decoder()
         except BaseException:
             self._source.close()
             raise
-        self.index = index
         self._rotate = rotate
         self._orientation = index.orientation if rotate else Orientation()
         self._scales = resolution_change == "scale"
-        self._threads = threads
-        self._decoder = CpuDecoder(index, self._source, threads=threads)
         self._converters: dict[OutputFormat, RgbConverter] = {}
         self._memory = Recycler(keep=_FREE_BLOCKS)
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
+        self._use = Use(self.name)
+        reset_after_fork(self, Video._begin_anew)
 
     @property
     def name(self) -> str:
@@ -197,7 +217,8 @@ class Video:
         def convert(number: int, surface: Surface) -> torch.Tensor:
             self._check_size(number, surface, view)
             tensor, slots = self._allocate(1, view.size, output)
-            converter.write(surface, slots[0], view)
+            with blamed_on(self.name):
+                converter.write(surface, slots[0], view)
             return tensor[0]
 
         surfaces = self.decode(range(done, len(self)))
@@ -379,15 +400,21 @@ class Video:
         Surfaces are as the decoder gave them: before colour conversion, scaling and rotation. The
         iterator has a decoder of its own, so the video may be used in between.
         """
+        self._use.check()
         numbers, _ = pad_frames(as_frame_numbers(frames), len(self), "none", name=self.name)
-        decoder = CpuDecoder(self.index, self._source, threads=self._threads)
-        return decoder.decode(plan_decode(self.index, numbers))
+        return self._make_decoder().decode(plan_decode(self.index, numbers))
 
     @quick_switches()
     def close(self) -> None:
-        """Close the file and let go of the decoder."""
-        self._decoder.close()
-        self._source.close()
+        """Close the file and let go of the decoder, at any time and from any thread.
+
+        What another thread is decoding is waited for; whoever comes later gets a `ClosedError`.
+        """
+        self._use.is_closed = True  # before the lock: threads that ask on and on never leave it
+        with self._lock:
+            self._decoder.close()
+            self._source.close()
+            self._memory = Recycler(keep=_FREE_BLOCKS)
 
     def __enter__(self) -> Video:
         return self
@@ -407,6 +434,7 @@ class Video:
             "threads": self._threads,
             "matrix": self._output.matrix,
             "color_range": self._output.color_range,
+            "max_pixels": self._max_pixels,
         }
         return partial(type(self), **options), (self._lasting(), str(self.device), self.index)
 
@@ -425,6 +453,11 @@ class Video:
             f"{self.name}: a video of an open {type(given).__name__} does not pickle; open it by "
             "its path, URL, bytes or item of a data set"
         )
+
+    def _begin_anew(self) -> None:
+        """In a fork: a thread that is not here may have been converting."""
+        self._converters = {}
+        self._use.forget()
 
     def _clip_on_gpu(
         self,
@@ -458,6 +491,7 @@ class Video:
             color_range=output.color_range,
             rotate=self._orientation == self.index.orientation,
             resolution_change="scale" if view.scales else "error",
+            max_pixels=self._max_pixels,
         )
         return batch.clips[0]
 
@@ -474,8 +508,9 @@ class Video:
         for place, number in enumerate(indices.tolist()):
             if number >= 0 and first.setdefault(number, place) != place:
                 repeated.append((place, first[number]))
-        plan = plan_decode(self.index, np.array(list(first), dtype=np.int64))
-        with self._lock:
+        self._use.check()
+        with self._lock, self._use.hold(), blamed_on(self.name):
+            plan = plan_decode(self.index, np.array(list(first), dtype=np.int64))
             converter = self._converters.get(output)
             if converter is None:
                 self._converters = {output: self._make_converter(output)}  # one is all that is used
@@ -491,12 +526,22 @@ class Video:
     ) -> tuple[torch.Tensor, NDArray[Any]]:
         """A tensor, and the same memory as numpy slots (F, H, W, C)."""
         shape, dtype = output.clip_shape(count, size), TORCH_TYPES[output.dtype]
-        tensor = self._memory.empty(shape, dtype=dtype, device="cpu")
+        needed = math.prod(shape) * dtype.itemsize
+        if needed > machine_memory():
+            raise too_large(self.name, count, size, needed)
+        with blamed_on(self.name):
+            tensor = self._memory.empty(shape, dtype=dtype, device="cpu")
         return tensor, as_slots(tensor, output)
 
     def _check_size(self, number: int, surface: Surface, view: View) -> None:
         first = (self.index.width, self.index.height)
         view.check_surface(self.name, number, (surface.width, surface.height), first)
+
+    def _make_decoder(self) -> CpuDecoder:
+        with blamed_on(self.name):
+            return CpuDecoder(
+                self.index, self._source, threads=self._threads, max_pixels=self._max_pixels
+            )
 
     def _make_converter(self, output: OutputFormat) -> RgbConverter:
         siting = chroma_siting(self.index.codec)

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import tarfile
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from child_processes import children, state_of
+from misbehaving import Misbehaving
 
 import videoloader as vl
 from videoloader.decoding.cpu import CpuTask, Target
@@ -38,12 +39,6 @@ def clips(tmp_path_factory):
 def pool():
     with CpuPool(2) as pool:
         yield pool
-
-
-def children():
-    """Processes that this one has started and that have not ended."""
-    found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
-    return {int(child) for path in found for child in path.read_text().split()}
 
 
 def task_of(pool, path, frames, *, source=None, output=None, view=None, index=None):
@@ -152,37 +147,25 @@ def hanging(tmp_path, clips):
     return str(path), vl.index_video(clips[0])
 
 
-def kill_soon(pids, number):
-    """Kill the worker that is opening the pipe; it is the only one that is not idle."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        for pid in pids():
-            wchan = Path(f"/proc/{pid}/syscall").read_text().split()
-            if wchan[0] in ("2", "257"):  # open, openat
-                time.sleep(0.3)
-                if Path(f"/proc/{pid}/syscall").read_text().split()[:1] == wchan[:1]:
-                    os.kill(pid, number)
-                    return
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
-def test_a_worker_that_dies_costs_its_task_only(clips, hanging, number):
-    path, index = hanging
+def test_a_task_that_costs_two_workers_fails_alone(clips, number):
     before = children()
     with CpuPool(1) as pool:
-        made = [task_of(pool, clips[0], [1, 2]), task_of(pool, path, [3, 9], index=index)]
+        index = vl.index_video(clips[0])
+        killing = Misbehaving(clips[0], "die", number)
+        made = [
+            task_of(pool, clips[0], [1, 2]),
+            task_of(pool, None, [3, 9], source=killing, index=index),
+        ]
         made += [task_of(pool, clips[2], [8]), task_of(pool, clips[1], [4])]
-        killer = threading.Thread(target=kill_soon, args=(lambda: children() - before, number))
-        killer.start()
         results = decode(pool, [task for _, task in made])
-        killer.join()
         stats = pool.stats()
-    assert stats["replaced"] == stats["failures"] == 1
+    assert (stats["replaced"], stats["failures"]) == (2, 1)
     assert [k for k, failure in results.items() if failure] == [1]
     assert isinstance(results[1], DecodeError)
     assert str(results[1]) == (
-        f"{clips[0]}: frames 3 to 9: the worker process died (signal {number.name})"
+        f"{clips[0]}: frames 3 to 9: the worker process died (signal {number.name}), "
+        "as another one did at this task before"
     )
     for position, path, frames in ((0, clips[0], [1, 2]), (2, clips[2], [8]), (3, clips[1], [4])):
         with vl.Video(path) as video:
@@ -221,7 +204,7 @@ def test_a_task_that_needs_too_much_memory_fails_alone(clips):
         made.append(task_of(pool, clips[1], [3]))
         results = decode(pool, [task for _, task in made])
     assert [k for k, failure in results.items() if failure] == [1]
-    assert isinstance(results[1], DecodeError)
+    assert isinstance(results[1], vl.OutOfMemoryError)
     assert "clip0.mp4: frame 2:" in str(results[1])
     with vl.Video(clips[1]) as video:
         assert (made[2][0][0] == video[3].numpy()).all()
@@ -306,10 +289,3 @@ def test_no_process_is_left_however_the_program_ends(clips, hanging, how):
             return
         time.sleep(0.05)
     raise AssertionError(f"workers {workers} live on")
-
-
-def state_of(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return "Z"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +17,7 @@ from videoloader.decoding.libav import CpuDecoder
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.rgb import RgbConverter
 from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.faults import blamed_on
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.source import Source
 from videoloader.sampling import plan_decode
@@ -54,6 +56,7 @@ class CpuTask:
         output: form of what slots hold.
         rotate: turn pictures as the container says.
         threads: of the codec; None for as many as pay.
+        max_pixels: of a picture; packets of larger ones do not decode.
     """
 
     source: TaskSource
@@ -62,6 +65,7 @@ class CpuTask:
     output: OutputFormat = field(default_factory=OutputFormat)
     rotate: bool = True
     threads: int | None = None
+    max_pixels: int | None = None
 
     @property
     def frames(self) -> NDArray[np.int64]:
@@ -81,7 +85,7 @@ class CpuTask:
 class _Opened:
     source: Source
     index: VideoIndex
-    decoders: dict[int, CpuDecoder]
+    decoders: dict[tuple[int, int | None], CpuDecoder]
     converters: dict[tuple[OutputFormat, bool], RgbConverter]
 
     def close(self) -> None:
@@ -96,6 +100,7 @@ class Decoders:
 
     def __init__(self) -> None:
         self._opened: OrderedDict[Any, _Opened] = OrderedDict()
+        weakref.finalize(self, _close_all, self._opened).atexit = False
 
     def run(
         self, task: CpuTask, *, key: Any, open_video: Callable[[], Source], threads: int
@@ -112,12 +117,18 @@ class Decoders:
             VideoError: any, about the file or its frames.
         """
         try:
-            opened = self._open(task, key, open_video)
-            decoder = opened.decoders.get(threads)
-            if decoder is None:
-                decoder = CpuDecoder(opened.index, opened.source, threads=threads)
-                opened.decoders[threads] = decoder
-            self._fill(task, opened, decoder)
+            with blamed_on(task):
+                opened = self._open(task, key, open_video)
+                decoder = opened.decoders.get((threads, task.max_pixels))
+                if decoder is None:
+                    decoder = CpuDecoder(
+                        opened.index,
+                        opened.source,
+                        threads=threads,
+                        max_pixels=task.max_pixels,
+                    )
+                    opened.decoders[threads, task.max_pixels] = decoder
+                self._fill(task, opened, decoder)
         except BaseException:
             self.forget(key)
             raise
@@ -130,8 +141,7 @@ class Decoders:
 
     def close(self) -> None:
         """Close all videos."""
-        for key in list(self._opened):
-            self.forget(key)
+        _close_all(self._opened)
 
     def _open(self, task: CpuTask, key: Any, open_video: Callable[[], Source]) -> _Opened:
         opened = self._opened.get(key)
@@ -172,3 +182,8 @@ class Decoders:
                 else:
                     converter.write(surface, slot, target.view)
                     written[target.view] = slot
+
+
+def _close_all(opened: OrderedDict[Any, _Opened]) -> None:
+    while opened:
+        opened.popitem()[1].close()

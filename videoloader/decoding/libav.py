@@ -16,6 +16,8 @@ from videoloader.decoding.feed import PacketFeed
 from videoloader.decoding.needed import Drop
 from videoloader.decoding.surface import Surface
 from videoloader.errors import DecodeError
+from videoloader.indexing.faults import blamed_on
+from videoloader.indexing.forking import keep_forever, reset_after_fork
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.libav import make_packet, open_decoder
 from videoloader.indexing.source import Source
@@ -29,6 +31,8 @@ __all__ = ["CpuDecoder"]
 # Decoders that call a picture damaged only if it is; those of MPEG-1 and MPEG-4 also say so of
 # streams that merely end a slice early.
 _TELLING = {"h264", "hevc"}
+
+_INT_MAX = (1 << 31) - 1
 
 _CHUNK = 128  # packets fetched and classified at a time
 
@@ -50,18 +54,30 @@ class CpuDecoder:
         source: its bytes.
         threads: of the codec; more than one pays only where many consecutive packets are decoded.
         drop: what not to decode.
+        max_pixels: of a picture; packets of larger ones do not decode.
     """
 
     def __init__(
-        self, index: VideoIndex, source: Source, *, threads: int = 1, drop: Drop = "unneeded"
+        self,
+        index: VideoIndex,
+        source: Source,
+        *,
+        threads: int = 1,
+        drop: Drop = "unneeded",
+        max_pixels: int | None = None,
     ) -> None:
         self._index = index
         self._packets = PacketFeed(index, source, drop=drop)
         self._threads = threads
+        # FFmpeg counts what it allocates, which is more at the edges than what is shown.
+        self._max_pixels = None if max_pixels is None else min(2 * max_pixels, _INT_MAX)
         self._decoder: VideoCodecContext | None = None
         self._setup = b""
         self.packets_fed = 0
         """Packets that decoders were given so far."""
+        self._drop: Drop = drop
+        self._source = source
+        reset_after_fork(self, CpuDecoder._begin_anew)
 
     def decode(self, plan: DecodePlan) -> Iterator[tuple[int, Surface]]:
         """Frame number and surface of each distinct frame of the plan.
@@ -72,8 +88,9 @@ class CpuDecoder:
             SourceError: the file cannot be read as it was indexed.
         """
         try:
-            for run in self._joined(plan.runs):
-                yield from self._decode_run(run)
+            with blamed_on(self._index.name):
+                for run in self._joined(plan.runs):
+                    yield from self._decode_run(run)
         except BaseException:
             self.close()  # what the decoder holds now is anybody's guess
             raise
@@ -84,22 +101,30 @@ class CpuDecoder:
         Raises:
             SourceError: the file cannot be read as it was indexed.
         """
-        for run in self._joined(plan.runs):
-            wanted = dict(zip(run.frame_packets.tolist(), run.frames.tolist(), strict=True))
-            damage: list[_Damage] = []
-            given = {frame.pts for frame in self._feed(run, damage)}
-            for packet, number in wanted.items():
-                reason = self._reason(number, damage)
-                if reason is None and packet not in given:
-                    reason = f"the decoder gave no frame for packet {packet}"
-                yield number, reason
-            if damage:
-                self._decoder = None
+        with blamed_on(self._index.name):
+            for run in self._joined(plan.runs):
+                wanted = dict(zip(run.frame_packets.tolist(), run.frames.tolist(), strict=True))
+                damage: list[_Damage] = []
+                given = {frame.pts for frame in self._feed(run, damage)}
+                for packet, number in wanted.items():
+                    reason = self._reason(number, damage)
+                    if reason is None and packet not in given:
+                        reason = f"the decoder gave no frame for packet {packet}"
+                    yield number, reason
+                if damage:
+                    self._decoder = None
 
     def close(self) -> None:
         """Let go of the decoder, and of the demuxer where there is one."""
         self._decoder = None
         self._packets.close()
+
+    def _begin_anew(self) -> None:
+        """In a fork: a thread that is not here may have been decoding, and so may FFmpeg's own."""
+        keep_forever(self._decoder)
+        keep_forever(self._packets)
+        self._decoder = None
+        self._packets = PacketFeed(self._index, self._source, drop=self._drop)
 
     def _joined(self, runs: tuple[Run, ...]) -> Iterator[Run]:
         """Runs that follow on one another made one, so that no decoder is flushed in between."""
@@ -187,6 +212,7 @@ class CpuDecoder:
                 height=self._index.height,
                 threads=self._threads,
                 careful=True,
+                max_pixels=self._max_pixels,
             )
             self._setup = setup
         return self._decoder

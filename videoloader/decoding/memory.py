@@ -11,18 +11,18 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.indexing.forking import ForkSafeLock, reset_after_fork
 
 __all__ = ["MappedSegments", "Place", "SharedMemory", "memory_file"]
 
 _PAGE = mmap.PAGESIZE
-_WASTE = 2  # a segment is used for anything that needs at least one part in so many of it
+_WASTE = 2  # reuse a segment if it is at most this many times as large as needed
 
 
 class Place(NamedTuple):
@@ -35,45 +35,54 @@ class Place(NamedTuple):
     dtype: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Segment:
-    number: int
-    descriptor: int
-    size: int
-    memory: mmap.mmap
-    address: int
+    """A stretch of shared memory. Its file is closed when nothing refers to it any more.
+
+    The mapping lives as long as the arrays over it.
+    """
+
+    __slots__ = ("__weakref__", "address", "descriptor", "memory", "number", "size")
+
+    def __init__(self, number: int, size: int) -> None:
+        self.number = number
+        self.size = size
+        self.descriptor = os.memfd_create("videoloader")
+        os.ftruncate(self.descriptor, size)
+        self.memory = mmap.mmap(self.descriptor, size)
+        self.address = np.frombuffer(self.memory, np.uint8).__array_interface__["data"][0]
+
+    def __del__(self) -> None:
+        if hasattr(self, "descriptor"):
+            os.close(self.descriptor)
 
 
 class SharedMemory:
     """Arrays in segments of shared memory; a segment is used again once its array is garbage.
 
-    The arrays stay valid whatever happens to this object. Threads may share it.
+    The arrays stay valid whatever happens to this object; once it is closed or gone, the memory of
+    each is freed with the last view of it. Threads may share it. A fork of this process uses none
+    of the segments that exist, since the parent does.
     """
 
     def __init__(self) -> None:
-        self._live: dict[int, _Segment] = {}
-        self._free: list[_Segment] = []
-        self._dropped: deque[_Segment] = deque()  # filled by the garbage collector, at any time
+        self._lock = ForkSafeLock()
         self._next = 0
         self._peak = 0
-        self._owner = os.getpid()
+        self._let_go()
+        reset_after_fork(self, SharedMemory._let_go)
 
     def allocate(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
         """An array whose contents are arbitrary."""
         kind = np.dtype(dtype)
         size = max(math.prod(shape) * kind.itemsize, 1)
-        self._collect()
-        fitting = [s for s in self._free if size <= s.size <= max(size * _WASTE, _PAGE)]
-        if fitting:
-            segment = min(fitting, key=lambda s: s.size)
-            self._free.remove(segment)
-        else:
-            segment = self._create(size)
-        self._live[segment.number] = segment
-        self._peak = max(self._peak, sum(s.size for s in self._live.values()))
-        # All views have this array as their base, so it lives as long as the last of them.
-        root = np.frombuffer(segment.memory, dtype=np.uint8)
-        weakref.finalize(root, self._dropped.append, segment).atexit = False
+        with self._lock:
+            segment = self._take(size)
+            # All views have this array as their base, so it lives as long as the last of them.
+            root = np.frombuffer(segment.memory, dtype=np.uint8)
+            returned = weakref.ref(self._returned)
+            weakref.finalize(root, _give_back, returned, segment).atexit = False
+            self._live[segment.number] = segment
+            self._peak = max(self._peak, sum(s.size for s in self._live.values()))
         return root[: math.prod(shape) * kind.itemsize].view(kind).reshape(shape)
 
     def locate(self, array: NDArray[Any]) -> Place:
@@ -83,10 +92,12 @@ class SharedMemory:
             ArgumentError: it is not from here.
         """
         address = array.__array_interface__["data"][0]
-        for segment in self._live.values():
-            if segment.address <= address < segment.address + segment.size:
-                offset = address - segment.address
-                return Place(segment.number, offset, array.shape, array.strides, array.dtype.str)
+        with self._lock:
+            for segment in self._live.values():
+                if segment.address <= address < segment.address + segment.size:
+                    offset = address - segment.address
+                    kind = array.dtype.str
+                    return Place(segment.number, offset, array.shape, array.strides, kind)
         raise ArgumentError("slots for worker processes lie in memory from allocate()")
 
     def descriptor(self, segment: int) -> int:
@@ -95,46 +106,58 @@ class SharedMemory:
 
     def gone(self, segment: int) -> bool:
         """Whether a segment will not be used again."""
-        return segment not in self._live and all(s.number != segment for s in self._free)
+        with self._lock:
+            return segment not in self._live and all(s.number != segment for s in self._free)
 
     @property
     def size(self) -> int:
         """Bytes held, in use or to be used again."""
-        self._collect()
-        return sum(s.size for s in [*self._live.values(), *self._free])
+        with self._lock:
+            self._collect()
+            return sum(s.size for s in [*self._live.values(), *self._free])
 
     def close(self) -> None:
         """Give back what is not in use; the rest follows with its arrays."""
-        self._peak = 0
-        self._collect()
+        with self._lock:
+            self._let_go()
 
-    def _create(self, size: int) -> _Segment:
-        size = -(-size // _PAGE) * _PAGE
-        descriptor = os.memfd_create("videoloader")
-        try:
-            os.ftruncate(descriptor, size)
-            memory = mmap.mmap(descriptor, size)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        address = np.frombuffer(memory, dtype=np.uint8).__array_interface__["data"][0]
+    def _let_go(self) -> None:
+        """Begin anew; what exists belongs to the arrays alone."""
+        self._live: dict[int, _Segment] = {}
+        self._free: list[_Segment] = []
+        self._returned: deque[_Segment] = deque()  # filled when arrays go, at any time
+        self._peak = 0
+
+    def _take(self, size: int) -> _Segment:
+        """A free segment that fits, or a new one."""
+        self._collect()
+        fitting = [s for s in self._free if size <= s.size <= max(size * _WASTE, _PAGE)]
+        if fitting:
+            segment = min(fitting, key=lambda s: s.size)
+            self._free.remove(segment)
+            return segment
         self._next += 1
-        return _Segment(self._next, descriptor, size, memory, address)
+        return _Segment(self._next, -(-size // _PAGE) * _PAGE)
 
     def _collect(self) -> None:
         """Take back the segments of arrays that are gone; never more than were in use at once."""
-        if os.getpid() != self._owner:  # a fork: what is free here is in use there
-            self._free.clear()
-            self._owner = os.getpid()
-        while self._dropped:
-            segment = self._dropped.popleft()
+        while self._returned:
+            segment = self._returned.popleft()
             if self._live.pop(segment.number, None) is not None:
                 self._free.append(segment)
         held = sum(s.size for s in self._free) + sum(s.size for s in self._live.values())
         while self._free and held > self._peak:
-            segment = self._free.pop(0)
-            held -= segment.size
-            os.close(segment.descriptor)  # the mapping goes with the last reference to it
+            held -= self._free.pop(0).size
+
+
+def _give_back(returned: weakref.ref[deque[_Segment]], segment: _Segment) -> None:
+    """Called when an array goes: in any thread, at any line, so it takes no lock.
+
+    Without a `SharedMemory` that would use the segment again, it goes as well.
+    """
+    queue = returned()
+    if queue is not None:
+        queue.append(segment)
 
 
 class MappedSegments:

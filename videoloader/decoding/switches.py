@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from videoloader.indexing.forking import ForkSafeLock
 
 __all__ = ["quick_switches"]
 
@@ -13,7 +15,7 @@ __all__ = ["quick_switches"]
 # 0.5 ms and 0.91 at this; the busy thread lost nothing.
 _SECONDS = 1e-4
 
-_lock = threading.RLock()  # a generator may be collected, and leave, while it is held
+_lock = ForkSafeLock()  # reentrant: a generator may be collected, and leave, while it is held
 _inside = 0
 _before = 0.0
 
@@ -36,6 +38,17 @@ def quick_switches() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            _inside -= 1
+            _inside = max(_inside - 1, 0)  # 0 already: entered before this process was forked
             if _inside == 0:
                 sys.setswitchinterval(_before)
+
+
+def _reset() -> None:
+    """In a fork: the threads that were inside are not."""
+    global _inside
+    if _inside:
+        _inside = 0
+        sys.setswitchinterval(_before)
+
+
+os.register_at_fork(after_in_child=_reset)

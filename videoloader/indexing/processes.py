@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -34,7 +35,8 @@ class Helper:
         self, function: str, arguments: dict[str, Any], *, pass_fds: tuple[int, ...] = ()
     ) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with ExitStack() as failed, theirs:
+            failed.callback(ours.close)
             program = (
                 f"import sys; sys.path[:] = {json.dumps(sys.path)}; "
                 f"from {__name__} import load; "
@@ -47,6 +49,7 @@ class Helper:
                 # Ctrl-C is for this process, which then ends the others.
                 process_group=0,
             )
+            failed.pop_all()
         self._owner = os.getpid()
         self.connection: Connection[Any, Any] = Connection(ours.detach())
 
@@ -54,6 +57,16 @@ class Helper:
     def pid(self) -> int:
         """Of the process."""
         return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended, as far as the system has told."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """Have the process end, without waiting for it. From any thread."""
+        if os.getpid() == self._owner:
+            self._process.kill()
 
     def death(self) -> str:
         """How the process died, once its end of the connection is closed."""

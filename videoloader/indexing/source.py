@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import mmap
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.address import escaped, is_url, local_path, shown
+from videoloader.indexing.forking import ForkSafeLock
 
 __all__ = ["Fingerprint", "Source", "VideoSource", "is_url", "open_member", "open_source"]
 
@@ -157,7 +157,7 @@ class _LocalSource(Source):
         self._mtime_ns = mtime_ns
         self.path = path
         self._base = base
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._map: mmap.mmap | None = None
 
     @property
@@ -222,7 +222,10 @@ class _FileSource(Source):
     def __init__(self, file: BinaryIO, *, name: str, size: int) -> None:
         super().__init__(name=name, size=size)
         self._file = file
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
+        # Forks share the position of a file with their parent; what needs none goes without.
+        raw = getattr(file, "raw", None)
+        self._is_plain = type(file) is io.BufferedReader and type(raw) is io.FileIO
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -231,6 +234,8 @@ class _FileSource(Source):
 
     def _read(self, offset: int, size: int) -> bytes:
         try:
+            if self._is_plain:
+                return os.pread(self._file.fileno(), size, offset)
             with self._lock:
                 self._file.seek(offset)
                 return self._file.read(size)

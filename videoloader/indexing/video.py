@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 from fractions import Fraction
 
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.avi import index_avi
+from videoloader.indexing.faults import as_video_error, is_mistake
 from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
@@ -92,9 +92,11 @@ def index_video(
         if str(error).startswith(opened.name):
             raise
         raise type(error)(f"{opened.name}: {error}") from error
-    except (ArithmeticError, LookupError, ValueError, struct.error) as error:
+    except Exception as error:
         # What a parser did not foresee of a damaged file is still the file's fault.
-        raise FormatError(f"{opened.name}: damaged ({type(error).__name__}: {error})") from error
+        if is_mistake(error):
+            raise
+        raise as_video_error(error, opened.name, FormatError) from error
     finally:
         if opened is not source:
             opened.close()

@@ -50,7 +50,7 @@ class ClipReader:
         fill_value: colour of filled frames.
         frame_num: "none", "scalar" or "sequence": the output of frame numbers.
         timestamps: whether there is an output of times.
-        options: `resolution_change`, `matrix` and `color_range`, see `Video`.
+        options: `resolution_change`, `matrix`, `color_range` and `max_pixels`, see `Video`.
         replaces: take the next clip of the shard for one that fails, instead of failing.
         failures: what was replaced or left out.
     """
@@ -65,7 +65,7 @@ class ClipReader:
     fill_value: tuple[int, ...]
     frame_num: str
     timestamps: bool
-    options: Mapping[str, str]
+    options: Mapping[str, Any]
     replaces: bool = False
     failures: Failures = field(default_factory=Failures)
     _order: tuple[int, NDArray[np.int64]] | None = None

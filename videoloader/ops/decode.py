@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader import limits
 from videoloader.decoding.output import ColorRange, Matrix
 from videoloader.errors import ArgumentError
 from videoloader.ops import media
@@ -24,6 +25,7 @@ __all__ = [
     "COLOR_RANGE",
     "FRAME_NUM",
     "MATRIX",
+    "MAX_PIXELS",
     "PAD",
     "RESOLUTION",
     "TIMESTAMPS",
@@ -74,6 +76,13 @@ COLOR_RANGE = Argument(
     choices=get_args(ColorRange),
 )
 FILL = Argument("fill_value", INTS, (0,), "colour of filled frames", least=0, most=255)
+MAX_PIXELS = Argument(
+    "max_pixels",
+    INT,
+    limits.MAX_PIXELS,
+    "pixels of a picture; a file that claims more fails",
+    least=1,
+)
 COLOR = Argument(
     "output_type", IMAGE, ImageType.RGB, "colour space; only RGB so far", choices=(ImageType.RGB,)
 )
@@ -139,6 +148,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         RESOLUTION,
         MATRIX,
         COLOR_RANGE,
+        MAX_PIXELS,
         COLOR,
         FRAME_NUM,
         TIMESTAMPS,
@@ -162,6 +172,7 @@ def decode_video(
     resolution_change: str,
     matrix: str,
     color_range: str,
+    max_pixels: int,
     device: str,
     **selection: Any,
 ) -> tuple[torch.Tensor, ...]:
@@ -179,6 +190,7 @@ def decode_video(
         resolution_change=resolution_change,
         matrix=matrix,
         color_range=color_range,
+        max_pixels=max_pixels,
     )
     with closing(opened) as video:
         index = video.index

@@ -17,6 +17,7 @@ from videoloader.ops.decode import (
     FILL,
     FRAME_NUM,
     MATRIX,
+    MAX_PIXELS,
     PAD,
     RESOLUTION,
     TIMESTAMPS,
@@ -121,6 +122,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         RESOLUTION,
         MATRIX,
         COLOR_RANGE,
+        MAX_PIXELS,
         Argument(
             "image_type",
             IMAGE,
@@ -218,7 +220,10 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["fill_value"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],
-        {name: arguments[name] for name in ("resolution_change", "matrix", "color_range")},
+        {
+            name: arguments[name]
+            for name in ("resolution_change", "matrix", "color_range", "max_pixels")
+        },
         tolerant is not None,
         failures,
     )

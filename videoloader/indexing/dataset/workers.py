@@ -52,8 +52,15 @@ def run_tasks(
             yield task, call(task, **arguments)
         return
     waiting = deque(tasks)
-    team = [_Worker(function, arguments) for _ in range(min(workers, len(tasks)))]
+    team: list[_Worker] = []
     try:
+        for _ in range(min(workers, len(tasks))):
+            try:
+                team.append(_Worker(function, arguments))
+            except OSError:
+                if not team:
+                    raise
+                break  # fewer do as well
         while waiting or any(worker.given for worker in team):
             for worker in team:
                 worker.give(waiting)

@@ -1,0 +1,70 @@
+"""A source that does in a worker process what a damaged file, a bug in a codec or a user may do."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from videoloader.indexing.dataset.sources import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Misbehaving(Item):
+    """A video that opens as usual in the process that made it, and misbehaves in all others.
+
+    Positional arguments, in the places of `Item`'s: path, what it does, and with what. It does so
+    for ever, or, if `marker` is a path, until a file is there, which it makes first.
+    """
+
+    marker: str = ""
+    home: int = 0
+
+    def __post_init__(self):
+        if not self.home:
+            object.__setattr__(self, "home", os.getpid())
+
+    @property
+    def name(self):
+        return self.path
+
+    def open(self):
+        if os.getpid() != self.home and not (self.marker and Path(self.marker).exists()):
+            if self.marker:
+                Path(self.marker).touch()
+            self.misbehave()
+        return Item(self.path).open()
+
+    def misbehave(self):
+        what, value = self.member, self.offset
+        if what == "die":
+            os.kill(os.getpid(), value)
+            time.sleep(60)
+        elif what == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        elif what == "sleep":
+            time.sleep(value)
+        elif what == "allocate":
+            np.ones(value, np.uint8)
+        elif what == "raise":
+            raise RAISED[value]
+        else:
+            raise AssertionError(what)
+
+
+class OnlyHereError(TypeError):
+    """Does not unpickle."""
+
+    def __init__(self, one, two):
+        super().__init__(one)
+
+
+RAISED = [
+    TypeError("a mistake"),
+    OSError(24, "Too many open files"),
+    MemoryError(),
+    KeyError("a table"),
+    OnlyHereError(1, 2),
+]

@@ -1,0 +1,69 @@
+"""What a fork of this process must not inherit: locks that other threads hold, and their work.
+
+A fork has the memory of its parent, but only the thread that forked. A lock that another thread
+held is never released in it, and a decoder that one was using stays half-way for ever.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+__all__ = ["ForkSafeLock", "keep_forever", "reset_after_fork"]
+
+_Owner = TypeVar("_Owner")
+
+_resets: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
+
+
+def reset_after_fork(owner: _Owner, reset: Callable[[_Owner], None]) -> None:
+    """Have `reset(owner)` called in every fork of this process, as long as the owner lives.
+
+    Nothing else runs in the fork then, and locks are free.
+    """
+    _resets[owner] = reset
+
+
+class ForkSafeLock:
+    """A reentrant lock that is free in a fork, whichever other thread of the parent held it."""
+
+    __slots__ = ("__weakref__", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        reset_after_fork(self, ForkSafeLock._free)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def _free(self) -> None:
+        if self._lock.acquire(blocking=False):  # free, or held by the thread that forked
+            self._lock.release()
+        else:
+            self._lock = threading.RLock()
+
+
+def keep_forever(value: object) -> None:
+    """Never free something: in a fork, what waits for its own threads to end would wait for ever.
+
+    Not a list of ours: the interpreter frees that when it ends.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+
+
+def _reset() -> None:
+    # Locks first, since what is reset may need them; then the newest, which older ones own.
+    owners = [*reversed([*_resets.items()])]
+    owners.sort(key=lambda pair: not isinstance(pair[0], ForkSafeLock))
+    for owner, reset in owners:
+        reset(owner)
+
+
+os.register_at_fork(after_in_child=_reset)

@@ -1,0 +1,96 @@
+"""Limits on what pictures, batches and worker processes may take of the machine's memory.
+
+A file of a few bytes can claim pictures of any size. Such claims are refused before memory is
+allocated for them.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from videoloader.errors import ArgumentError, OutOfMemoryError, UnsupportedError
+from videoloader.indexing.index import VideoIndex
+
+__all__ = [
+    "MAX_PIXELS",
+    "check_max_pixels",
+    "check_pixels",
+    "machine_memory",
+    "too_large",
+    "worker_limit",
+]
+
+MAX_PIXELS = 1 << 27
+"""Pixels of a picture that is decoded without being asked for: 134 million, 8K has 33 million."""
+
+_WORKER_SHARE = 4  # of the machine's memory, one part in so many for a worker
+_WORKER_LEAST = 2 << 30
+
+_CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def check_max_pixels(max_pixels: int) -> int:
+    """The argument `max_pixels`, if it is a number of pixels.
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    if isinstance(max_pixels, bool) or not isinstance(max_pixels, int) or max_pixels < 1:
+        raise ArgumentError(f"max_pixels is a number of pixels, 1 or more, got {max_pixels!r}")
+    return max_pixels
+
+
+def check_pixels(index: VideoIndex, max_pixels: int) -> None:
+    """Refuse a video whose pictures are too large.
+
+    Raises:
+        UnsupportedError: they have more pixels than `max_pixels`.
+    """
+    if index.width * index.height > max_pixels:
+        raise UnsupportedError(
+            f"{index.name}: pictures of {index.width}x{index.height} are over the limit of "
+            f"max_pixels={max_pixels}; the file may be damaged, or pass a larger max_pixels"
+        )
+
+
+@cache
+def machine_memory() -> int:
+    """Bytes of memory that this machine has, or that its control group allows."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for path in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):  # not there, or "max"
+            total = min(total, int(path.read_text()))
+    return total
+
+
+def too_large(name: str, count: int, size: tuple[int, int], needed: int) -> OutOfMemoryError:
+    """The error of a clip of `count` frames of (height, width) that takes `needed` bytes."""
+    return OutOfMemoryError(
+        f"{name}: {count} frames of {size[1]}x{size[0]} take {needed / 1e9:.1f} GB, more than this "
+        f"machine has room for ({machine_memory() / 1e9:.1f} GB of memory); ask for fewer frames "
+        "or pass a smaller size"
+    )
+
+
+def worker_limit(memory_limit: int | Literal["auto"] | None) -> int | None:
+    """The argument `memory_limit`: bytes that a worker process may allocate, None for no limit.
+
+    `auto` is a quarter of the machine's memory, and 2 GiB at least: pictures of 8K in 10 bits take
+    about 2 GB in a decoder.
+
+    Raises:
+        ArgumentError: it is none of these.
+    """
+    if memory_limit == "auto":
+        return max(machine_memory() // _WORKER_SHARE, _WORKER_LEAST)
+    given: Any = memory_limit
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+        raise ArgumentError(f'memory_limit is a number of bytes, None or "auto", got {given!r}')
+    return memory_limit
