@@ -64,7 +64,7 @@ def is_bad(what, *_):
 
 # Where a batch, and a `Video` in a data set, may meet trouble.
 PLACES = {
-    "open": [(opening, "open_source", is_bad), (vl.video, "open_source", is_bad)],
+    "open": [(opening, "open_source", is_bad)],
     "fingerprint": [(vl.VideoIndex, "check", lambda index, source: is_bad(source))],
     "index": [(indexing, "_index", is_bad)],
     "read": [(sources._LocalSource, "_read", is_bad)],

@@ -78,6 +78,26 @@ def test_workers_that_are_killed_at_work_cost_nothing(clip, started, tmp_path):
         assert decoder.stats()["cpu"]["replaced"] == 1
 
 
+@pytest.mark.parametrize(("deaths", "lost"), [(2, False), (3, True)])
+def test_workers_that_are_killed_while_they_start_are_no_fault_of_a_clip(
+    clip, started, monkeypatch, deaths, lost
+):
+    left = [deaths]
+    start = Helper.__init__
+
+    def begin(self, *arguments, **options):
+        start(self, *arguments, **options)
+        if left[0]:
+            left[0] -= 1
+            self.kill()
+
+    monkeypatch.setattr(Helper, "__init__", begin)
+    with vl.BatchDecoder(workers=1) as decoder:
+        batch = decoder.decode([(clip, [3]), (clip, [16])], on_error="skip")
+    assert numbers(batch) == ([16] if lost else [3, 16])
+    assert len(batch.failures) == lost
+
+
 def test_a_clip_that_kills_its_workers_is_the_only_one_lost(clip, started):
     crasher = Misbehaving(clip, "die", signal.SIGSEGV)
     with vl.BatchDecoder(workers=2) as decoder:

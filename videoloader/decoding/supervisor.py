@@ -31,6 +31,8 @@ __all__ = ["Parcel", "Result", "Supervisor", "WorkerLostError"]
 
 _AHEAD = 2  # tasks that a worker is given before it has done the first
 _START_LIMIT = 120.0  # seconds until a worker is ready
+_DEATHS = 2  # workers that a task may cost
+_STARTS = 3  # workers that may die before they have begun with a task
 _ROOM = 1 << 14  # bytes of a message; one that fills the socket would wait for a worker that hangs
 
 _log = logging.getLogger(__name__)
@@ -59,11 +61,12 @@ class Result(NamedTuple):
 
 
 class _Given(NamedTuple, Generic[_Task]):
-    """A task that a worker was given; `again` if it cost another worker before."""
+    """A task that a worker was given, and how many workers died at it, or starting for it."""
 
     number: int
     task: _Task
-    again: bool = False
+    deaths: int = 0
+    starts: int = 0
 
 
 class Supervisor(Generic[_Task, _Known]):
@@ -204,10 +207,14 @@ class Supervisor(Generic[_Task, _Known]):
             reason = worker.death()
         lost = self._lose(worker, waiting)
         self._use.check()
-        if lost.again:
+        if worker.is_ready:
+            lost = lost._replace(deaths=lost.deaths + 1)
+        else:
+            lost = lost._replace(starts=lost.starts + 1)
+        if lost.deaths == _DEATHS or lost.starts == _STARTS:
             reason = f"{reason}, as another one did at this task before"
         elif self._hire_for(lost):
-            yield from self._hand(self._team[-1], lost._replace(again=True))
+            yield from self._hand(self._team[-1], lost)
             return
         yield Result(lost.number, None, WorkerLostError(f"{lost.task}: {reason}"))
 
@@ -279,7 +286,7 @@ class _Worker(Generic[_Task, _Known]):
         self.given: deque[_Given[_Task]] = deque()
         self._time_limit = time_limit
         self.deadline = time.monotonic() + _START_LIMIT
-        self._is_ready = False
+        self.is_ready = False  # until it has loaded its libraries
 
     @property
     def is_alive(self) -> bool:
@@ -289,7 +296,7 @@ class _Worker(Generic[_Task, _Known]):
     @property
     def is_alone(self) -> bool:
         """Whether it is at a task that is tried again, which no other shares a worker with."""
-        return any(given.again for given in self.given)
+        return any(given.deaths + given.starts for given in self.given)
 
     def give(
         self,
@@ -310,7 +317,7 @@ class _Worker(Generic[_Task, _Known]):
         finally:
             if file is not None:
                 os.close(file)
-        if not self.given and self._is_ready:
+        if not self.given and self.is_ready:
             self.deadline = time.monotonic() + self._time_limit
         self.given.append(given)
         self._known = known
@@ -320,7 +327,7 @@ class _Worker(Generic[_Task, _Known]):
         message: tuple[Any, Exception | None] | None = self.connection.recv()
         self.deadline = time.monotonic() + self._time_limit
         if message is None:
-            self._is_ready = True
+            self.is_ready = True
             return None
         number = self.given.popleft().number
         value, failure = message

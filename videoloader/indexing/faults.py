@@ -17,6 +17,7 @@ from videoloader.errors import (
     SourceError,
     VideoError,
 )
+from videoloader.indexing.address import scrubbed
 
 __all__ = ["as_video_error", "blamed_on", "is_mistake"]
 
@@ -55,9 +56,9 @@ def as_video_error(
     """
     if isinstance(error, VideoError):
         return error
+    text = scrubbed(f"{type(error).__name__}: {error}".removesuffix(": "), str(name))
     if _is_memory(error):
-        return OutOfMemoryError(f"{name}: not enough memory ({error or type(error).__name__})")
-    text = f"{type(error).__name__}: {error}"
+        return OutOfMemoryError(f"{name}: not enough memory ({text})")
     if isinstance(error, OSError | EOFError) and not type(error).__module__.startswith("av."):
         return SourceError(f"{name}: cannot be read ({text})")
     if issubclass(kind, FormatError):
