@@ -28,6 +28,7 @@ KINDS = [
     MemoryError(),
     RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."),
     RuntimeError("generator raised StopIteration"),
+    OSError(errno.EIO, "Input/output error", "/data/CUDA/clip.mp4"),
     ValueError("not a parser's day"),
     OverflowError("int too large to convert"),
     struct.error("unpack requires a buffer of 8 bytes"),
@@ -265,3 +266,13 @@ def test_a_gpu_without_memory_costs_the_clips_that_need_it(decoder, folder, monk
     inject(monkeypatch, engine, "allocate", lost)
     with pytest.raises(RuntimeError, match="illegal"):
         decoder.decode(requests, on_error="skip", size=100)
+
+
+def test_a_file_name_makes_no_error_one_of_the_gpu(folder, tmp_path):
+    path = tmp_path / "CUDA error.mp4"
+    path.write_bytes((folder / BAD).read_bytes())
+    bad = vl.ClipRequest(Misbehaving(str(path), "raise", 3), [1], vl.index_video(path))
+    with vl.BatchDecoder(workers=1) as batches:
+        batch = batches.decode([bad, (folder / "a.mp4", [2])], on_error="skip")
+    assert batch.requests.tolist() == [1]
+    assert "CUDA error.mp4" in str(batch.failures[0].error)

@@ -38,10 +38,13 @@ def is_mistake(error: BaseException) -> bool:
     >>> is_mistake(TypeError()), is_mistake(KeyboardInterrupt()), is_mistake(OSError())
     (True, True, False)
     """
+    if isinstance(error, VideoError):
+        return False
     if not isinstance(error, Exception) or isinstance(error, _MISTAKES):
         return True
     # After an error of CUDA nothing works on that GPU any more; without memory all goes on.
-    return "CUDA" in f"{type(error).__name__} {error}" and not _is_memory(error)
+    is_cuda = isinstance(error, RuntimeError) and "CUDA" in f"{type(error).__name__} {error}"
+    return is_cuda and not _is_memory(error)
 
 
 def as_video_error(
