@@ -23,19 +23,45 @@ from rich.progress import (
 )
 from rich.text import Text
 
+import videoloader
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import VideoIndex, index_video
+from videoloader.indexing.source import as_check
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
+    name="videoloader",
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # URLs among them may be signed
-    help="Index videos, look at their frames, and run the demo.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 console = Console()
 problems = Console(stderr=True)
+
+Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
+Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
+Ray = Annotated[bool, typer.Option("--ray", help="Work on the Ray cluster at hand.")]
+Root = Annotated[
+    str | None, typer.Option(help="Folder or URL that the paths of videos are relative to.")
+]
+Checks = Annotated[
+    str, typer.Option("--check", help="What tells a changed file: size, mtime or none.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def command(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="And exit.")] = False,
+) -> None:
+    """Index videos, look at their frames, and run the demo."""
+    if version:
+        _say(f"videoloader {videoloader.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        _say(context.get_help())
+        raise typer.Exit(2)
 
 
 @app.command()
@@ -49,11 +75,11 @@ def index(
     headers: Annotated[
         bool, typer.Option(help="Read packet headers too, to know what is disposable.")
     ] = False,
-    workers: Annotated[
-        int | None, typer.Option(min=0, help="Processes; all processors by default.")
-    ] = None,
-    shard: Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")] = "0/1",
-    ray: Annotated[bool, typer.Option("--ray", help="Work on the Ray cluster at hand.")] = False,
+    workers: Workers = None,
+    shard: Shard = "0/1",
+    ray: Ray = False,
+    root: Root = None,
+    checks: Checks = "size",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
     """Find every frame of videos from their tables.
@@ -66,26 +92,35 @@ def index(
     from videoloader.indexing.dataset import index_dataset
 
     begin = time.perf_counter()
-    with _job_progress() as progress, _reported():
+    with _job_progress() as progress, _reported(out):
         task = progress.add_task("indexing", total=None, failed=0)
 
         def tell(done: int, total: int, failed: int) -> None:
             progress.update(task, completed=done, total=total, failed=failed)
 
         dataset = index_dataset(
-            sources, out, workers, headers=headers, shard=_shard(shard), ray=ray, progress=tell
+            sources,
+            out,
+            workers,
+            headers=headers,
+            root=root,
+            check=as_check(checks),
+            shard=_shard(shard),
+            ray=ray,
+            progress=tell,
         )
     errors = dataset.errors.to_pylist()
     seconds = time.perf_counter() - begin
     if as_json:
-        facts = {"out": str(out), "videos": len(dataset), "errors": errors, "seconds": seconds}
+        count = len(dataset.videos)
+        facts = {"out": str(out), "videos": count, "errors": errors, "seconds": seconds}
         print(json.dumps(facts))  # noqa: T201  (what the option asks for)
     else:
         for row in errors:
             _complain(row["error"])
-        rate = (len(dataset) + len(errors)) / max(seconds, 1e-9)
+        rate = len(dataset) / max(seconds, 1e-9)
         _say(
-            f"{out}: {len(dataset)} videos, {len(errors)} cannot be read, "
+            f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "
             f"{seconds:.1f} s, {rate:.0f} files/s"
         )
     raise typer.Exit(int(bool(errors)))
@@ -95,13 +130,14 @@ def index(
 def merge(
     parts: Annotated[list[Path], typer.Argument(help="Data set indexes, such as shards of a job.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
+    root: Root = None,
 ) -> None:
     """Make one data set index of several, in the order given."""
     from videoloader.indexing.dataset import merge_datasets
 
     with _reported():
-        dataset = merge_datasets(parts, out)
-    _say(f"{out}: {len(dataset)} videos of {len(parts)} parts")
+        dataset = merge_datasets(parts, out, root=root)
+    _say(f"{out}: {len(dataset.videos)} videos of {len(parts)} parts")
 
 
 @app.command()
@@ -111,27 +147,35 @@ def check(
         Path | None,
         typer.Option("--out", "-o", help="Parquet file to write; beside it by default."),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=0, help="Processes; all processors by default.")
-    ] = None,
+    workers: Workers = None,
+    shard: Shard = "0/1",
+    ray: Ray = False,
+    root: Root = None,
+    checks: Checks = "size",
 ) -> None:
     """Decode everything once and write which frames of which videos are damaged.
 
-    Exit code 1 if any are, 2 if the job cannot be done.
+    A job that may be stopped and goes on where it was when called again. Exit code 1 if any are
+    damaged, 2 if the job cannot be done.
     """
     from videoloader.decoding.check import check_dataset
     from videoloader.indexing.dataset import Item, open_dataset
+    from videoloader.indexing.dataset.job import part_of
 
-    target = dataset.with_suffix(".damage.parquet") if out is None else out
-    with _job_progress() as progress, _reported():
+    part = "" if shard == "0/1" else f".{shard.replace('/', 'of')}"
+    target = dataset.with_suffix(f".damage{part}.parquet") if out is None else out
+    with _job_progress() as progress, _reported(target):
         task = progress.add_task("decoding", total=None, failed=0)
 
         def tell(done: int, total: int, failed: int) -> None:
             progress.update(task, completed=done, total=total, failed=failed)
 
-        with open_dataset(dataset) as opened:
-            count = len(opened)
-            damage = check_dataset(opened, target, workers=workers, progress=tell).to_pylist()
+        with open_dataset(dataset, root=root, check=as_check(checks)) as opened:
+            count = len(part_of(opened.videos.rows.tolist(), _shard(shard)))
+            table = check_dataset(
+                opened, target, workers=workers, shard=_shard(shard), ray=ray, progress=tell
+            )
+    damage = table.to_pylist()
     for row in damage:
         frames = f"{len(row['frames'])} frames from {row['frames'][0]}" if row["frames"] else "all"
         name = Item(row["path"], row["member"]).name
@@ -228,7 +272,7 @@ def demo(
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    app(prog_name="videoloader")
 
 
 def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
@@ -269,13 +313,17 @@ def _complain(text: str) -> None:
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
-    """Errors of ours as a line and exit code 2."""
+def _reported(out: Path | None = None) -> Iterator[None]:
+    """Errors of ours as a line and exit code 2; Ctrl-C as code 130, and what it leaves of a job."""
     try:
         yield
     except VideoError as error:
         _complain(str(error))
         raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        kept = "" if out is None else f"; what is done is kept in {out}.journal"
+        _complain(f"interrupted{kept}{', run again to resume' if kept else ''}")
+        raise typer.Exit(130) from None
 
 
 def _rate(text: str) -> Fraction:

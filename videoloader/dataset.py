@@ -13,7 +13,7 @@ from torch.utils.data import Dataset
 
 from videoloader.decoding.output import ColorRange, Matrix, OutputFormat
 from videoloader.errors import ArgumentError, DecodeError, VideoError
-from videoloader.indexing.dataset import DatasetIndex, find_items, find_videos
+from videoloader.indexing.dataset import DatasetIndex, Videos, find_items, find_videos
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.source import is_url
 from videoloader.limits import MAX_PIXELS, check_max_pixels
@@ -84,18 +84,21 @@ class ClipDataset(Dataset[dict[str, Any]]):
         max_pixels: int = MAX_PIXELS,
         indexes: Mapping[str, VideoIndex] | None = None,
     ) -> None:
+        found: Sequence[str | os.PathLike[str]] | Videos
         if isinstance(videos, str) and is_url(videos):
-            videos = [item.location for item in find_items(videos) if not item.member]
+            found = [item.location for item in find_items(videos) if not item.member]
         elif isinstance(videos, str | os.PathLike):
-            videos = find_videos(videos)
-        if labels is not None and len(labels) != len(videos):
-            raise ArgumentError(f"{len(videos)} videos, but {len(labels)} labels")
+            found = find_videos(videos)
+        else:
+            found = videos.videos if isinstance(videos, DatasetIndex) else videos
+        if labels is not None and len(labels) != len(found):
+            raise ArgumentError(f"{len(found)} videos, but {len(labels)} labels")
         check_pad_mode(pad_mode)
         if on_error not in ("raise", "replace"):
             raise ArgumentError(f'on_error must be "raise" or "replace", got {on_error!r}')
         # A data set index is opened by path in each worker; its memory is shared.
-        self._videos: DatasetIndex | list[str] = (
-            videos if isinstance(videos, DatasetIndex) else [os.fspath(path) for path in videos]
+        self._videos: Videos | list[str] = (
+            found if isinstance(found, Videos) else [os.fspath(path) for path in found]
         )
         self.sampler = sampler
         self.transform = transform
@@ -148,7 +151,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         return result
 
     def _open(self, number: int) -> Video:
-        if isinstance(self._videos, DatasetIndex):
+        if isinstance(self._videos, Videos):
             source, index = self._videos.source(number), self._videos[number]
             return Video(source, index=index, **self._opening)
         path = self._videos[number]

@@ -7,6 +7,7 @@ import sys
 import tarfile
 import time
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -255,12 +256,20 @@ def test_a_changed_object_is_not_the_one_that_was_indexed(server, clips):
         vl.Video(url, index=index)
 
 
-def test_without_etags_the_time_of_change_counts(server):
+def test_without_etags_the_first_bytes_count_where_the_time_of_change_differs(server):
     server.has_etags = False
-    index = vl.index_video(f"{server.url}/front.mp4")
+    url = f"{server.url}/front.mp4"
+    index = vl.index_video(url)
     server.modified += 100
-    with pytest.raises(vl.StaleIndexError):
-        vl.Video(f"{server.url}/front.mp4", index=index)
+    server.forget()
+    vl.Video(url, index=index).close()
+    assert len(server.requests) == 1  # the one that opens it
+    with pytest.raises(vl.StaleIndexError, match="its time of change differs"):
+        vl.Video(url, index=replace(index, checks="mtime"))
+    data = server.objects["/front.mp4"]
+    server.objects["/front.mp4"] = data[:100] + bytes([data[100] ^ 1]) + data[101:]
+    with pytest.raises(vl.StaleIndexError, match="its first bytes differ"):
+        vl.Video(url, index=index)
 
 
 def test_an_object_that_changes_while_it_is_read(server):
@@ -479,12 +488,12 @@ def test_a_job_over_a_list_that_holds_urls(server, clips, tmp_path):
     out = tmp_path / "set.parquet"
     dataset = vl.index_dataset(listed, out, 0)
     assert [item.path for item in find_items(listed)] == names
-    assert len(dataset) == 2
+    assert len(dataset.videos) == 2
     (row,) = dataset.errors.to_pylist()
     assert "404" in row["error"]
     server.objects["/none.mp4"] = server.objects["/front.mp4"]
     server.forget()
-    assert len(vl.index_dataset(listed, out, 0)) == 3  # what could not be had is tried again
+    assert len(vl.index_dataset(listed, out, 0).videos) == 3  # what could not be had is tried again
     assert [size for _, path, size in server.requests if path == "/front.mp4"] == [1]
 
 

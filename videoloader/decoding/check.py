@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from videoloader.decoding.libav import CpuDecoder
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item
-from videoloader.indexing.dataset.job import Progress
+from videoloader.indexing.dataset.job import Progress, part_of
+from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.on_ray import run_on_ray
+from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.workers import Failure, run_tasks
+from videoloader.indexing.source import Check
 from videoloader.indexing.writing import written, written_whole
 from videoloader.sampling import plan_decode
 
@@ -30,22 +33,28 @@ class Damage(NamedTuple):
     """Frames of a video that do not decode, and why; all of them where `frames` is empty."""
 
     frames: tuple[int, ...]
+    kind: str
     reason: str
 
 
-def check_video(task: tuple[str, int, Item]) -> list[Damage]:
+def check_video(
+    task: tuple[int, Item], *, dataset: str, root: str | None = None, check: Check = "size"
+) -> list[Damage]:
     """Decode every frame of one video of a data set.
 
     Args:
-        task: path of the data set index, number of the video in it, and where the video is.
+        task: row of the video, and where it is.
+        dataset: path of the data set index.
+        root: as for `open_dataset`.
+        check: as for `open_dataset`.
 
     Returns:
         What is damaged, one entry for each cause.
     """
-    path, video, item = task
-    with DatasetIndex(path) as dataset:
+    row, item = task
+    with DatasetIndex(dataset, root=root, check=check) as opened:
         try:
-            index, source = dataset[video], item.open()
+            index, source = opened[row], item.open()
             wrong: dict[str, list[int]] = {}
             with source, closing(CpuDecoder(index, source)) as decoder:
                 index.check(source)
@@ -55,8 +64,10 @@ def check_video(task: tuple[str, int, Item]) -> list[Damage]:
                         if reason is not None:
                             wrong.setdefault(reason, []).append(frame)
         except VideoError as error:
-            return [Damage((), str(error))]
-    return [Damage(tuple(sorted(frames)), reason) for reason, frames in wrong.items()]
+            return [Damage((), type(error).__name__, str(error))]
+    return [
+        Damage(tuple(sorted(frames)), "DecodeError", reason) for reason, frames in wrong.items()
+    ]
 
 
 def check_dataset(
@@ -65,53 +76,85 @@ def check_dataset(
     *,
     workers: int | None = None,
     time_limit: float = 3600.0,
+    shard: tuple[int, int] = (0, 1),
+    ray: bool = False,
     progress: Progress | None = None,
 ) -> pa.Table:
     """Decode every frame of every video once and write what is damaged.
 
+    The job may be interrupted at any moment: what is done is kept beside `out` in a journal, and
+    the same call goes on from there. Once it has come to its end, the next call checks everything
+    again.
+
     Args:
-        dataset: to check.
-        out: Parquet file to write: a row for each video and cause, with `path`, `member`,
-            `frames` (a list, empty for all) and `reason`.
+        dataset: to check; rows that are failures are left out.
+        out: Parquet file to write: a row for each video and cause, with `row` and `key` of the
+            video in the data set, `path`, `member`, `frames` (a list, empty for all),
+            `error_kind` and `reason`.
         workers: processes; as many as this process may use processors by default, 0 for none.
-        time_limit: seconds that one video may take.
+        time_limit: seconds that one video may take in a worker.
+        shard: (i, n) checks the i-th of n parts of the videos, for n machines.
+        ray: work on the Ray cluster at hand instead of in processes here.
         progress: is told how far the job is.
 
     Returns:
         The table that was written.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    rows = part_of(dataset.videos.rows.tolist(), shard)
     target = Path(out)
     with written(target):  # rather found out now than when all is done
         target.parent.mkdir(parents=True, exist_ok=True)
-    count = len(os.sched_getaffinity(0)) if workers is None else workers
-    rows = sorted(_rows(dataset, count, time_limit, progress), key=lambda row: row["video"])
-    fields = [("path", pa.string()), ("member", pa.string())]
-    fields += [("frames", pa.list_(pa.int64())), ("reason", pa.string())]
-    table = pa.Table.from_pylist(rows, schema=pa.schema(fields))
-    with written_whole(target) as partial:
-        pq.write_table(table, partial, compression="zstd")
+    journal = Journal(target.with_name(f"{target.name}.journal"))
+    try:
+        damage = {row: _known(journal, dataset, row) for row in rows}
+        missing = [(row, dataset.item(row)) for row in rows if damage[row] is None]
+        done, failed = len(rows) - len(missing), sum(map(bool, damage.values()))
+        function = f"{__name__}:check_video"
+        arguments = {"dataset": str(dataset.path), "root": dataset.root, "check": dataset.check}
+        if ray:
+            results = run_on_ray(function, missing, arguments=arguments, batch=1)
+        else:
+            results = run_tasks(
+                function, missing, workers=workers, time_limit=time_limit, arguments=arguments
+            )
+        for (row, item), result in results:
+            is_lost = isinstance(result, Failure)
+            found = [Damage((), result.kind, result.reason)] if is_lost else result
+            facts = {"damage": found}
+            journal.add(Row(item, dataset[row].fingerprint, facts))
+            damage[row] = found
+            done, failed = done + 1, failed + bool(found)
+            if progress is not None:
+                progress(done, len(rows), failed)
+        table = _table(dataset, damage)
+        with written_whole(target) as partial:
+            pq.write_table(table, partial, compression="zstd")
+        journal.remove()
+    finally:
+        journal.close()
     return table
 
 
-def _rows(
-    dataset: DatasetIndex, workers: int, time_limit: float, progress: Progress | None
-) -> Iterator[dict[str, Any]]:
-    tasks = [(str(dataset.path), video, dataset.item(video)) for video in range(len(dataset))]
-    failed = 0
-    results = run_tasks(f"{__name__}:check_video", tasks, workers=workers, time_limit=time_limit)
-    for done, ((_, video, item), result) in enumerate(results, start=1):
-        damages = [Damage((), result.reason)] if isinstance(result, Failure) else result
-        for damage in damages:
-            yield {
-                "video": video,
-                "path": item.path,
-                "member": item.member,
-                "frames": list(damage.frames),
-                "reason": damage.reason,
-            }
-        failed += bool(damages)
-        if progress is not None:
-            progress(done, len(tasks), failed)
+def _known(journal: Journal, dataset: DatasetIndex, row: int) -> list[Damage] | None:
+    """What an interrupted job found of a video, None if it did not get to it as it is now."""
+    known = journal.get(dataset.item(row))
+    if known is None or known.state != dataset[row].fingerprint:
+        return None
+    return [Damage(tuple(frames), kind, why) for frames, kind, why in known.facts["damage"]]
+
+
+def _table(dataset: DatasetIndex, damage: dict[int, list[Damage] | None]) -> pa.Table:
+    import pyarrow as pa
+
+    text, number = pa.string(), pa.int64()
+    fields = [("row", number), ("key", text), ("path", text), ("member", text)]
+    fields += [("frames", pa.list_(number)), ("error_kind", text), ("reason", text)]
+    rows = []
+    for row, found in sorted(damage.items()):
+        item = dataset.item(row)
+        place = {"row": row, "key": dataset.key(row), "path": item.path, "member": item.member}
+        for frames, kind, reason in found or []:
+            rows.append(place | {"frames": frames, "error_kind": kind, "reason": reason})
+    return pa.Table.from_pylist(rows, schema=pa.schema(fields))

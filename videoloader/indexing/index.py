@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import StaleIndexError
 from videoloader.indexing.bitstream.color import Color
-from videoloader.indexing.source import Fingerprint, Source
+from videoloader.indexing.source import Check, Fingerprint, Source, difference
 
 __all__ = [
     "PACKET_DTYPE",
@@ -121,6 +121,7 @@ class VideoIndex:
         name: of the file, for messages.
         fingerprint: state of the file that was read.
         warnings: what is missing or damaged of the file, as far as it tells, in one line each.
+        checks: what `check` compares; not stored with the index.
     """
 
     packets: NDArray[Any]
@@ -145,6 +146,7 @@ class VideoIndex:
     name: str = "video"
     fingerprint: Fingerprint = field(default_factory=lambda: Fingerprint(0))
     warnings: tuple[str, ...] = ()
+    checks: Check = "size"
 
     @property
     def num_frames(self) -> int:
@@ -288,16 +290,18 @@ class VideoIndex:
         return max((first for first, _ in self.extradata if first <= packet), default=0)
 
     def check(self, source: Source) -> None:
-        """Make sure that this index belongs to the present state of a file.
+        """Make sure that this index is of a file, wherever the file lies now.
+
+        Size and etag must be the same. A file whose time of change alone differs is accepted if
+        its first bytes are those of the file that was indexed; `checks` asks for more or less.
 
         Raises:
-            StaleIndexError: its size, or its etag or time of change, differ.
+            StaleIndexError: the file is another, or has changed; it says what differs.
         """
-        now, then = source.fingerprint, self.fingerprint
-        if not now.is_same(then):
+        found = difference(self.fingerprint, source, self.checks)
+        if found is not None:
             raise StaleIndexError(
-                f"{source.name}: the file has changed since it was indexed ({then.size} bytes "
-                f"then, {now.size} now); index it again"
+                f"{source.name}: the file has changed since it was indexed: {found}; index it again"
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import mmap
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import BinaryIO, TypeAlias, cast
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import FormatError, SourceError
+from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.indexing.address import escaped, is_url, local_path, shown
 from videoloader.indexing.forking import ForkSafeLock
 
-__all__ = ["Fingerprint", "Source", "VideoSource", "is_url", "open_member", "open_source"]
+__all__ = [
+    "Check",
+    "Fingerprint",
+    "Source",
+    "VideoSource",
+    "as_check",
+    "difference",
+    "is_url",
+    "local_path",
+    "open_member",
+    "open_source",
+]
 
 VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO"
 """What a video may be given as; a `str` may be a URL."""
+
+Check: TypeAlias = Literal["size", "mtime", "none"]
+"""How the file at hand is compared with the one that was indexed, see `difference`."""
+
+_HEAD_BYTES = 4096  # that a fingerprint has a hash of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +49,14 @@ class Fingerprint:
         size: in bytes.
         mtime_ns: time of the last change, where there is one.
         etag: what a server calls this state of the file.
+        head: hash of the first bytes, see `Source.head`; taken when a file is indexed. It takes
+            no part in comparisons by `==` or `is_same`, which read nothing.
     """
 
     size: int
     mtime_ns: int | None = None
     etag: str | None = None
+    head: str | None = field(default=None, compare=False)
 
     def is_same(self, other: Fingerprint) -> bool:
         """Whether nothing that both know differs; where both have an etag, times do not count.
@@ -50,6 +71,50 @@ class Fingerprint:
         if None not in (self.etag, other.etag):
             return self.etag == other.etag
         return None in (self.mtime_ns, other.mtime_ns) or self.mtime_ns == other.mtime_ns
+
+    def may_be(self, other: Fingerprint) -> bool:
+        """Whether nothing but a time of change differs, so that the first bytes have to tell."""
+        return self.size == other.size and (None in (self.etag, other.etag) or self.is_same(other))
+
+
+def as_check(check: str) -> Check:
+    """A way of comparing files by its name.
+
+    Raises:
+        ArgumentError: there is no such way.
+    """
+    for known in get_args(Check):
+        if check == known:
+            return cast(Check, known)
+    raise ArgumentError(f"check must be one of {', '.join(get_args(Check))}, got {check!r}")
+
+
+def difference(then: Fingerprint, source: Source, check: Check) -> str | None:
+    """What tells a file from the one that was indexed, None if nothing does.
+
+    Args:
+        then: of the file when it was indexed.
+        source: the file at hand.
+        check: `size` compares size and etag; where one of them has no etag and the times of
+            change differ, as those of a copy do, the first bytes decide. With `mtime` the times
+            must be equal too. `none` compares nothing.
+    """
+    now = source.fingerprint
+    if check == "none":
+        return None
+    if now.size != then.size:
+        return f"its size differs ({then.size} bytes then, {now.size} now)"
+    if then.etag is not None and now.etag is not None:
+        return None if then.etag == now.etag else "its etag differs"
+    knows_times = then.mtime_ns is not None and now.mtime_ns is not None
+    if knows_times and then.mtime_ns == now.mtime_ns:
+        return None
+    if check == "size" and then.head is not None:
+        return None if source.head == then.head else "its first bytes differ"
+    if not knows_times:
+        return None
+    unknown = ", and no hash of its first bytes is known" if check == "size" else ""
+    return f"its time of change differs{unknown}"
 
 
 class Source(ABC):
@@ -75,6 +140,12 @@ class Source(ABC):
     @abstractmethod
     def fingerprint(self) -> Fingerprint:
         """The state of the file, as far as a look at it tells."""
+
+    @cached_property
+    def head(self) -> str:
+        """A hash of the first 4096 bytes, which tells a copy from another file."""
+        data = self.read_up_to(0, _HEAD_BYTES)
+        return hashlib.blake2b(data, digest_size=8).hexdigest()
 
     @abstractmethod
     def _read(self, offset: int, size: int) -> bytes:

@@ -30,7 +30,8 @@ __all__ = ["FACTS", "decode_index", "encode_index", "load_index", "save_index"]
 
 Ints = NDArray[np.int64]
 
-_MAGIC = b"VLINDEX3"
+_MAGIC = b"VLINDEX4"
+_OLDER = (b"VLINDEX3",)  # which have no hash of the first bytes of the file
 _LENGTHS = struct.Struct("<IIII")  # check sum of the rest; bytes of head, set-up data, columns
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _MAX_BYTES = 1 << 31
@@ -59,7 +60,12 @@ FACTS: dict[str, type | UnionType] = {
 _PARTS: dict[str, dict[str, type | UnionType]] = {
     "color": dict.fromkeys(Color.__slots__, str | None),
     "orientation": dict.fromkeys(Orientation.__slots__, bool),
-    "fingerprint": {"size": int, "mtime_ns": int | None, "etag": str | None},
+    "fingerprint": {
+        "size": int,
+        "mtime_ns": int | None,
+        "etag": str | None,
+        "head": str | None,
+    },
 }
 
 
@@ -76,7 +82,7 @@ def load_index(path: str | os.PathLike[str]) -> VideoIndex:
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error
     try:
-        if data[: len(_MAGIC)] != _MAGIC:
+        if data[: len(_MAGIC)] not in (_MAGIC, *_OLDER):
             raise FormatError("it does not begin as one")
         return decode_index(_inflate(data[len(_MAGIC) :]))
     except FormatError as error:
@@ -132,6 +138,7 @@ def _unpack(raw: bytes) -> VideoIndex:
     if zlib.crc32(memoryview(raw)[_LENGTHS.size :]) != checksum:
         raise FormatError("its check sum is not that of what it holds")
     head = json.loads(raw[_LENGTHS.size : begin])
+    head["fingerprint"] = {"head": None, **head["fingerprint"]}
     facts = _checked(head)
     extradata = []
     position = begin

@@ -82,11 +82,13 @@ def index_video(
     rate = None if fps is None else read_rate(fps)
     opened = open_source(source)
     try:
+        head = opened.head
         index = _index(opened, stream)
         if rate is not None:
             index = with_rate(index, rate)
         if strict and index.warnings:
             raise FormatError(index.warnings[0])
+        index = replace(index, fingerprint=replace(index.fingerprint, head=head))
         return read_headers(index, opened) if headers else index
     except VideoError as error:
         if str(error).startswith(opened.name):

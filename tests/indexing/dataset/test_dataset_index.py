@@ -12,6 +12,7 @@ import threading
 import time
 from pathlib import Path
 
+import fake_ray
 import pytest
 import torch
 
@@ -56,25 +57,63 @@ def children():
 
 def test_every_index_is_the_one_of_its_video(folder, out):
     dataset = vl.index_dataset(folder, out)
-    assert len(dataset) == COUNT
-    for number in range(COUNT):
-        item = dataset.item(number)
+    assert len(dataset.videos) == COUNT
+    for number, index in enumerate(dataset.videos):
+        item = dataset.videos.item(number)
         alone = vl.index_video(item.path)
-        assert (dataset[number].packets == alone.packets).all()
-        assert dataset[number].pts.tolist() == alone.pts.tolist()
-        assert dataset[number].fingerprint == alone.fingerprint
-        with vl.Video(dataset.source(number), index=dataset[number]) as video:
+        assert (index.packets == alone.packets).all()
+        assert index.pts.tolist() == alone.pts.tolist()
+        assert index.fingerprint == alone.fingerprint
+        with vl.Video(dataset.videos.source(number), index=index) as video:
             assert read_frame_number(video[7].numpy()) == 7
-    assert dataset[-1].num_frames == dataset[COUNT - 1].num_frames
-    with pytest.raises(IndexError):
-        dataset[COUNT]
+    assert dataset.videos[-1].num_frames == dataset.videos[COUNT - 1].num_frames
+    with pytest.raises(IndexError, match="13 rows, of which 1 are failures"):
+        dataset.videos[COUNT]
+
+
+def test_one_numbering_for_the_file_and_the_data_set(folder, tmp_path, out):
+    """Rows are videos and failures alike, wherever the failures are."""
+    import pyarrow.parquet as pq
+
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    sound = sorted(folder.glob("*.mp4"))[0].read_bytes()
+    for number in range(9):
+        (copies / f"{number}.mp4").write_bytes(sound if number in (1, 2, 5, 6) else b"no video")
+    dataset = vl.index_dataset(copies, out)
+    rows = pq.read_table(out).to_pylist()
+    assert len(dataset) == len(rows) == dataset.table.num_rows == 9
+    for number, row in enumerate(rows):
+        assert dataset.item(number).path == row["path"] == dataset.keys[number] == row["key"]
+        if row["error"] is None:
+            assert dataset[number].num_frames == row["num_frames"]
+        else:
+            with pytest.raises(vl.FormatError, match=f"{number}.mp4") as caught:
+                dataset[number]
+            assert str(caught.value) == row["error"]
+    good = [number for number, row in enumerate(rows) if row["error"] is None]
+    videos = dataset.videos
+    assert videos.rows.tolist() == good == [videos.row(i) for i in range(len(videos))]
+    assert [videos.item(i).path for i in range(4)] == [rows[row]["path"] for row in good]
+    assert [videos.row(i) for i in range(-4, 0)] == good
+    assert dataset.failed.tolist() == dataset.errors["row"].to_pylist() == [0, 3, 4, 7, 8]
+    again = pickle.loads(pickle.dumps(videos))
+    assert again.rows.tolist() == good
+    with pytest.raises(vl.FormatError, match=r"0\.mp4"):
+        list(dataset)
+    assert dataset[-8].num_frames == dataset[1].num_frames
+    with pytest.raises(IndexError, match="row 9 of a data set of 9"):
+        dataset[9]
 
 
 def test_errors_are_rows_of_a_table(folder, out):
     dataset = vl.index_dataset(folder, out)
     (row,) = dataset.errors.to_pylist()
     assert row["path"].endswith("05-bad.mp4")
+    assert row["key"] == row["path"]
     assert "05-bad.mp4" in row["error"]
+    assert row["error_kind"] == "FormatError"
+    assert row["row"] == dataset.keys.index(row["key"])
     with pytest.raises(vl.VideoError, match=r"05-bad\.mp4"):
         vl.index_dataset(folder, out.with_name("other.parquet"), on_error="raise")
 
@@ -150,22 +189,24 @@ def test_only_what_changed_is_indexed_again(folder, tmp_path, out, monkeypatch):
     monkeypatch.setattr(
         rows,
         "make_row",
-        lambda item, headers: seen.append(item.path) or make(item, headers=headers),
+        lambda item, **options: seen.append(item.path) or make(item, **options),
     )
     vl.index_dataset(copies, out, workers=0)
     assert len(seen) == len(list(copies.iterdir()))
     seen.clear()
     vl.index_dataset(copies, out, workers=0)
     assert seen == []
-    os.utime(copies / "01.mp4", ns=(1, 1))
+    for name in ("00.mp4", "05-bad.mp4"):
+        os.utime(copies / name, ns=(1, 1))
+    (copies / "01.mp4").write_bytes((copies / "04.mp4").read_bytes())
     (copies / "03.mp4").unlink()
     dataset = vl.index_dataset(copies, out, workers=0)
-    assert [Path(path).name for path in seen] == ["01.mp4"]
+    assert [Path(path).name for path in seen] == ["01.mp4", "05-bad.mp4"]  # 00.mp4 is the same
     assert not any(dataset.item(i).path.endswith("03.mp4") for i in range(len(dataset)))
     seen.clear()
     dataset = vl.index_dataset(copies, out, workers=0, headers=True)
-    assert all(dataset[i].has_headers for i in range(len(dataset)))
-    assert len(seen) == len(dataset)
+    assert all(index.has_headers for index in dataset.videos)
+    assert len(seen) == len(dataset.videos)
 
 
 def test_a_worker_that_hangs_costs_its_video_only(folder, tmp_path, out):
@@ -178,7 +219,8 @@ def test_a_worker_that_hangs_costs_its_video_only(folder, tmp_path, out):
     dataset = vl.index_dataset([*sorted(copies.iterdir())], out, workers=1, time_limit=2.0)
     (error,) = dataset.errors.to_pylist()
     assert "02-pipe.mp4: it took longer than 2 s" in error["error"]
-    assert len(dataset) == 3
+    assert error["error_kind"] == "TimeLimit"
+    assert len(dataset.videos) == 3
     assert children() == before
 
 
@@ -205,7 +247,10 @@ def test_a_worker_that_dies_costs_its_video_only(folder, tmp_path, out):
     killer.join()
     (error,) = dataset.errors.to_pylist()
     assert "00-pipe.mp4: the worker process died (signal SIGSEGV)" in error["error"]
-    assert len(dataset) == 3
+    assert error["error_kind"] == "WorkerDied"
+    assert len(dataset.videos) == 3
+    with pytest.raises(vl.VideoError, match=r"00-pipe\.mp4"):
+        dataset[0]
 
 
 def test_members_of_a_tar_archive_are_indexed_in_place(folder, tmp_path, out):
@@ -214,7 +259,9 @@ def test_members_of_a_tar_archive_are_indexed_in_place(folder, tmp_path, out):
         for file in sorted(folder.glob("*.m*")):
             tar.add(file, file.name)
     dataset = vl.index_dataset(archive, out)
-    assert len(dataset) == COUNT
+    assert len(dataset.videos) == COUNT
+    assert dataset.keys[0] == f"{archive}/00.mp4"
+    dataset = dataset.videos
     for number in (0, 2, COUNT - 1):
         item = dataset.item(number)
         assert item.path == str(archive)
@@ -245,7 +292,7 @@ def test_shards_merge_to_the_whole(folder, tmp_path, expected):
         parts.append(tmp_path / f"part{number}.parquet")
         vl.index_dataset(folder, parts[-1], workers=0, shard=(number, 3))
     merged = merge_datasets(parts, tmp_path / "all.parquet")
-    assert len(merged) == COUNT
+    assert len(merged.videos) == COUNT
     assert (tmp_path / "all.parquet").read_bytes() == expected
 
 
@@ -256,7 +303,9 @@ def test_a_data_set_pickles_and_feeds_a_loader(folder, out):
     loader = torch.utils.data.DataLoader(
         clips, batch_size=4, num_workers=1, multiprocessing_context="spawn"
     )
-    plain = vl.ClipDataset([dataset.item(i).path for i in range(COUNT)], vl.RandomClip(4))
+    plain = vl.ClipDataset([dataset.videos.item(i).path for i in range(COUNT)], vl.RandomClip(4))
+    for each in (clips, plain):
+        each.set_epoch(0)
     frames = torch.cat([batch["frames"] for batch in loader])
     assert torch.equal(frames, torch.stack([plain[i]["frames"] for i in range(COUNT)]))
 
@@ -265,8 +314,8 @@ def test_a_changed_file_is_told_by_its_index(folder, tmp_path, out):
     file = tmp_path / "clip.mp4"
     file.write_bytes((folder / "00.mp4").read_bytes())
     dataset = vl.index_dataset(file, out)
-    os.utime(file, ns=(1, 1))
-    with pytest.raises(vl.StaleIndexError, match=r"clip\.mp4"):
+    file.write_bytes((folder / "01.mp4").read_bytes())
+    with pytest.raises(vl.StaleIndexError, match=r"clip\.mp4.*its size differs"):
         vl.Video(dataset.source(0), index=dataset[0])
 
 
@@ -296,7 +345,8 @@ def test_a_new_file_makes_a_new_cache(folder, out):
 def test_an_empty_set_of_good_videos_opens(tmp_path, out):
     (tmp_path / "bad.mp4").write_text("no")
     dataset = vl.index_dataset(tmp_path / "bad.mp4", out)
-    assert len(dataset) == 0
+    assert (len(dataset), len(dataset.videos)) == (1, 0)
+    assert list(dataset.videos) == dataset.videos.rows.tolist() == []
     assert dataset.errors.num_rows == 1
 
 
@@ -331,6 +381,21 @@ def test_ray_gives_the_same_file(folder, out, expected):
     finally:
         ray.shutdown()
     assert out.read_bytes() == expected
+
+
+def test_calls_of_ray_that_die_are_repeated_one_by_one(folder, out, expected, monkeypatch):
+    ray = fake_ray.make()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    vl.index_dataset(folder, out, ray=True).close()
+    assert out.read_bytes() == expected
+    assert ray.calls == [COUNT + 1]
+    ray = fake_ray.make(crashes_on=[find_items(folder)[3]])
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    out.unlink()
+    dataset = vl.index_dataset(folder, out, ray=True)
+    assert dataset.failed.tolist() == [3, 5]
+    assert dataset.errors["error_kind"].to_pylist() == ["WorkerDied", "FormatError"]
+    assert ray.calls == [COUNT + 1] + [1] * (COUNT + 1)
 
 
 def test_ray_is_asked_for_by_name_where_it_is_missing(folder, out, monkeypatch):

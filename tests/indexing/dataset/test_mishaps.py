@@ -304,13 +304,14 @@ def test_names_that_are_no_text_are_kept(folder, tmp_path, out):
     with tarfile.open(Path(odd, os.fsdecode(names[4])), "w") as archive:
         archive.add(folder / "3.mp4", os.fsdecode(b"in\xff.mp4"))
     Path(odd, os.fsdecode(b"bad\xe9.mp4")).write_bytes(b"no video")
-    dataset = vl.index_dataset(odd, out, 1)
+    whole = vl.index_dataset(odd, out, 1)
+    dataset = whole.videos
     assert len(dataset) == 5
     assert [dataset[i].num_frames for i in range(5)].count(8) == 1
     for number in range(5):
         with vl.Video(dataset.source(number), index=dataset[number]) as video:
             assert read_frame_number(video[4].numpy()) == 4
-    (error,) = dataset.errors.to_pylist()
+    (error,) = whole.errors.to_pylist()
     assert "bad\\xe9.mp4" in error["error"]
     done = []
     vl.index_dataset(odd, out, 0, progress=lambda *told: done.append(told))
@@ -440,7 +441,7 @@ def test_a_damaged_archive_gives_what_lies_before_and_its_own_error(clips, tmp_p
     for number, (wrong, (good, errors)) in enumerate(cases.items()):
         archive.write_bytes(wrong)
         dataset = vl.index_dataset([archive], out.with_name(f"{number}.parquet"), 0)
-        assert (len(dataset), dataset.errors.num_rows) == (good, errors), number
+        assert (len(dataset.videos), dataset.errors.num_rows) == (good, errors), number
         assert all("a.tar" in row["error"] for row in dataset.errors.to_pylist())
     with pytest.raises(vl.SourceError, match=r"none\.tar"):
         vl.index_dataset(tmp_path / "none.tar", out, 0)
@@ -481,6 +482,6 @@ def test_sparse_members_are_refused_one_by_one(folder, tmp_path, out):
         subprocess.run([*command, "-C", folder, "2.mp4"], check=True)
         assert archive.stat().st_size < 200_000
         dataset = vl.index_dataset(archive, out.with_name(f"{layout}.parquet"), 0)
-        assert [dataset[i].num_frames for i in range(len(dataset))] == [7]
+        assert [index.num_frames for index in dataset.videos] == [7]
         (error,) = dataset.errors.to_pylist()
         assert "holey.mp4: stored with holes" in error["error"]

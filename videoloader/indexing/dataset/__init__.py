@@ -1,12 +1,13 @@
 """Many videos: a job that indexes them, and the file that it writes."""
 
 from videoloader.indexing.dataset.job import index_dataset, merge_datasets
-from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
+from videoloader.indexing.dataset.reader import DatasetIndex, Videos, open_dataset
 from videoloader.indexing.dataset.sources import Item, find_items, find_videos
 
 __all__ = [
     "DatasetIndex",
     "Item",
+    "Videos",
     "find_items",
     "find_videos",
     "index_dataset",

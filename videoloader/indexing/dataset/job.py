@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing.dataset.cache import read_root, reading
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.on_ray import run_on_ray
-from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset, reading
-from videoloader.indexing.dataset.rows import Row, check_schema, failed_row, schema
-from videoloader.indexing.dataset.sources import Item, find_items
+from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
+from videoloader.indexing.dataset.rows import Row, as_error, check_schema, failed_row, schema
+from videoloader.indexing.dataset.sources import Item, as_root, find_items
 from videoloader.indexing.dataset.workers import Failure, run_tasks
-from videoloader.indexing.source import Fingerprint, is_url
+from videoloader.indexing.source import Check, Fingerprint, as_check, difference, is_url
+from videoloader.indexing.storage import decode_index, encode_index
 from videoloader.indexing.writing import written, written_whole
 
 if TYPE_CHECKING:
@@ -28,8 +32,9 @@ __all__ = ["Progress", "index_dataset", "merge_datasets"]
 Progress = Callable[[int, int, int], None]
 """Called with videos done, videos in all, and how many of those done have failed."""
 
+_T = TypeVar("_T")
 _GROUP = 4096  # rows in a row group
-_STATE = ("size", "mtime_ns", "etag")  # columns of a fingerprint
+_STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
 _LOOKS = 16  # remote files to look at side by side
 
 
@@ -40,6 +45,8 @@ def index_dataset(
     on_error: Literal["record", "raise"] = "record",
     *,
     headers: bool = False,
+    root: str | os.PathLike[str] | None = None,
+    check: Check = "size",
     shard: tuple[int, int] = (0, 1),
     time_limit: float = 120.0,
     ray: bool = False,
@@ -49,8 +56,8 @@ def index_dataset(
 
     The job may be interrupted at any moment, also by SIGKILL: what is done is kept beside `out`
     in a journal, and the same call goes on from there. Called again later, it indexes only files
-    that are new or have changed (size, and etag or time of change) or could not be had. The file
-    depends on the videos alone, not on interruptions, workers or order of completion.
+    that are new, have changed (see `check`) or could not be had. The file depends on the videos
+    alone, not on interruptions, workers or order of completion.
 
     Args:
         sources: folders, globs, text lists of paths, tar archives (their members are indexed in
@@ -59,6 +66,13 @@ def index_dataset(
         workers: processes; as many as this process may use processors by default, 0 for none.
         on_error: `record` a file that cannot be indexed as a row with its error, or `raise` it.
         headers: read packet headers too, see `index_video`.
+        root: folder or URL that all videos are under. Their paths are stored relative to it, so
+            that the data can be moved or copied; see `open_dataset`.
+        check: which videos have changed since they were indexed: those whose size or etag
+            differs, or whose first bytes differ and time of change as well (`size`); those whose
+            size, or etag or time of change, differs (`mtime`); or none (`none`). Videos that
+            could not be read, or of which part is missing, are indexed again whenever their time
+            of change differs.
         shard: (i, n) takes the i-th of n parts of the videos, for n machines; see
             `merge_datasets`.
         time_limit: seconds that one video may take in a worker.
@@ -67,28 +81,29 @@ def index_dataset(
 
     Raises:
         SourceError: a source does not exist or has no video.
+        ArgumentError: a video is not under `root`.
         VideoError: with `on_error="raise"`, what is wrong with the first bad video.
     """
     if on_error not in ("record", "raise"):
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
-    part, parts = shard
-    if not 0 <= part < parts:
-        raise ArgumentError(f"shard must be (i, n) with 0 <= i < n, got {shard}")
+    check = as_check(check)
+    base = None if root is None else as_root(root)
     items = find_items(sources)
     _check_places(items)
-    items = items[part * len(items) // parts : (part + 1) * len(items) // parts]
-    if workers is None:
-        workers = len(os.sched_getaffinity(0))
+    if base is not None:
+        items = [item.relative_to(base) for item in items]
+    items = part_of(items, shard)
     target = Path(out)
     with written(target):
         target.parent.mkdir(parents=True, exist_ok=True)
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
-        _keep_unchanged(journal, target, items)
-        current = _current(items, journal, headers)
+        _keep_unchanged(journal, target, items, base)
+        current = _current(items, journal, headers=headers, root=base, check=check)
         missing = [item for item, known in zip(items, current, strict=True) if not known]
         done, failed = len(items) - len(missing), 0
-        function, arguments = "videoloader.indexing.dataset.rows:make_row", {"headers": headers}
+        function = "videoloader.indexing.dataset.rows:make_row"
+        arguments = {"headers": headers, "root": base}
         if ray:
             results = run_on_ray(function, missing, arguments=arguments)
         else:
@@ -96,18 +111,18 @@ def index_dataset(
                 function, missing, workers=workers, time_limit=time_limit, arguments=arguments
             )
         for item, result in results:
-            row = failed_row(item, result.reason) if isinstance(result, Failure) else result
+            row = failed_row(item, result, base) if isinstance(result, Failure) else result
             if row.error and on_error == "raise":
-                raise VideoError(row.error)
+                raise as_error(row.kind, row.error)
             journal.add(row)
             done, failed = done + 1, failed + bool(row.error)
             if progress is not None:
                 progress(done, len(items), failed)
-        _write(target, (_row(journal, item) for item in items))
+        _write(target, (_row(journal, item) for item in items), base)
         journal.remove()
     finally:
         journal.close()
-    return open_dataset(target, sign=_signatures(items))
+    return open_dataset(target, root=base, check=check, sign=_signatures(items, base))
 
 
 def _check_places(items: list[Item]) -> None:
@@ -123,25 +138,78 @@ def _check_places(items: list[Item]) -> None:
         seen.add(place)
 
 
-def _signatures(items: list[Item]) -> KnownUrls | None:
+def _signatures(items: list[Item], root: str | None) -> KnownUrls | None:
     """What of URLs is not stored, for as long as the caller has the data set."""
-    signed = {item.path: item.signed for item in items if item.signed}
+    signed = {item.under(root).path: item.signed for item in items if item.signed}
     return KnownUrls(signed) if signed else None
 
 
+def part_of(items: list[_T], shard: tuple[int, int]) -> list[_T]:
+    """The i-th of n parts of a list, in its order.
+
+    >>> part_of(["a", "b", "c"], (1, 2))
+    ['b', 'c']
+    """
+    part, parts = shard
+    if not 0 <= part < parts:
+        raise ArgumentError(f"shard must be (i, n) with 0 <= i < n, got {shard}")
+    return items[part * len(items) // parts : (part + 1) * len(items) // parts]
+
+
 def merge_datasets(
-    parts: Iterable[str | os.PathLike[str]], out: str | os.PathLike[str]
+    parts: Iterable[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    root: str | os.PathLike[str] | None = None,
 ) -> DatasetIndex:
     """One data set index of several, such as the shards of one job, in the order given.
 
+    Args:
+        parts: paths of data set indexes. All have a root, or none has.
+        out: the Parquet file to write.
+        root: of the whole; by default that of the parts, which is needed where theirs differ.
+
     Raises:
         FormatError: a part is no data set index.
+        ArgumentError: a video is in two parts, or the parts do not go together.
     """
     datasets = [Path(part) for part in parts]
     if not datasets:
         raise ArgumentError("nothing to merge")
-    _write(Path(out), (row for part in datasets for row in read_rows(part)))
+    roots = {read_root(part) for part in datasets}
+    if None in roots and (len(roots) > 1 or root is not None):
+        raise ArgumentError(
+            "parts without a root have absolute paths, which cannot be merged with relative ones; "
+            "index them with root="
+        )
+    base = next(iter(roots)) if root is None else as_root(root)
+    if len(roots) > 1 and root is None:
+        raise ArgumentError(f"the roots of the parts differ ({_listed(roots)}); pass root=")
+    _write(Path(out), _all_once(datasets), base)
     return open_dataset(out)
+
+
+def _listed(roots: set[str | None]) -> str:
+    return ", ".join(sorted(map(str, roots)))
+
+
+def _all_once(parts: list[Path]) -> Iterator[Row]:
+    """The rows of all parts.
+
+    Raises:
+        ArgumentError: two are of one video.
+    """
+    seen: dict[bytes, int] = {}
+    for number, part in enumerate(parts):
+        for row in read_rows(part):
+            place = json.dumps(row.item.place()[:3]).encode()
+            digest = hashlib.blake2b(place, digest_size=16).digest()
+            first = seen.setdefault(digest, number)
+            if first != number:
+                raise ArgumentError(
+                    f"{row.item.name} is in {parts[first]} and in {part}; a video is merged once"
+                )
+            yield row
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -152,47 +220,81 @@ def read_rows(path: Path) -> Iterator[Row]:
         check_schema(file.schema_arrow, path)
         for batch in file.iter_batches(batch_size=_GROUP):
             for values in batch.to_pylist():
+                values.pop("key", None)
                 item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
-                state = Fingerprint(*(values.pop(name) for name in _STATE))
+                state = Fingerprint(*(values.pop(name, None) for name in _STATE))
                 item = replace(item, size=state.size if item.member else -1)
                 index, error = values.pop("index") or b"", values.pop("error") or ""
+                kind = values.pop("error_kind", None) or ""
                 is_known = state.mtime_ns is not None or state.etag is not None
                 facts = {} if error else values
-                yield Row(item, state if is_known else None, facts, index, error)
+                yield Row(item, state if is_known else None, facts, index, error, kind)
 
 
-def _keep_unchanged(journal: Journal, target: Path, items: list[Item]) -> None:
-    """Take over what an earlier file knows of these videos."""
+def _keep_unchanged(journal: Journal, target: Path, items: list[Item], root: str | None) -> None:
+    """Take over what an earlier file knows of these videos, with or without its root."""
     if not target.exists():
         return
+    earlier = read_root(target)
     wanted = {item.place() for item in items}
     for row in read_rows(target):
+        if (earlier is None) != (root is None):
+            row = _with_root(row, earlier, root)
         if row.item.place() in wanted and journal.get(row.item) is None:
             journal.add(row)
 
 
-def _current(items: list[Item], journal: Journal, headers: bool) -> list[bool]:
+def _with_root(row: Row, earlier: str | None, root: str | None) -> Row:
+    """A row with its path made relative to a root, or absolute."""
+    if not row.index:
+        return row  # its error names the path, so the next job makes it again
+    item = row.item.under(earlier)
+    if root is not None:
+        try:
+            item = item.relative_to(root)
+        except ArgumentError:
+            return row
+    if item.member:
+        return replace(row, item=item)
+    index = replace(decode_index(row.index), name=item.name)
+    return replace(row, item=item, index=encode_index(index))
+
+
+def _current(
+    items: list[Item], journal: Journal, *, headers: bool, root: str | None, check: Check
+) -> list[bool]:
     """Which videos have a row that holds for them as they are now."""
 
     def is_current(item: Item) -> bool:
-        return _is_current(journal.get(item), item, headers)
+        row = journal.get(item)
+        if row is None or (row.facts["has_headers"] < headers if row.index else not row.kind):
+            return False  # failures in files of the version before have no kind
+        return _is_current(row, item.under(root), check)
 
-    if not any(is_url(item.path) and item.listed is None for item in items):
+    remote = root is not None and is_url(root)
+    if not any((remote or is_url(item.path)) and item.listed is None for item in items):
         return [is_current(item) for item in items]
     with ThreadPoolExecutor(_LOOKS) as pool:
         return list(pool.map(is_current, items))
 
 
-def _is_current(row: Row | None, item: Item, headers: bool) -> bool:
-    """Whether a row holds for a video as it is now, and knows enough."""
-    if row is None or row.state is None or (not row.error and row.facts["has_headers"] < headers):
+def _is_current(row: Row, item: Item, check: Check) -> bool:
+    """Whether a row holds for a video as it is now."""
+    if check == "none" and not row.error:
+        return True
+    if row.state is None:
         return False
     try:
         state = item.state()
+        is_known = state.mtime_ns is not None or state.etag is not None
+        if is_known and state.is_same(row.state):
+            return True
+        if row.error or row.facts["warnings"] or not state.may_be(row.state):
+            return False  # a file that was not whole may be now, with the same first bytes
+        with item.open() as source:
+            return difference(row.state, source, check) is None
     except VideoError:
         return False
-    is_known = state.mtime_ns is not None or state.etag is not None
-    return is_known and state.is_same(row.state)
 
 
 def _row(journal: Journal, item: Item) -> Row:
@@ -201,7 +303,7 @@ def _row(journal: Journal, item: Item) -> Row:
     return row
 
 
-def _write(target: Path, rows: Iterator[Row]) -> None:
+def _write(target: Path, rows: Iterator[Row], root: str | None) -> None:
     """Write the Parquet file, whole or not at all."""
     import pyarrow.parquet as pq
 
@@ -209,7 +311,7 @@ def _write(target: Path, rows: Iterator[Row]) -> None:
         written_whole(target) as partial,
         pq.ParquetWriter(
             partial,
-            schema(),
+            schema(None if root is None else _stored_root(root, target)),
             compression="zstd",
             compression_level=9,
             use_dictionary=_DICTIONARY,
@@ -220,8 +322,16 @@ def _write(target: Path, rows: Iterator[Row]) -> None:
             writer.write_table(_table(group))
 
 
-_DICTIONARY = ["member", "error", "codec", "container", "pixel_format", "exactness"]
-_DICTIONARY += ["color_matrix", "color_primaries", "color_transfer", "color_range"]
+_DICTIONARY = ["member", "error", "error_kind", "codec", "container", "pixel_format"]
+_DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer", "color_range"]
+
+
+def _stored_root(root: str, target: Path) -> str:
+    """A root as a data set index has it: if it holds the index, relative to the folder of that."""
+    folder = os.path.abspath(target.parent)
+    if is_url(root) or os.path.commonpath([folder, root]) != root:
+        return root
+    return os.path.relpath(root, folder)
 
 
 def _table(rows: list[Row]) -> pa.Table:
@@ -230,13 +340,16 @@ def _table(rows: list[Row]) -> pa.Table:
     def values(row: Row) -> dict[str, Any]:
         state = row.state or Fingerprint(row.item.size)
         return row.facts | {
+            "key": row.item.key,
             "path": row.item.path,
             "member": row.item.member,
             "offset": row.item.offset,
             "size": state.size,
             "mtime_ns": state.mtime_ns,
             "etag": state.etag,
+            "head": state.head,
             "error": row.error or None,
+            "error_kind": row.kind or None,
             "index": row.index or None,
         }
 

@@ -22,7 +22,7 @@ Place: TypeAlias = tuple[str, str, int, int]
 """What tells a video from others: `Item.place`."""
 
 _FRAME = struct.Struct("<II")  # bytes of a row, their check sum
-_FORMAT = 3  # goes into check sums, so that rows in another format are none
+_FORMAT = 4  # goes into check sums, so that rows in another format are none
 
 
 class Journal:

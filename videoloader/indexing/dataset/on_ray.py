@@ -12,11 +12,14 @@ from videoloader.indexing.processes import load
 
 __all__ = ["run_on_ray"]
 
-_BATCH = 64  # tasks in one call
-
 
 def run_on_ray(
-    function: str, tasks: Sequence[Any], *, arguments: dict[str, Any], in_flight: int = 1024
+    function: str,
+    tasks: Sequence[Any],
+    *,
+    arguments: dict[str, Any],
+    batch: int = 64,
+    in_flight: int = 1024,
 ) -> Iterator[tuple[Any, Any]]:
     """What `run_tasks` does, on the cluster that Ray is connected to, or a local one.
 
@@ -28,6 +31,7 @@ def run_on_ray(
         function: as for `run_tasks`.
         tasks: as for `run_tasks`.
         arguments: as for `run_tasks`.
+        batch: tasks in one call.
         in_flight: calls that are waited for at a time.
 
     Raises:
@@ -42,23 +46,23 @@ def run_on_ray(
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
     call = ray.remote(_call)
-    waiting = deque(list(tasks[start : start + _BATCH]) for start in range(0, len(tasks), _BATCH))
+    waiting = deque(list(tasks[start : start + batch]) for start in range(0, len(tasks), batch))
     running: dict[Any, list[Any]] = {}
     while waiting or running:
         while waiting and len(running) < in_flight:
-            batch = waiting.popleft()
-            running[call.remote(function, batch, arguments)] = batch
+            given = waiting.popleft()
+            running[call.remote(function, given, arguments)] = given
         (ready,), _ = ray.wait(list(running), num_returns=1)
-        batch = running.pop(ready)
+        given = running.pop(ready)
         try:
             results = ray.get(ready)
         except ray.exceptions.RayError as error:
-            if len(batch) > 1:
-                waiting.extend([task] for task in batch)
+            if len(given) > 1:
+                waiting.extend([task] for task in given)
             else:
-                yield batch[0], Failure(f"its process on Ray died ({type(error).__name__})")
+                yield given[0], Failure(f"its process on Ray died ({type(error).__name__})")
             continue
-        yield from zip(batch, results, strict=True)
+        yield from zip(given, results, strict=True)
 
 
 def _call(function: str, tasks: list[Any], arguments: dict[str, Any]) -> list[Any]:

@@ -1,121 +1,166 @@
-"""`DatasetIndex`: the index of any video of a data set, at once and shared by all processes.
-
-A Parquet file is read by the column, not by the row. So the indexes lie once more in a file beside
-it, one behind the other. What is read of it stays in the memory of the system, of which all
-processes share one copy; it is not mapped, since another process may replace or truncate it.
-"""
+"""`DatasetIndex`: the index of any video of a data set, at once and shared by all processes."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import struct
-import weakref
-import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from videoloader.errors import FormatError, SourceError, VideoError
+from videoloader.errors import ArgumentError, FormatError
 from videoloader.indexing.address import is_url, local_path
-from videoloader.indexing.dataset.rows import check_schema
-from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
+from videoloader.indexing.dataset.rows import as_error
+from videoloader.indexing.dataset.sources import Item, as_root
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.source import Source
+from videoloader.indexing.source import Check, Source, as_check
 from videoloader.indexing.storage import decode_index
-from videoloader.indexing.writing import written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DatasetIndex", "KnownUrls", "Sign", "open_dataset", "reading"]
+__all__ = ["DatasetIndex", "KnownUrls", "Sign", "Videos", "open_dataset"]
 
 Sign: TypeAlias = Callable[[str], str]
 """Gives the URL to fetch for a URL as it is stored: without user, password and query."""
 
-_MAGIC = b"VLCACHE2"
-_HEAD = struct.Struct("<8sQQQ")  # magic, size and time of the Parquet file, number of videos
-_PLACE = struct.Struct("<II")  # bytes of the place of a video, their check sum
-_RANGE = struct.Struct("<QQ")
+_ERRORS = ["key", "path", "member", "error_kind", "error"]
 
 
 class DatasetIndex:
-    """The videos of a data set that can be read, in the order of its file.
+    """The rows of a data set index: videos, and files that could not be read, in one numbering.
+
+    `dataset[i]` is the index of row i of the file, or raises the error that is recorded there.
+    `dataset.videos` leaves those rows out.
 
     Opening takes milliseconds however many videos there are, an index of one of them some tens of
     microseconds. Pickles as its path, so workers open it for themselves and share the memory.
+
+    Attributes:
+        path: of the Parquet file.
+        root: what the paths in it are relative to, None if they are absolute.
+        check: how files are compared with their indexes, see `open_dataset`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, sign: Sign | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        root: str | os.PathLike[str] | None = None,
+        check: Check = "size",
+        sign: Sign | None = None,
+    ) -> None:
         self.path = Path(path).absolute()
+        self.check: Check = as_check(check)
+        self._given = None if root is None else as_root(root)
         self._sign = sign
         self._open()
 
     def _open(self) -> None:
-        try:
-            state = self.path.stat()
-        except OSError as error:
-            raise SourceError(f"{self.path}: {error.strerror}") from error
-        self._cache = self.path.with_name(f"{self.path.name}.cache")
-        if not _fits(self._cache, state):
-            _make_cache(self.path, self._cache, state)
-        try:
-            self._file = os.open(self._cache, os.O_RDONLY | os.O_CLOEXEC)
-            self._let_go = weakref.finalize(self, os.close, self._file)
-            self._count: int = _HEAD.unpack(os.pread(self._file, _HEAD.size, 0))[3]
-        except (OSError, struct.error) as error:
-            raise SourceError(f"{self._cache}: cannot be read ({error}); try again") from error
+        self._cache = open_cache(self.path)
+        stored = resolve_root(self._cache.root, self.path)
+        if self._given is not None and stored is None:
+            self._cache.close()
+            raise ArgumentError(
+                f"{self.path}: its paths are absolute, root= cannot move them; index the videos "
+                "with index_dataset(root=...)"
+            )
+        self.root = self._given or stored
+        # How many videos come before each failure; few numbers, however many videos there are.
+        self._before = self.failed - np.arange(len(self.failed))
 
     def __len__(self) -> int:
-        return self._count
+        return self._cache.count
 
-    def __getitem__(self, video: int) -> VideoIndex:
-        """The index of a video."""
+    def __getitem__(self, row: int) -> VideoIndex:
+        """The index of a video.
+
+        Raises:
+            VideoError: the row is a failure; this is the error that was recorded.
+            IndexError: there is no such row.
+        """
+        place, data = self._record(row)
+        if "error" in place:
+            text, stored = place["error"], _stored(place).name
+            if self.root is not None and text.startswith(stored):
+                text = self._item(place).name + text[len(stored) :]
+            raise as_error(place["kind"], text)
         try:
-            return decode_index(self._record(video)[1])
+            index = decode_index(data)
         except FormatError as error:
-            raise self._damaged(str(error)) from error
+            raise self._cache.damaged(str(error)) from error
+        if self.root is None and self.check == "size":
+            return index
+        is_moved = self.root is not None and not place["member"]
+        name = self._item(place).name if is_moved else index.name
+        return replace(index, name=name, checks=self.check)
 
-    def item(self, video: int) -> Item:
+    def __iter__(self) -> Iterator[VideoIndex]:
+        return (self[row] for row in range(len(self)))
+
+    def item(self, row: int) -> Item:
         """Where a video is."""
-        item = Item(**json.loads(self._record(video)[0]))
-        if self._sign is None or not is_url(local_path(item.path)):
-            return item
-        return replace(item, signed=self._sign(item.path))
+        return self._item(self._record(row)[0])
 
-    def source(self, video: int) -> Source:
+    def source(self, row: int) -> Source:
         """The bytes of a video: `Video(dataset.source(i), index=dataset[i])`."""
-        return self.item(video).open()
+        return self.item(row).open()
+
+    def key(self, row: int) -> str:
+        """The key of a video, see `keys`."""
+        return _stored(self._record(row)[0]).key
+
+    @property
+    def videos(self) -> Videos:
+        """The rows that are videos, without the failures."""
+        return Videos(self)
+
+    @property
+    def failed(self) -> NDArray[np.int64]:
+        """Rows that are failures, ascending."""
+        return self._cache.failed
+
+    @property
+    def keys(self) -> list[str]:
+        """Key of each row, by which labels and tables are joined.
+
+        It is the path, or path of the archive and name of the member with a slash between, and
+        relative to the root if there is one; then it stays when the data is moved.
+        """
+        keys: list[str] = self._columns(["key"])["key"].to_pylist()
+        return keys
 
     @property
     def table(self) -> pa.Table:
-        """All columns but the indexes, of all videos, those with errors too."""
-        return self._columns(lambda name: name != "index")
+        """All columns but the indexes; row i is `dataset[i]`."""
+        return self._columns(None)
 
     @property
     def errors(self) -> pa.Table:
-        """Path, member and error of every video that cannot be read."""
-        import pyarrow.compute as pc
+        """Row, key, path, member, kind and text of every error."""
+        import pyarrow as pa
 
-        table = self._columns({"path", "member", "error"}.__contains__)
-        return table.filter(pc.is_valid(table["error"]))
+        table = self._columns(_ERRORS).take(pa.array(self.failed))
+        return table.add_column(0, "row", pa.array(self.failed))
 
-    def _columns(self, is_wanted: Callable[[str], bool]) -> pa.Table:
+    def _columns(self, wanted: list[str] | None) -> pa.Table:
+        """Columns of the file; those that an older file does not have are made up."""
         import pyarrow.parquet as pq
 
+        from videoloader.indexing.dataset.rows import completed, schema
+
+        names = [name for name in schema().names if name != "index"] if wanted is None else wanted
         with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
-            return file.read([name for name in file.schema_arrow.names if is_wanted(name)])
+            stored = {*names, "path", "member"} & {*file.schema_arrow.names}
+            return completed(file.read(sorted(stored))).select(names)
 
     def close(self) -> None:
         """Let go of the file."""
-        self._count = 0
-        self._let_go()
+        self._cache.close()
 
     def __enter__(self) -> DatasetIndex:
         return self
@@ -124,58 +169,83 @@ class DatasetIndex:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "sign": self._sign}
+        names = ("path", "check", "_given", "_sign")
+        return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.path, self._sign = state["path"], state["sign"]
+        self.__dict__.update(state)
         self._open()
 
     def __repr__(self) -> str:
-        return f"<DatasetIndex {self.path.name}: {len(self)} videos>"
+        failures = f", {len(self.failed)} failures" if len(self.failed) else ""
+        return f"<DatasetIndex {self.path.name}: {len(self) - len(self.failed)} videos{failures}>"
 
-    def _record(self, video: int) -> tuple[bytes, bytes]:
-        """Place, as JSON, and index of a video, as bytes."""
+    def _record(self, row: int) -> tuple[dict[str, Any], bytes]:
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of a data set of {len(self)} rows")
+        return self._cache.record(row % len(self))
+
+    def _item(self, place: dict[str, Any]) -> Item:
+        item = _stored(place).under(self.root)
+        if self._sign is None or not is_url(local_path(item.path)):
+            return item
+        return replace(item, signed=self._sign(item.path))
+
+
+def _stored(place: dict[str, Any]) -> Item:
+    """Where a video is, as it is stored: relative to the root if there is one."""
+    return Item(place["path"], place["member"], place["offset"], place["size"])
+
+
+class Videos:
+    """The videos of a data set without its failures, numbered anew; `rows` has their rows.
+
+    >>> videos = open_dataset("set.parquet").videos  # doctest: +SKIP
+    >>> captions = table["caption"].take(videos.rows)  # doctest: +SKIP
+    """
+
+    def __init__(self, dataset: DatasetIndex) -> None:
+        self.dataset = dataset
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Row of each video in the data set."""
+        return np.delete(np.arange(len(self.dataset)), self.dataset.failed)
+
+    def row(self, video: int) -> int:
+        """The row of one video.
+
+        Raises:
+            IndexError: there is no such video.
+        """
         if not -len(self) <= video < len(self):
-            raise IndexError(f"video {video} of a data set of {len(self)}")
-        video %= len(self)
-        begin, end = _RANGE.unpack(self._read(_HEAD.size + 8 * video, _RANGE.size))
-        data = self._read(begin, end - begin)
-        if len(data) < _PLACE.size:
-            raise self._damaged("a record is too short")
-        length, checksum = _PLACE.unpack_from(data)
-        place = data[_PLACE.size : _PLACE.size + length]
-        if zlib.crc32(place) != checksum:
-            raise self._damaged("a check sum is not that of what is there")
-        return place, data[_PLACE.size + length :]
+            raise IndexError(
+                f"video {video} of {len(self)}; the data set has {len(self.dataset)} rows, of "
+                f"which {len(self.dataset.failed)} are failures"
+            )
+        video = int(video) % len(self)
+        return video + int(np.searchsorted(self.dataset._before, video, side="right"))
 
-    def _read(self, offset: int, size: int) -> bytes:
-        try:
-            data = os.pread(self._file, size, offset)
-        except (OSError, OverflowError, MemoryError, ValueError) as error:
-            raise self._damaged(f"{size} bytes at {offset} cannot be read: {error}") from error
-        if len(data) != size:
-            raise self._damaged("it ends too early")
-        return data
+    def __len__(self) -> int:
+        return max(len(self.dataset) - len(self.dataset.failed), 0)
 
-    def _damaged(self, reason: str) -> FormatError:
-        return FormatError(
-            f"{self._cache}: damaged ({reason}); delete it, and it is made again of {self.path}; "
-            "if that does not help, index the videos again"
-        )
+    def __getitem__(self, video: int) -> VideoIndex:
+        """The index of a video."""
+        return self.dataset[self.row(video)]
 
+    def __iter__(self) -> Iterator[VideoIndex]:
+        return (self[video] for video in range(len(self)))
 
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Errors of pyarrow while it reads a data set index as ours."""
-    import pyarrow as pa
+    def item(self, video: int) -> Item:
+        """Where a video is."""
+        return self.dataset.item(self.row(video))
 
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, VideoError):
-            raise
-        reason = " ".join(str(error).split())
-        raise FormatError(f"{path}: no data set index of videoloader ({reason})") from error
+    def source(self, video: int) -> Source:
+        """The bytes of a video."""
+        return self.dataset.source(self.row(video))
+
+    def __repr__(self) -> str:
+        return f"<Videos of {self.dataset.path.name}: {len(self)}>"
 
 
 class KnownUrls:
@@ -189,66 +259,34 @@ class KnownUrls:
         return self._signed.get(url, url)
 
 
-def open_dataset(path: str | os.PathLike[str], *, sign: Sign | None = None) -> DatasetIndex:
+def open_dataset(
+    path: str | os.PathLike[str],
+    *,
+    root: str | os.PathLike[str] | None = None,
+    check: Check = "size",
+    sign: Sign | None = None,
+) -> DatasetIndex:
     """Open what `index_dataset` wrote.
 
-    The first opening of a new file makes the cache beside it; if several processes do so at once,
-    one of the equal caches stays.
+    The first opening of a new file makes a cache: beside it, or in the user's folder for caches
+    (`XDG_CACHE_HOME`) where that cannot be written, or else in memory. If several processes do so
+    at once, one of the equal caches stays.
 
     Args:
-        path: the Parquet file.
+        path: of the Parquet file.
+        root: folder or URL where the videos are now, if they were indexed with a root. By default
+            the one they had then; a root that holds the Parquet file moves along with it.
+        check: what tells, when a video is opened, that it is another than the one that was
+            indexed: `size`, its size and etag, and its first bytes if its time of change differs,
+            as it does for a copy; `mtime`, its size and etag, or its time of change; `none`,
+            nothing.
         sign: called with the URL of a video, or of the archive that it is in, whenever it is to be
             opened; gives the URL to fetch, such as one that is signed anew. What that adds is not
             stored, since it may be secret. It pickles if the data set is to.
 
     Raises:
-        SourceError: there is no such file, or no cache can be written beside it.
+        SourceError: there is no such file.
         FormatError: it is no data set index.
+        ArgumentError: `root` is given, but the paths are absolute.
     """
-    return DatasetIndex(path, sign=sign)
-
-
-def _fits(cache: Path, state: os.stat_result) -> bool:
-    """Whether a cache is of this Parquet file, and as long as it says."""
-    try:
-        with open(cache, "rb") as file:
-            head = file.read(_HEAD.size)
-            if len(head) != _HEAD.size:
-                return False
-            *of, count = _HEAD.unpack(head)
-            end = os.pread(file.fileno(), 8, _HEAD.size + 8 * count)
-            size = os.stat(file.fileno()).st_size
-    except (OSError, OverflowError):
-        return False
-    is_whole = int.from_bytes(end, "little") == size > 0
-    return is_whole and of == [_MAGIC, state.st_size, state.st_mtime_ns]
-
-
-def _make_cache(path: Path, cache: Path, state: os.stat_result) -> None:
-    with written_whole(cache) as partial, TemporaryFile(dir=cache.parent) as records:
-        lengths = [records.write(record) for record in _records(path)]
-        begin = _HEAD.size + 8 * (len(lengths) + 1)
-        ends = begin + np.cumsum([0, *lengths], dtype="<u8")
-        records.seek(0)
-        with open(partial, "wb") as out:
-            out.write(_HEAD.pack(_MAGIC, state.st_size, state.st_mtime_ns, len(lengths)))
-            out.write(ends.astype("<u8").tobytes())
-            shutil.copyfileobj(records, out, 1 << 20)
-
-
-def _records(path: Path) -> Iterator[bytes]:
-    """Place and index of every video that can be read."""
-    import pyarrow.parquet as pq
-
-    columns = ["path", "member", "offset", "size", "index"]
-    with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        check_schema(file.schema_arrow, path)
-        for batch in file.iter_batches(batch_size=1024, columns=columns):
-            yield from (_encode(row) for row in batch.to_pylist() if row["index"] is not None)
-
-
-def _encode(row: dict[str, Any]) -> bytes:
-    size = row["size"] if row["member"] else -1
-    place = {"path": row["path"], "member": row["member"], "offset": row["offset"], "size": size}
-    text = json.dumps(place, separators=(",", ":")).encode()
-    return _PLACE.pack(len(text), zlib.crc32(text)) + text + bytes(row["index"])
+    return DatasetIndex(path, root=root, check=check, sign=sign)

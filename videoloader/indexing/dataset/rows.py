@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import struct
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from videoloader import errors
 from videoloader.errors import FormatError, SourceError, VideoError
+from videoloader.indexing.address import shown
 from videoloader.indexing.dataset.sources import Item
+from videoloader.indexing.dataset.workers import Failure
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.source import Fingerprint
 from videoloader.indexing.storage import encode_index
@@ -19,10 +21,11 @@ from videoloader.indexing.video import index_video
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Row", "check_schema", "failed_row", "make_row", "schema"]
+__all__ = ["Row", "as_error", "check_schema", "completed", "failed_row", "make_row", "schema"]
 
 _LENGTH = struct.Struct("<I")
-_FORMAT = "3"  # of the column of indexes
+_FORMAT, _OLDER = "4", "3"  # of the columns
+_ADDED = ("key", "head", "error_kind")  # columns that the older format does not have
 _JSON = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -31,11 +34,12 @@ class Row:
     """What the data set index keeps of a video; either `index` or `error` is there.
 
     Args:
-        item: where the video is.
+        item: where the video is, relative to the root of the data set if it has one.
         state: of its file when it was indexed, None if its bytes could not be had.
         facts: columns for people.
         index: what `decode_index` reads.
         error: why there is none.
+        kind: of the error: the name of its class, `WorkerDied` or `TimeLimit`.
     """
 
     item: Item
@@ -43,11 +47,13 @@ class Row:
     facts: dict[str, Any]
     index: bytes = b""
     error: str = ""
+    kind: str = ""
 
     def encode(self) -> bytes:
         """The row as bytes."""
-        state = self.state and [self.state.size, self.state.mtime_ns, self.state.etag]
-        head = _JSON.encode([self.item.place(), state, self.facts, self.error]).encode()
+        state = self.state and [getattr(self.state, name) for name in Fingerprint.__slots__]
+        place = self.item.place()
+        head = _JSON.encode([place, state, self.facts, self.error, self.kind]).encode()
         return _LENGTH.pack(len(head)) + head + self.index
 
     @classmethod
@@ -55,26 +61,42 @@ class Row:
         """What `encode` made."""
         (length,) = _LENGTH.unpack_from(data)
         end = _LENGTH.size + length
-        item, state, facts, error = json.loads(data[_LENGTH.size : end])
-        return cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error)
+        item, state, facts, error, kind = json.loads(data[_LENGTH.size : end])
+        return cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error, kind)
 
 
-def make_row(item: Item, *, headers: bool) -> Row:
-    """Index a video, or say why that fails."""
-    state = item.listed
+def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
+    """Index a video, or say why that fails.
+
+    Args:
+        item: the video; its path is relative to `root` if there is one.
+        headers: as for `index_video`.
+        root: of the data set. The row does not depend on it.
+    """
+    place, state = item.under(root), item.listed
     try:
-        with item.open() as source:
+        with place.open() as source:
             state = source.fingerprint
             index = index_video(source, headers)
             if not index.num_frames:
                 raise FormatError(f"{source.name}: there is no frame in it")
     except SourceError as error:
-        return Row(item, None, {}, error=str(error))  # the next job tries again
+        return _failed(item, None, error, root)  # the next job tries again
     except VideoError as error:
-        return Row(item, state or _state(item), {}, error=str(error))
+        return _failed(item, state or _state(place), error, root)
     except Exception as error:  # noqa: BLE001  (a bug of ours must not stop a job of millions)
-        return Row(item, state, {}, error=f"{type(error).__name__}: {error}")
-    return Row(item, state, _facts(index), encode_index(index))
+        return _failed(item, state, error, root)
+    if root is not None and not item.member:
+        index = replace(index, name=item.name)
+    return Row(item, index.fingerprint, _facts(index), encode_index(index))
+
+
+def _failed(item: Item, state: Fingerprint | None, error: Exception, root: str | None) -> Row:
+    kind = type(error).__name__
+    text = str(error) if isinstance(error, VideoError) else f"{kind}: {error}"
+    if root is not None:
+        text = text.removeprefix(shown(root.rstrip("/") + "/"))
+    return Row(item, state, {}, error=text, kind=kind)
 
 
 def _state(item: Item) -> Fingerprint | None:
@@ -84,12 +106,21 @@ def _state(item: Item) -> Fingerprint | None:
         return None
 
 
-def failed_row(item: Item, reason: str) -> Row:
+def failed_row(item: Item, failure: Failure, root: str | None = None) -> Row:
     """The row of a video whose worker did not come back."""
-    state = None
-    with suppress(VideoError):
-        state = item.state()
-    return Row(item, state, {}, error=f"{item.name}: {reason}")
+    state = _state(item.under(root))
+    return Row(item, state, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)
+
+
+def as_error(kind: str, text: str) -> VideoError:
+    """The error that a row tells of, of its class if that is one of ours.
+
+    >>> as_error("FormatError", "clip.mp4: no video")
+    FormatError('clip.mp4: no video')
+    """
+    found = getattr(errors, kind) if kind in errors.__all__ else VideoError
+    made: VideoError = found(text)
+    return made
 
 
 def _facts(index: VideoIndex) -> dict[str, Any]:
@@ -117,21 +148,24 @@ def _facts(index: VideoIndex) -> dict[str, Any]:
     }
 
 
-def schema() -> pa.Schema:
-    """Columns of the Parquet file, in order."""
+def schema(root: str | None = None) -> pa.Schema:
+    """Columns of the Parquet file, in order; `root` is what its paths are relative to."""
     import pyarrow as pa
 
     text, number, real = pa.string(), pa.int64(), pa.float64()
     small = pa.int32()
     return pa.schema(
         [
+            ("key", text),
             ("path", text),
             ("member", text),
             ("offset", number),
             ("size", number),
             ("mtime_ns", number),
             ("etag", text),
+            ("head", text),
             ("error", text),
+            ("error_kind", text),
             ("codec", text),
             ("container", text),
             ("width", small),
@@ -154,20 +188,38 @@ def schema() -> pa.Schema:
             ("warnings", text),
             ("index", pa.large_binary()),
         ],
-        metadata={"videoloader": _FORMAT},
+        metadata={"videoloader": _FORMAT} | ({} if root is None else {"root": root}),
     )
 
 
 def check_schema(found: pa.Schema, path: Path) -> None:
-    """Make sure that a Parquet file is a data set index as `schema` says.
+    """Make sure that a Parquet file is a data set index as `schema` says, or an older one.
 
     Raises:
         FormatError: it is not.
     """
-    if not found.equals(schema()):
-        raise FormatError(f"{path}: no data set index of videoloader")
-    if (found.metadata or {}).get(b"videoloader") != _FORMAT.encode():
+    told = (found.metadata or {}).get(b"videoloader", b"").decode(errors="replace")
+    if told not in ("", _FORMAT, _OLDER):
         raise FormatError(
             f"{path}: the data set index is of another version of videoloader; delete it and "
             "index the videos again"
         )
+    expected = schema()
+    for name in _ADDED if told == _OLDER else ():
+        expected = expected.remove(expected.get_field_index(name))
+    if not told or not found.equals(expected):
+        raise FormatError(f"{path}: no data set index of videoloader")
+
+
+def completed(table: pa.Table) -> pa.Table:
+    """A table of rows with the columns that an older file does not have."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name in set(_ADDED) - set(table.column_names):
+        values = pa.nulls(len(table), pa.string())
+        if name == "key":
+            names = pc.binary_join_element_wise(table["path"], table["member"], "/")
+            values = pc.if_else(pc.equal(table["member"], ""), table["path"], names)
+        table = table.append_column(name, values)
+    return table

@@ -10,12 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import quote, unquote
 
-from videoloader.errors import FormatError, SourceError
+from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.indexing.address import escaped, is_url, local_path, public, shown
 from videoloader.indexing.source import Fingerprint, Source, open_member, open_source
 
-__all__ = ["VIDEO_SUFFIXES", "Item", "find_items", "find_videos"]
+__all__ = ["VIDEO_SUFFIXES", "Item", "as_root", "find_items", "find_videos"]
 
 VIDEO_SUFFIXES = frozenset(
     ".264 .265 .3g2 .3gp .avi .f4v .flv .h264 .h265 .hevc .ismv .ivf .jsv .m2ts .m4v .mjpeg .mkv "  # noqa: SIM905
@@ -25,6 +26,7 @@ VIDEO_SUFFIXES = frozenset(
 
 _LISTS = {".txt", ".list", ".lst"}
 _ARCHIVE = ".tar"
+_QUOTED = "file:"  # in front of relative paths that are no text, percent-encoded
 _TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 
 
@@ -65,6 +67,11 @@ class Item:
         return shown(self.path) + (f"/{escaped(self.member)}" if self.member else "")
 
     @property
+    def key(self) -> str:
+        """What tables are joined by: the path, and the name in an archive."""
+        return f"{self.path}/{self.member}" if self.member else self.path
+
+    @property
     def location(self) -> str:
         """Path or URL to open it by; may hold secrets."""
         return self.signed or self.path
@@ -101,12 +108,52 @@ class Item:
             raise SourceError(f"{shown(self.path)}: {error.strerror}") from error
         return self._part(Fingerprint(status.st_size, status.st_mtime_ns))
 
+    def under(self, root: str | None) -> Item:
+        """The item at its place under a root, a folder or URL; itself without one.
+
+        >>> Item("cats/1.mp4").under("/data").path
+        '/data/cats/1.mp4'
+        """
+        if root is None or is_url(self.path) or os.path.isabs(self.path):
+            return self
+        path = self.path
+        if path.startswith(_QUOTED):
+            path = unquote(path[len(_QUOTED) :], errors="surrogateescape")
+        if is_url(root):
+            return replace(self, path=f"{root}/{path}")
+        return replace(self, path=_item(os.path.join(root, path)).path)
+
+    def relative_to(self, root: str) -> Item:
+        """The item with its path as it is under a root, an absolute folder or URL.
+
+        Raises:
+            ArgumentError: it lies elsewhere.
+
+        >>> Item("/data/cats/1.mp4").relative_to("/data").path
+        'cats/1.mp4'
+        """
+        path, above = local_path(self.path), root.rstrip("/") + "/"
+        if not path.startswith(above):
+            raise ArgumentError(
+                f"{self.name}: is not under the root of the data set, {shown(root)}"
+            )
+        path = path[len(above) :]
+        if path.startswith(_QUOTED) or not _is_text(path):
+            path = _QUOTED + quote(os.fsencode(path))
+        return replace(self, path=path)
+
     def place(self) -> tuple[str, str, int, int]:
         """What is stored of it: `Item(*item.place())` is this item, but for what is `signed`."""
         return self.path, self.member, self.offset, self.size
 
     def _part(self, whole: Fingerprint) -> Fingerprint:
         return replace(whole, size=self.size) if self.member else whole
+
+
+def as_root(root: str | os.PathLike[str]) -> str:
+    """The root of a data set as an absolute path, or as a URL without a slash at its end."""
+    place = public(local_path(os.fspath(root)))
+    return place.rstrip("/") if is_url(place) else os.path.abspath(place)
 
 
 def find_videos(folder: str | os.PathLike[str]) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
 from collections import deque
@@ -20,16 +21,17 @@ _ROOM = 1 << 16  # bytes of them; a socket that is full makes both sides wait fo
 
 
 class Failure(NamedTuple):
-    """In place of a result: why there is none."""
+    """In place of a result: why there is none, in words and as a kind to group by."""
 
     reason: str
+    kind: str = "WorkerDied"
 
 
 def run_tasks(
     function: str,
     tasks: Sequence[Any],
     *,
-    workers: int,
+    workers: int | None,
     time_limit: float,
     arguments: dict[str, Any] | None = None,
 ) -> Iterator[tuple[Any, Any]]:
@@ -41,11 +43,14 @@ def run_tasks(
     Args:
         function: `module:name` of what is called as `name(task, **arguments)`.
         tasks: anything that pickles.
-        workers: number of processes; 0 works in this one, without protection.
+        workers: number of processes; 0 works in this one, without protection, and None stands
+            for as many as this process may use processors.
         time_limit: seconds for one task.
         arguments: for every call; anything that JSON holds.
     """
     arguments = arguments or {}
+    if workers is None:
+        workers = len(os.sched_getaffinity(0))
     if workers == 0:
         call = load(function)
         for task in tasks:
@@ -69,7 +74,7 @@ def run_tasks(
                 if worker.connection in ready:
                     yield from worker.take()
                 elif worker.given and worker.seconds > time_limit:
-                    yield worker.give_up(f"it took longer than {time_limit:g} s")
+                    yield worker.give_up(f"it took longer than {time_limit:g} s", "TimeLimit")
     finally:
         for worker in team:
             worker.stop()
@@ -124,7 +129,7 @@ class _Worker:
         except (EOFError, OSError):
             yield self.give_up(self._helper.death())
 
-    def give_up(self, reason: str) -> tuple[Any, Failure]:
+    def give_up(self, reason: str, kind: str = "WorkerDied") -> tuple[Any, Failure]:
         """Blame the task at hand, and begin again with the next."""
         self.stop()
         task, *rest = self.given
@@ -133,7 +138,7 @@ class _Worker:
         self._start()
         for other in rest:
             self._add(other, pickle.dumps(other))
-        return task, Failure(reason)
+        return task, Failure(reason, kind)
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""

@@ -1,0 +1,255 @@
+"""The cache of a data set index: its rows by number, which Parquet does not give.
+
+A Parquet file is read by the column, not by the row. So the rows lie once more in a file beside
+it, one behind the other. What is read of it stays in the memory of the system, of which all
+processes share one copy; it is not mapped, since another process may replace or truncate it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import struct
+import weakref
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import FormatError, SourceError, VideoError
+from videoloader.indexing.dataset.rows import check_schema
+from videoloader.indexing.source import is_url
+from videoloader.indexing.writing import written, written_whole
+
+__all__ = ["Cache", "open_cache", "read_root", "reading", "resolve_root"]
+
+_MAGIC = b"VLCACHE3"
+_STATE = struct.Struct("<8sQQ")  # magic, size and time of change of the Parquet file
+_HEAD = struct.Struct("<8sQQQQII")  # the same; rows, failed rows, bytes of the root, check sum
+_PLACE = struct.Struct("<II")  # bytes of the place of a video, their check sum
+_RANGE = struct.Struct("<QQ")
+_COLUMNS = ["path", "member", "offset", "size", "error", "error_kind", "index"]
+
+
+class Cache:
+    """An open cache: facts of the whole, and any row.
+
+    Its layout is: head, begin of each record and end of the last, numbers of the failed rows,
+    root, records. A record is a place as JSON, which has the error of a failed row, and an index.
+
+    Attributes:
+        count: rows.
+        failed: rows that are failures, ascending.
+        root: as it is stored, None if paths are absolute.
+    """
+
+    def __init__(self, file: int, name: str) -> None:
+        self._file = file
+        self._name = name
+        self._let_go = weakref.finalize(self, os.close, file)
+        head: tuple[int, ...] = _HEAD.unpack(self._read(0, _HEAD.size))[3:]
+        self.count, failures, size, checksum = head
+        facts = self._read(_HEAD.size + 8 * (self.count + 1), 8 * failures + size)
+        if zlib.crc32(facts) != checksum:
+            raise self.damaged("the check sum of its failed rows is wrong")
+        self.failed: NDArray[np.int64] = np.frombuffer(facts[: 8 * failures], "<i8")
+        self.root = facts[8 * failures :].decode() or None
+
+    def record(self, row: int) -> tuple[dict[str, Any], bytes]:
+        """Place (with the error of a failure) and stored index of a row.
+
+        Raises:
+            FormatError: the cache is damaged.
+        """
+        begin, end = _RANGE.unpack(self._read(_HEAD.size + 8 * row, _RANGE.size))
+        data = self._read(begin, end - begin)
+        if len(data) < _PLACE.size:
+            raise self.damaged("a record is too short")
+        length, checksum = _PLACE.unpack_from(data)
+        place = data[_PLACE.size : _PLACE.size + length]
+        if zlib.crc32(place) != checksum:
+            raise self.damaged("a check sum is not that of what is there")
+        return json.loads(place), data[_PLACE.size + length :]
+
+    def _read(self, offset: int, size: int) -> bytes:
+        try:
+            data = os.pread(self._file, size, offset)
+        except (OSError, OverflowError, MemoryError, ValueError) as error:
+            raise self.damaged(f"{size} bytes at {offset} cannot be read: {error}") from error
+        if len(data) != size:
+            raise self.damaged("it ends too early")
+        return data
+
+    def damaged(self, reason: str) -> FormatError:
+        """The error that says that something in it is wrong."""
+        return FormatError(
+            f"{self._name}: damaged ({reason}); delete it, and it is made again; if that does not "
+            "help, index the videos again"
+        )
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.count = 0
+        self._let_go()
+
+
+def open_cache(path: Path) -> Cache:
+    """The cache of a Parquet file, made if there is none that fits.
+
+    It lies beside the file; where that cannot be written, in the user's folder for caches; and
+    where that cannot be written either, in memory, for this process and its forks.
+
+    Raises:
+        SourceError: there is no such Parquet file, or no cache can be written.
+        FormatError: it is no data set index.
+    """
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}") from error
+    of = (_MAGIC, state.st_size, state.st_mtime_ns)
+    beside = path.with_name(f"{path.name}.cache")
+    if _fits(beside, of):
+        return _opened(beside)
+    elsewhere = _in_user_folder(path)
+    if _fits(elsewhere, of):
+        return _opened(elsewhere)
+    problem = ""  # as text: an exception would keep the caller's objects alive
+    for place in (beside, elsewhere):
+        try:
+            _make_folder(place, path)
+            with written_whole(place) as partial, open(partial, "wb") as out:
+                _write(out, path, of, folder=place.parent)
+        except SourceError as error:
+            problem = problem or str(error)
+        else:
+            return _opened(place)
+    return _in_memory(path, of, problem)
+
+
+def _opened(place: Path) -> Cache:
+    try:
+        return Cache(os.open(place, os.O_RDONLY | os.O_CLOEXEC), str(place))
+    except OSError as error:
+        raise SourceError(f"{place}: cannot be read ({error}); try again") from error
+
+
+def _in_user_folder(path: Path) -> Path:
+    """Where the cache of a file lies that is on a read-only mount."""
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    name = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
+    return Path(folder, "videoloader", f"{name}.cache")
+
+
+def _make_folder(cache: Path, path: Path) -> None:
+    if cache.parent != path.parent:
+        with written(cache):
+            cache.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _in_memory(path: Path, of: tuple[bytes, int, int], problem: str) -> Cache:
+    file = os.memfd_create(f"{path.name}.cache")
+    try:
+        with written(path), open(file, "wb", closefd=False) as out:
+            _write(out, path, of, folder=None)
+    except SourceError as error:
+        os.close(file)
+        raise SourceError(problem or str(error)) from error
+    return Cache(file, f"the cache of {path}")
+
+
+def _fits(cache: Path, of: tuple[bytes, int, int]) -> bool:
+    """Whether a cache is of this Parquet file, and as long as it says."""
+    try:
+        with open(cache, "rb") as file:
+            head = file.read(_HEAD.size)
+            if len(head) != _HEAD.size:
+                return False
+            count = _HEAD.unpack(head)[3]
+            end = os.pread(file.fileno(), 8, _HEAD.size + 8 * count)
+            size = os.stat(file.fileno()).st_size
+    except (OSError, OverflowError):
+        return False
+    is_whole = int.from_bytes(end, "little") == size > 0
+    return is_whole and _STATE.unpack_from(head) == of
+
+
+def _write(out: BinaryIO, path: Path, of: tuple[bytes, int, int], *, folder: Path | None) -> None:
+    """Make a cache; what is not yet in its place lies in `folder`, or in memory."""
+    spare = os.memfd_create("records") if folder is None else None
+    with TemporaryFile(dir=folder) if spare is None else open(spare, "w+b") as records:
+        lengths, failed = [], []
+        for row, (record, is_failed) in enumerate(_records(path)):
+            lengths.append(records.write(record))
+            if is_failed:
+                failed.append(row)
+        root = (read_root(path, resolved=False) or "").encode()
+        facts = np.array(failed, dtype="<i8").tobytes() + root
+        begin = _HEAD.size + 8 * (len(lengths) + 1) + len(facts)
+        ends = begin + np.cumsum([0, *lengths], dtype=np.int64)
+        records.seek(0)
+        out.write(_HEAD.pack(*of, len(lengths), len(failed), len(root), zlib.crc32(facts)))
+        out.write(ends.astype("<u8").tobytes() + facts)
+        shutil.copyfileobj(records, out, 1 << 20)
+
+
+def _records(path: Path) -> Iterator[tuple[bytes, bool]]:
+    """Every row, and whether it is a failure."""
+    import pyarrow.parquet as pq
+
+    with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        check_schema(file.schema_arrow, path)
+        columns = [name for name in _COLUMNS if name in file.schema_arrow.names]
+        for batch in file.iter_batches(batch_size=1024, columns=columns):
+            yield from ((_encode(row), row["index"] is None) for row in batch.to_pylist())
+
+
+def _encode(row: dict[str, Any]) -> bytes:
+    size = row["size"] if row["member"] else -1
+    place = {"path": row["path"], "member": row["member"], "offset": row["offset"], "size": size}
+    if row["index"] is None:
+        place |= {"error": row["error"] or "", "kind": row.get("error_kind") or ""}
+    text = json.dumps(place, separators=(",", ":")).encode()
+    return _PLACE.pack(len(text), zlib.crc32(text)) + text + (row["index"] or b"")
+
+
+def read_root(path: Path, *, resolved: bool = True) -> str | None:
+    """What the paths of a data set index are relative to, None if they are absolute.
+
+    Raises:
+        FormatError: it is no data set index.
+    """
+    import pyarrow.parquet as pq
+
+    with reading(path), pq.ParquetFile(path) as file:
+        check_schema(file.schema_arrow, path)
+        stored = (file.schema_arrow.metadata or {}).get(b"root", b"").decode() or None
+    return resolve_root(stored, path) if resolved else stored
+
+
+def resolve_root(stored: str | None, path: Path) -> str | None:
+    """A root that is stored relative to the folder of the data set index, as a whole."""
+    if stored is None or is_url(stored):
+        return stored
+    return os.path.normpath(os.path.join(path.absolute().parent, stored))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Errors of pyarrow while it reads a data set index as ours."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, VideoError):
+            raise
+        reason = " ".join(str(error).split())
+        raise FormatError(f"{path}: no data set index of videoloader ({reason})") from error
