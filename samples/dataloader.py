@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch.utils.data import DataLoader
 
-from videoloader import ClipDataset, RandomClip, fn
+from videoloader import ClipDataset, EpochSampler, RandomClip, fn
 
 
 def augment(frames: torch.Tensor) -> torch.Tensor:
@@ -29,9 +29,9 @@ def main() -> None:
 
     sampler = RandomClip(count=8, fps=10)  # 8 frames at 10 frames a second, whatever the video's
     dataset = ClipDataset(arguments.folder, sampler, augment, layout="FHWC", on_error="replace")
-    loader = DataLoader(dataset, batch_size=4, shuffle=True, num_workers=arguments.workers)
+    order = EpochSampler(dataset, seed=0)
+    loader = DataLoader(dataset, batch_size=4, sampler=order, num_workers=arguments.workers)
     for epoch in range(2):
-        dataset.set_epoch(epoch)
         for batch in loader:
             print(f"epoch {epoch}: {tuple(batch['frames'].shape)} from {batch['sample'].tolist()}")
 

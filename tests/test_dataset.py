@@ -1,6 +1,7 @@
 """`ClipDataset`: the same samples whatever loads them, and nothing opened too early."""
 
 import pickle
+import tarfile
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from torch.utils.data import DataLoader
 
 import videoloader as vl
 import videoloader.video
+from videoloader import clip_sources
 from videoloader.demo_videos import encode_video, read_frame_number
-from videoloader.indexing.dataset import find_videos
+from videoloader.indexing.dataset import find_items, find_videos
 
 SAMPLER = vl.RandomClip(count=4, stride=2)
 
@@ -41,6 +43,7 @@ def test_a_sample_is_the_clip_that_its_numbers_say(folder):
     for number in range(6):
         sample = dataset[number]
         assert sample["frames"].shape == (4, 3, 64, 64)
+        assert sample["mask"].tolist() == [True] * 4
         assert sample["label"] == sample["sample"] == number
         frames = sample["frames"].permute(0, 2, 3, 1)
         found = [read_frame_number(frame.numpy()) for frame in frames]
@@ -52,6 +55,7 @@ def test_a_sample_is_the_clip_that_its_numbers_say(folder):
 @pytest.mark.parametrize("context", [None, "fork", "spawn", "forkserver"])
 def test_every_way_of_loading_gives_the_same_samples(folder, context):
     dataset = vl.ClipDataset(folder, SAMPLER, add_noise, seed=3)
+    dataset.set_epoch(0)
     expected = samples(dataset)
     if context is None:
         others = [samples(dataset), samples(pickle.loads(pickle.dumps(dataset)))]
@@ -62,6 +66,7 @@ def test_every_way_of_loading_gives_the_same_samples(folder, context):
 
 def test_epochs_and_seeds_differ_and_repeat(folder):
     dataset = vl.ClipDataset(folder, SAMPLER, seed=1)
+    dataset.set_epoch(0)
     first = samples(dataset)
     dataset.set_epoch(1)
     second = samples(dataset)
@@ -102,8 +107,7 @@ def test_random_numbers_of_the_gpu_are_left_alone(folder):
 
 
 def test_indexes_are_kept_up_to_a_number_of_bytes(folder, monkeypatch):
-    from videoloader import dataset as module
-
+    """What a worker keeps does not grow with the videos that it meets."""
     asked = []
     make = vl.video.index_video
     monkeypatch.setattr(vl.video, "index_video", lambda *a, **k: asked.append(a) or make(*a, **k))
@@ -111,27 +115,32 @@ def test_indexes_are_kept_up_to_a_number_of_bytes(folder, monkeypatch):
     for _ in range(3):
         [dataset[number] for number in range(6)]
     assert len(asked) == 6
-    one = vl.index_video(folder / "0.mp4").packets.nbytes
-    monkeypatch.setattr(module, "_CACHED_BYTES", 2 * one)
+    kept = clip_sources.KeptIndexes(1 << 20)
+    for number in range(2):
+        kept.add(number, vl.index_video(folder / "5.mp4"))
+    monkeypatch.setattr(clip_sources, "_KEPT_BYTES", kept.bytes + 50)
     dataset = vl.ClipDataset(folder, SAMPLER)
     for _ in range(3):
         [dataset[number] for number in range(6)]
     assert len(asked) == 6 + 18
-    assert len(dataset._made) <= 2
+    assert len(dataset._videos.kept) == 2
+    assert len(pickle.loads(pickle.dumps(dataset))._videos.kept) == 0
 
 
-@pytest.mark.parametrize("sampler", [vl.RandomClip(6, fps=3), vl.UniformClip(fps=7)])
-def test_a_rate_is_a_grid_of_times_where_frames_are_not_evenly_spaced(demo_folder, sampler):
-    path = demo_folder / "variable_rate.mp4"
-    index = vl.index_video(path)
-    shown = index.seconds(np.arange(len(index)))
-    for seed in range(3):
-        sample = vl.ClipDataset([path], sampler, seed=seed, size=32)[0]
-        times = sample["times"].numpy()
-        wanted = times[0] + np.arange(len(times)) / sampler.fps
-        least = np.abs(shown[:, None] - wanted).min(axis=0)
-        assert np.abs(times - wanted) == pytest.approx(least)
-    assert np.ptp(np.diff(shown)) > 0.05
+def test_kept_indexes_are_small_the_same_and_those_used_last(folder):
+    index = vl.index_video(folder / "0.mp4")
+    kept = clip_sources.KeptIndexes(1 << 20)
+    kept.add(0, index)
+    assert kept.bytes < 2000
+    assert (kept.get(0).packets == index.packets).all()
+    kept.limit = 3 * kept.bytes
+    for number in range(1, 50):
+        kept.add(number, index)
+        assert kept.bytes <= kept.limit
+        assert kept.get(0) is not None
+    assert [number for number in range(50) if kept.get(number)] == [0, 48, 49]
+    kept.add(0, index)
+    assert (len(kept), kept.bytes) == (3, kept.limit)
 
 
 def test_samplers_of_several_clips_add_a_dimension(folder):
@@ -143,7 +152,9 @@ def test_samplers_of_several_clips_add_a_dimension(folder):
 
 def test_short_videos_are_padded(folder):
     dataset = vl.ClipDataset(folder, vl.RandomClip(count=30), pad_mode="constant")
-    assert dataset[0]["frame_numbers"].tolist() == [*range(20), *[-1] * 10]
+    sample = dataset[0]
+    assert sample["frame_numbers"].tolist() == [*range(20), *[-1] * 10]
+    assert sample["mask"].tolist() == [True] * 20 + [False] * 10
 
 
 def test_nothing_is_opened_before_a_sample_is_asked_for():
@@ -169,11 +180,12 @@ def test_a_damaged_file_is_an_error_or_replaced_and_told(folder, tmp_path):
     with pytest.raises(vl.VideoError, match=r"bad\.mp4"):
         vl.ClipDataset(paths, SAMPLER)[1]
     dataset = vl.ClipDataset(paths, SAMPLER, on_error="replace")
+    dataset.set_epoch(0)
     sample = dataset[1]
-    assert sample["sample"] == 2
+    assert (sample["sample"], sample["requested"]) == (2, 1)
     assert "bad.mp4" in sample["error"]
     assert torch.equal(sample["frames"], dataset[2]["frames"])
-    assert dataset[2]["error"] == ""
+    assert (dataset[2]["error"], dataset[2]["sample"], dataset[2]["requested"]) == ("", 2, 2)
     with pytest.raises(vl.VideoError, match="none of the 1 videos"):
         vl.ClipDataset([bad], SAMPLER, on_error="replace")[0]
 
@@ -187,8 +199,126 @@ def test_wrong_arguments_are_refused(folder):
         vl.ClipDataset(folder, SAMPLER, on_error="ignore")
     with pytest.raises(IndexError):
         vl.ClipDataset(folder, SAMPLER)[6]
-    with pytest.raises(vl.SourceError, match="no such folder"):
-        vl.ClipDataset(folder / "none", SAMPLER)
+    for none in (folder / "none", str(folder / "none.mp4")):
+        with pytest.raises(vl.SourceError, match="no such folder"):
+            vl.ClipDataset(none, SAMPLER)
+    with pytest.raises(vl.ArgumentError, match="no videos; the list of them is empty"):
+        vl.ClipDataset([], SAMPLER)
+    with pytest.raises(vl.SourceError, match="nothing matches"):
+        vl.ClipDataset(f"{folder}/*.webm", SAMPLER)
     (folder / "empty").mkdir(exist_ok=True)
     with pytest.raises(vl.SourceError, match="no video files"):
         find_videos(folder / "empty")
+
+
+# --- What it takes
+
+
+def counts(dataset):
+    """Frames of the video of each sample, which tell the videos of `folder` apart."""
+    everything = [dataset[number]["frame_numbers"] for number in range(len(dataset))]
+    return [int(numbers[-1]) + 1 for numbers in everything]
+
+
+EVERY_FRAME = vl.UniformClip(count=2)  # the first and the last
+
+
+def test_videos_may_be_whatever_a_data_set_job_takes(folder, tmp_path):
+    out = tmp_path / "set.parquet"
+    vl.index_dataset(folder, out, 0).close()
+    archive = tmp_path / "a.tar"
+    with tarfile.open(archive, "w") as tar:
+        for number in (3, 1):
+            tar.add(folder / f"{number}.mp4", f"{number}.mp4")
+    listed = tmp_path / "list.txt"
+    listed.write_text(f"{folder}/4.mp4\n{folder}/0.mp4\n")
+    paths = [str(folder / f"{number}.mp4") for number in range(6)]
+    given = {
+        "folder": (folder, [0, 1, 2, 3, 4, 5]),
+        "text": (str(folder), [0, 1, 2, 3, 4, 5]),
+        "glob": (f"{folder}/[2-4].mp4", [2, 3, 4]),
+        "video": (paths[2], [2]),
+        "archive": (archive, [3, 1]),
+        "list": (listed, [4, 0]),
+        "mixed": ([archive, f"{folder}/?.mp4", paths[5]], [3, 1, 0, 1, 2, 3, 4, 5, 5]),
+        "repeated": ([paths[1], paths[1]], [1, 1]),
+        "url": ((folder / "1.mp4").as_uri(), [1]),
+        "item": (find_items(archive)[1], [1]),
+        "items": (find_items(archive), [3, 1]),
+        "index": (out, [0, 1, 2, 3, 4, 5]),
+        "index by text": (str(out), [0, 1, 2, 3, 4, 5]),
+        "opened": (vl.open_dataset(out), [0, 1, 2, 3, 4, 5]),
+        "view": (vl.open_dataset(out).videos, [0, 1, 2, 3, 4, 5]),
+    }
+    for name, (videos, expected) in given.items():
+        dataset = vl.ClipDataset(videos, EVERY_FRAME)
+        for _ in range(2):  # with and without the indexes that are kept
+            assert counts(dataset) == [20 + number for number in expected], name
+        assert counts(pickle.loads(pickle.dumps(dataset))) == counts(dataset)
+
+
+@pytest.fixture
+def holey(folder, tmp_path):
+    """A data set index in which rows 0 and 3 of 5 are failures."""
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for row, number in enumerate([None, 1, 2, None, 4]):
+        data = b"no" if number is None else (folder / f"{number}.mp4").read_bytes()
+        (copies / f"{row}.mp4").write_bytes(data)
+    return vl.index_dataset(copies, tmp_path / "set.parquet", 0, root=copies)
+
+
+def test_a_sample_has_the_row_of_its_video(holey):
+    dataset = vl.ClipDataset(holey, EVERY_FRAME)
+    assert len(dataset) == 3
+    assert [dataset[number]["sample"] for number in range(3)] == [1, 2, 4]
+    assert counts(dataset) == [21, 22, 24] == [index.num_frames for index in holey.videos]
+    assert dataset[-1]["sample"] == 4
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[10, 20, 40], [-1, 10, 20, -1, 40], {"1.mp4": 10, "2.mp4": 20, "4.mp4": 40, "9.mp4": 90}],
+)
+def test_labels_are_given_by_video_by_row_or_by_key(holey, labels):
+    dataset = vl.ClipDataset(holey, EVERY_FRAME, labels=labels)
+    assert [dataset[number]["label"] for number in range(3)] == [10, 20, 40]
+
+
+def test_labels_that_do_not_fit_are_refused(holey, folder):
+    with pytest.raises(vl.ArgumentError, match="3 videos in 5 rows, but 4 labels"):
+        vl.ClipDataset(holey, EVERY_FRAME, labels=[0, 1, 2, 3])
+    with pytest.raises(vl.ArgumentError, match=r"1 of 3 videos have no label.* 4\.mp4"):
+        vl.ClipDataset(holey, EVERY_FRAME, labels={"1.mp4": 10, "2.mp4": 20})
+    paths = {str(folder / f"{number}.mp4"): number for number in range(6)}
+    dataset = vl.ClipDataset(folder, EVERY_FRAME, labels=paths)
+    assert [dataset[number]["label"] for number in (0, 5)] == [0, 5]
+
+
+def test_a_replaced_sample_has_the_rows_of_both(holey):
+    (holey.path.parent / "copies" / "2.mp4").unlink()
+    dataset = vl.ClipDataset(holey, EVERY_FRAME, on_error="replace", labels=[10, 20, 40])
+    sample = dataset[1]
+    assert (sample["requested"], sample["sample"], sample["label"]) == (2, 4, 40)
+
+
+def test_a_data_set_of_failures_alone_is_refused(tmp_path):
+    (tmp_path / "bad.mp4").write_text("no")
+    vl.index_dataset(tmp_path / "bad.mp4", tmp_path / "set.parquet", 0).close()
+    with pytest.raises(vl.ArgumentError, match=r"set\.parquet: no videos; all 1 rows are failures"):
+        vl.ClipDataset(tmp_path / "set.parquet", SAMPLER)
+
+
+def test_folders_in_a_folder_are_classes(folder, tmp_path):
+    for name in ("zebra/0.mp4", "ape/deep/1.mp4", "ape/2.mp4"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).symlink_to(folder / name[-5:])
+    dataset = vl.ClipDataset(tmp_path, EVERY_FRAME)
+    assert dataset.classes == ["ape", "zebra"]
+    found = [(dataset[number]["label"], counts(dataset)[number] - 20) for number in range(3)]
+    assert found == [(0, 2), (0, 1), (1, 0)]
+    assert vl.ClipDataset(tmp_path, EVERY_FRAME, labels=[5, 6, 7])[0]["label"] == 5
+    (tmp_path / "outside.mp4").symlink_to(folder / "3.mp4")
+    dataset = vl.ClipDataset(tmp_path, EVERY_FRAME)
+    assert dataset.classes == []
+    assert "label" not in dataset[0]

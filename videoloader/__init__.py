@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         decode_batch,
     )
     from videoloader.dataset import ClipDataset
+    from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.pipeline import Pipeline, pipeline_def
     from videoloader.tensors import TensorList
     from videoloader.video import Clip, Video
@@ -57,6 +58,8 @@ __all__ = [
     "DatasetIndex",
     "DecodeError",
     "DenseClips",
+    "Draw",
+    "EpochSampler",
     "FormatError",
     "FrameRangeError",
     "OperatorError",
@@ -93,6 +96,8 @@ _LAZY = {
     "ClipDataset": "videoloader.dataset",
     "ClipFailure": "videoloader.batch",
     "ClipRequest": "videoloader.batch",
+    "Draw": "videoloader.epoch_sampler",
+    "EpochSampler": "videoloader.epoch_sampler",
     "Pipeline": "videoloader.pipeline",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
