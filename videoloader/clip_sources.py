@@ -137,9 +137,8 @@ def find_sources(
         videos = videos.videos
     if isinstance(videos, Videos):
         if not len(videos):
-            raise ArgumentError(
-                f"{shown(str(videos.dataset.path))}: no videos; all {len(videos.dataset)} rows are failures"
-            )
+            name = shown(str(videos.dataset.path))
+            raise ArgumentError(f"{name}: no videos; all {len(videos.dataset)} rows are failures")
         return IndexedVideos(videos)
     items = list(_items([videos] if isinstance(videos, str | os.PathLike | Item) else videos))
     if not items:

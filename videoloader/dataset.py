@@ -271,8 +271,9 @@ def _labels(
         keys = videos.keys()
         missing = [key for key in keys if key not in labels]
         if missing:
+            first = shown(missing[0])
             raise ArgumentError(
-                f"{len(missing)} of {len(keys)} videos have no label, the first is {shown(missing[0])}"
+                f"{len(missing)} of {len(keys)} videos have no label, the first is {first}"
             )
         return [int(labels[key]) for key in keys]
     if len(labels) == len(videos):

@@ -224,7 +224,9 @@ def test_a_job_over_signed_urls_stores_none_of_their_secrets(server, urls, tmp_p
         f"{server.url}/{name}" for name in ("a.mp4", "b.mp4", "none.mp4", "e.tar", "e.tar")
     ]
     assert is_clean(repr(table) + repr(dataset.errors.to_pylist()) + repr(dataset) + repr(warned))
-    assert is_clean(repr([dataset[i] for i in range(len(dataset))]))
+    assert is_clean(repr(list(dataset.videos)))
+    for row in dataset.failed:
+        assert is_clean(refused(lambda row=row: dataset[row]))
     assert is_clean(repr([dataset.item(i) for i in range(len(dataset))]))
 
 
@@ -244,21 +246,22 @@ def test_a_journal_that_is_left_holds_no_secrets(server, urls, tmp_path):
 
 def read_all(dataset):
     """Frame 3 of every video, by a reader of each kind."""
-    for number in range(len(dataset)):
-        with vl.Video(dataset.source(number), index=dataset[number]) as video:
+    videos = dataset.videos
+    for number, index in enumerate(videos):
+        with vl.Video(videos.source(number), index=index) as video:
             assert video[3].shape
-    requests = [vl.ClipRequest(dataset.item(i), [3], dataset[i]) for i in range(len(dataset))]
+    requests = [vl.ClipRequest(videos.item(i), [3], videos[i]) for i in range(len(videos))]
     assert is_clean(repr(requests))
     for workers in (0, 1):
         with vl.BatchDecoder(workers=workers) as decoder:
-            assert len(decoder.decode(requests)) == len(dataset)
+            assert len(decoder.decode(requests)) == len(videos)
     clips = vl.ClipDataset(dataset, vl.UniformClip(2))
-    assert [clips[i]["frames"].shape[0] for i in range(len(clips))] == [2] * len(dataset)
+    assert [clips[i]["frames"].shape[0] for i in range(len(clips))] == [2] * len(videos)
 
 
 def test_signed_urls_work_as_long_as_the_data_set_of_their_job_is_open(server, urls, tmp_path):
     dataset = vl.index_dataset(urls, tmp_path / "set.parquet", 0)
-    assert len(dataset) == 2
+    assert len(dataset.videos) == 2
     read_all(dataset)
     read_all(pickle.loads(pickle.dumps(dataset)))
     assert check_dataset(dataset, tmp_path / "damage", workers=1).num_rows == 0
@@ -287,6 +290,24 @@ def test_opened_again_a_data_set_needs_its_urls_signed(server, urls, tmp_path):
         assert {*sign.asked} == {f"{server.url}/a.mp4", f"{server.url}/e.tar"}
         assert check_dataset(dataset, tmp_path / "damage", workers=1).num_rows == 0
         read_all(pickle.loads(pickle.dumps(dataset)))
+
+
+def test_signed_urls_may_be_under_a_root(server, urls, tmp_path):
+    out = tmp_path / "set.parquet"
+    dataset = vl.index_dataset(urls, out, 1, root=secret(server, "/"))
+    assert [*dict.fromkeys(dataset.table["path"].to_pylist())] == [
+        "a.mp4",
+        "b.mp4",
+        "none.mp4",
+        "e.tar",
+    ]
+    assert all(is_clean(path.read_bytes()) for path in tmp_path.iterdir())
+    read_all(dataset)
+    assert f"{server.url}/b.mp4" in refused(lambda: dataset[1])
+    sign = Signer()
+    with vl.open_dataset(out, root=server.url, sign=sign) as dataset:
+        read_all(dataset)
+        assert {*sign.asked} == {f"{server.url}/a.mp4", f"{server.url}/e.tar"}
 
 
 def test_urls_that_differ_only_in_what_is_not_stored_are_refused(server, tmp_path):
