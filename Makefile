@@ -15,7 +15,7 @@ VIDEOS ?=
 PIP := -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench fuzz clean
+.PHONY: help demo test lint types format bench fuzz attack clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of 
 
 fuzz: $(VENV)/.installed-test ## index 20,000 mutated videos: a result or an error of ours
 	$(VENV)/bin/python benchmarks/fuzz.py
+
+attack: $(VENV)/.installed-test ## some minutes of damaged files and killed workers: no wrong frame, nothing left
+	for script in tests/attacks/*.py; do \
+		[ $$script = tests/attacks/trainers.py ] || $(VENV)/bin/python $$script || exit 1; done
 
 clean: ## remove what was built and cached; the environments stay
 	rm -rf build dist demo benchmarks/data *.egg-info

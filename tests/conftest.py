@@ -9,6 +9,8 @@ from hypothesis import settings
 
 from videoloader.demo_videos import make_videos
 
+collect_ignore = ["attacks"]  # programs of their own: `make attack`
+
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
 
