@@ -1,5 +1,6 @@
 """Decoding to find out which frames there are: bounded by the size of the file."""
 
+import os
 import resource
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import pytest
 import videoloader as vl
 from videoloader.demo_videos import encode_video
 from videoloader.indexing import Fingerprint, open_source
+from videoloader.indexing.libav import open_decoder
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.scan import scan_order
 
@@ -104,3 +106,39 @@ def test_pictures_that_memory_does_not_hold_are_refused(tmp_path):
     with pytest.raises(vl.UnsupportedError, match="bytes"):
         scan_order(lying, payloads)
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10 < 100 << 20
+
+
+NULL_PACKET = b"\x47\x1f\xff\x10".ljust(188, b"\xff")
+
+
+def joined_late(path):
+    """A transport stream from the middle of its first group of pictures on."""
+    index = vl.index_video(path)
+    data = path.read_bytes()
+    return data[: 3 * 188] + data[int(index.packets["offset"][5]) :]
+
+
+@pytest.mark.parametrize("kind", ["wmv", "mpg", "ts"])
+def test_files_over_30_mib_are_decoded_to_be_known(tmp_path, kind):
+    """The memory that such a file may take is more than FFmpeg counts pixels to."""
+    path = tmp_path / f"clip.{kind}"
+    if kind == "wmv":
+        encode_video(path, codec="wmv2", frames=20, size=(64, 48))
+    else:
+        encode_video(path, frames=20, size=(64, 48), options=X264)
+    if kind == "ts":
+        path.write_bytes(joined_late(path))
+    small = vl.index_video(path)
+    assert small.exactness == "decode"
+    if kind == "ts":
+        path.write_bytes(path.read_bytes() + NULL_PACKET * ((40 << 20) // 188))
+    else:
+        os.truncate(path, 40 << 20)
+    large = vl.index_video(path)
+    assert large.exactness == "decode"
+    assert large.pts.tolist() == small.pts.tolist()
+
+
+@pytest.mark.parametrize("bound", [1 << 31, 1 << 40])
+def test_decoders_take_any_bound_of_pixels(bound):
+    assert open_decoder("h264", max_pixels=bound).is_open

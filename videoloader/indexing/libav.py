@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 _NO_TIME = np.iinfo(np.int64).min
+_MOST_PIXELS = (1 << 31) - 1  # FFmpeg's option of that name takes no more
 _SEARCH = 64  # bytes behind a packet's position in which its payload may begin
 
 # Codecs whose decoders, asked to be careful, refuse damage and nothing else. Those of H.264 and
@@ -94,7 +95,9 @@ def open_decoder(
         context.width, context.height = width, height
         context.thread_count = threads
         context.thread_type = "FRAME" if threads > 1 else "NONE"
-        options = {} if max_pixels is None else {"max_pixels": str(max_pixels)}
+        options = {}
+        if max_pixels is not None:
+            options["max_pixels"] = str(min(max_pixels, _MOST_PIXELS))
         if careful and codec in _CHECKED:
             options["err_detect"] = "explode"
         if codec == "h264":
