@@ -166,6 +166,8 @@ def obstacle(index: VideoIndex, gpu: int) -> str | None:
         return f"there is no conversion to RGB from its matrix {index.color.matrix}"
     if index.packing == "demuxed":
         return "its packets are put together by a demuxer"
+    if index.frame_parts.any():
+        return "its packets hold several frames"
     return None
 
 

@@ -6,6 +6,7 @@ makes of the packet, so frames are identified and not counted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -103,13 +104,13 @@ class CpuDecoder:
         """
         with blamed_on(self._index.name):
             for run in self._joined(plan.runs):
-                wanted = dict(zip(run.frame_packets.tolist(), run.frames.tolist(), strict=True))
+                wanted = self._wanted(run)
                 damage: list[_Damage] = []
-                given = {frame.pts for frame in self._feed(run, damage)}
-                for packet, number in wanted.items():
+                given = {place for place, _ in self._feed(run, damage)}
+                for place, number in wanted.items():
                     reason = self._reason(number, damage)
-                    if reason is None and packet not in given:
-                        reason = f"the decoder gave no frame for packet {packet}"
+                    if reason is None and place not in given:
+                        reason = f"the decoder gave no frame for packet {place[0]}"
                     yield number, reason
                 if damage:
                     self._decoder = None
@@ -149,11 +150,11 @@ class CpuDecoder:
             )
 
     def _decode_run(self, run: Run) -> Iterator[tuple[int, Surface]]:
-        wanted = dict(zip(run.frame_packets.tolist(), run.frames.tolist(), strict=True))
+        wanted = self._wanted(run)
         damage: list[_Damage] = []
         given: list[int] = []
-        for frame in self._feed(run, damage):
-            number = wanted.pop(frame.pts, None)
+        for place, frame in self._feed(run, damage):
+            number = wanted.pop(place, None)
             if number is not None:
                 self._check(number, damage)
                 given.append(number)
@@ -168,8 +169,26 @@ class CpuDecoder:
             for number in given:
                 self._check(number, damage)
 
-    def _feed(self, run: Run, damage: list[_Damage]) -> Iterator[VideoFrame]:
-        """All frames that the packets of a run give; what fails goes to `damage`."""
+    def _wanted(self, run: Run) -> dict[tuple[int, int], int]:
+        """The numbers of the frames of a run, by packet and which of its frames they are."""
+        parts = self._index.frame_parts[run.frames]
+        places = zip(run.frame_packets.tolist(), parts.tolist(), strict=True)
+        return dict(zip(places, run.frames.tolist(), strict=True))
+
+    def _feed(
+        self, run: Run, damage: list[_Damage]
+    ) -> Iterator[tuple[tuple[int, int], VideoFrame]]:
+        """All frames that a run gives, each with its packet, and which of its frames it is.
+
+        What fails goes to `damage`.
+        """
+        seen: Counter[int] = Counter()
+        for frame in self._frames(run, damage):
+            assert frame.pts is not None
+            yield (frame.pts, seen[frame.pts]), frame
+            seen[frame.pts] += 1
+
+    def _frames(self, run: Run, damage: list[_Damage]) -> Iterator[VideoFrame]:
         import av
 
         decoder = self._prepare(int(run.packets[0]))

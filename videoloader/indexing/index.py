@@ -183,6 +183,16 @@ class VideoIndex:
         return order if shown is None else shown[order], pts
 
     @cached_property
+    def frame_parts(self) -> NDArray[np.int64]:
+        """Which of the frames of its packet each frame is; 0 but where packets hold several."""
+        parts = np.zeros(self.num_frames, dtype=np.int64)
+        if self.order is not None:
+            by_packet = np.argsort(self.order, kind="stable")
+            packets = self.order[by_packet]
+            parts[by_packet] = np.arange(len(packets)) - np.searchsorted(packets, packets)
+        return parts
+
+    @cached_property
     def keyframes(self) -> NDArray[np.int64]:
         """Frame numbers of the random-access points, ascending."""
         return np.flatnonzero(self._has(PacketFlags.KEY)[self.frame_packets])

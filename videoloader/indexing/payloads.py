@@ -165,7 +165,7 @@ def check_packing(packing: str) -> None:
         FormatError: it is not.
     """
     if not _SIMPLE.fullmatch(packing) and Packing.parse(packing) is None:
-        raise FormatError(f"packets cannot be packed as {packing!r}")
+        raise FormatError(f"packets cannot be packed as {packing!r:.80}")
 
 
 def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:

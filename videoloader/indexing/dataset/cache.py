@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import FormatError, SourceError, VideoError
+from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
 from videoloader.indexing.dataset.rows import check_schema
 from videoloader.indexing.source import is_url
 from videoloader.indexing.writing import written, written_whole
@@ -35,6 +35,8 @@ _STATE = struct.Struct("<8sQQ")  # magic, size and time of change of the Parquet
 _HEAD = struct.Struct("<8sQQQQII")  # the same; rows, failed rows, bytes of the root, check sum
 _PLACE = struct.Struct("<II")  # bytes of the place of a video, their check sum
 _RANGE = struct.Struct("<QQ")
+_OF_VIDEO = {"path": str, "member": str, "offset": int, "size": int}
+_OF_FAILURE = {"error": str, "kind": str}
 _COLUMNS = ["path", "member", "offset", "size", "error", "error_kind", "index"]
 
 
@@ -76,12 +78,23 @@ class Cache:
         place = data[_PLACE.size : _PLACE.size + length]
         if zlib.crc32(place) != checksum:
             raise self.damaged("a check sum is not that of what is there")
-        return json.loads(place), data[_PLACE.size + length :]
+        return self._place(place), data[_PLACE.size + length :]
+
+    def _place(self, text: bytes) -> dict[str, Any]:
+        try:
+            place = json.loads(text)
+            kinds = {name: type(value) for name, value in place.items()}
+        except (AttributeError, ValueError, RecursionError):
+            kinds = {}
+        if kinds not in (_OF_VIDEO, _OF_VIDEO | _OF_FAILURE):
+            raise self.damaged(f"{text!r:.80} is no place of a video")
+        return dict(place)
 
     def _read(self, offset: int, size: int) -> bytes:
         try:
-            data = os.pread(self._file, size, offset)
-        except (OSError, OverflowError, MemoryError, ValueError) as error:
+            most = os.fstat(self._file).st_size  # so much is allocated
+            data = os.pread(self._file, min(size, most), offset)
+        except (OSError, OverflowError, ValueError) as error:
             raise self.damaged(f"{size} bytes at {offset} cannot be read: {error}") from error
         if len(data) != size:
             raise self.damaged("it ends too early")
@@ -249,7 +262,7 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, VideoError):
+        if isinstance(error, VideoError) and not isinstance(error, ArgumentError):
             raise
         reason = " ".join(str(error).split())
         raise FormatError(f"{path}: no data set index of videoloader ({reason})") from error

@@ -11,7 +11,7 @@ from io import FileIO
 from pathlib import Path
 from typing import TypeAlias
 
-from videoloader.errors import SourceError
+from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.writing import written
@@ -85,7 +85,11 @@ class Journal:
                 data = file.read(size)
                 if len(data) != size or zlib.crc32(data, _FORMAT) != checksum:
                     return
-                yield Row.decode(data).item.place(), position + _FRAME.size, size
+                try:
+                    row = Row.decode(data)
+                except FormatError:
+                    return
+                yield row.item.place(), position + _FRAME.size, size
                 position += _FRAME.size + size
 
 

@@ -58,11 +58,21 @@ class Row:
 
     @classmethod
     def decode(cls, data: bytes) -> Row:
-        """What `encode` made."""
-        (length,) = _LENGTH.unpack_from(data)
-        end = _LENGTH.size + length
-        item, state, facts, error, kind = json.loads(data[_LENGTH.size : end])
-        return cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error, kind)
+        """What `encode` made.
+
+        Raises:
+            FormatError: it did not make this.
+        """
+        try:
+            (length,) = _LENGTH.unpack_from(data)
+            end = _LENGTH.size + length
+            item, state, facts, error, kind = json.loads(data[_LENGTH.size : end])
+            row = cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error, kind)
+        except (TypeError, ValueError, RecursionError, struct.error) as reason:
+            raise FormatError(f"no row of a data set index ({reason})") from reason
+        if not isinstance(facts, dict) or not all(isinstance(t, str) for t in (error, kind)):
+            raise FormatError("no row of a data set index")
+        return row
 
 
 def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
@@ -80,15 +90,15 @@ def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
             index = index_video(source, headers)
             if not index.num_frames:
                 raise FormatError(f"{source.name}: there is no frame in it")
+        if root is not None and not item.member:
+            index = replace(index, name=item.name)
+        return Row(item, index.fingerprint, _facts(index), encode_index(index))
     except SourceError as error:
         return _failed(item, None, error, root)  # the next job tries again
     except VideoError as error:
         return _failed(item, state or _state(place), error, root)
     except Exception as error:  # noqa: BLE001  (a bug of ours must not stop a job of millions)
         return _failed(item, state, error, root)
-    if root is not None and not item.member:
-        index = replace(index, name=item.name)
-    return Row(item, index.fingerprint, _facts(index), encode_index(index))
 
 
 def _failed(item: Item, state: Fingerprint | None, error: Exception, root: str | None) -> Row:

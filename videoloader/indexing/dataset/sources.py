@@ -56,6 +56,9 @@ class Item:
     signed: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
+        is_place = isinstance(self.path, str) and isinstance(self.member, str)
+        if not is_place or type(self.offset) is not int or type(self.size) is not int:
+            raise ArgumentError("path and member of an Item are text, offset and size integers")
         plain = public(self.path)
         if plain != self.path:
             object.__setattr__(self, "signed", self.path)

@@ -1,0 +1,154 @@
+"""The packet table of an index as columns of small numbers, and back.
+
+The table is regular: packets lie behind one another, a tick of time apart. So each column holds
+what its own rule does not foretell, less its first value and divided by what all values have in
+common. What remains are small numbers, mostly zeros; a column of one repeated value takes no room.
+
+Decoding takes at most `MEMORY_A_BYTE` bytes of memory for each byte of the columns, and for each
+of the first `FREE_PACKETS` packets, which may take no room at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import FormatError, UnsupportedError
+from videoloader.indexing.index import PACKET_DTYPE, PacketFlags
+
+__all__ = ["FREE_PACKETS", "MAX_PACKETS", "MEMORY_A_BYTE", "decode_columns", "encode_columns"]
+
+Ints = NDArray[np.int64]
+
+MAX_PACKETS = 1 << 26
+"""More than three weeks of 30 frames a second."""
+FREE_PACKETS = 1 << 20
+"""Packets that need not take room in any column; more than nine hours of 30 frames a second."""
+MEMORY_A_BYTE = 128
+
+_FLAGS = sum(PacketFlags)
+_INT = np.iinfo(np.int64)
+
+
+def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any], bytes]:
+    """Descriptions of the columns (number of packets, then what each is made from), and them.
+
+    Raises:
+        UnsupportedError: there are more packets than `MAX_PACKETS`.
+    """
+    count = len(packets)
+    if max(count, 0 if order is None else len(order)) > MAX_PACKETS:
+        raise UnsupportedError(f"an index of {count} packets is too large to be stored")
+    offset, size, pts, dts, duration, flags = (
+        packets[name].astype(np.int64) for name in PACKET_DTYPE.names or ()
+    )
+    gaps = offset.copy()
+    gaps[1:] -= (offset + size)[:-1]
+    steps = np.zeros_like(dts)  # to the next packet; that of the last may be anything
+    np.subtract(dts[1:], dts[:-1], out=steps[:-1])
+    if count > 1:
+        steps[-1] = steps[-2]
+    columns = [gaps, size, pts - dts, steps, duration - steps, flags]
+    if order is not None:
+        columns.append(np.diff(order, prepend=0))
+    specs: list[Any] = [count, int(dts[0]) if count else 0]
+    packed: list[bytes] = []
+    for number, column in enumerate(columns):
+        # The numbers of packets and frames are bounded by the room that they take; see above.
+        is_sparse = number == 0 and count > FREE_PACKETS
+        spec, octets = _pack(column, takes_room=is_sparse or len(column) > count)
+        specs.append(spec)
+        packed.append(octets)
+    return specs, b"".join(packed)
+
+
+def decode_columns(specs: Any, data: memoryview) -> tuple[NDArray[Any], Ints | None]:
+    """The packet table and the order that `encode_columns` was given.
+
+    Raises:
+        FormatError: it did not make these columns.
+    """
+    if not isinstance(specs, list) or not 8 <= len(specs) <= 9:
+        raise FormatError("its columns are not those of an index")
+    count, start, *described = specs
+    if not _is_int(count, 0, min(MAX_PACKETS, FREE_PACKETS + len(data))) or not _is_int(start):
+        raise FormatError(f"its columns of {len(data)} bytes cannot be of {count!r} packets")
+    columns, position = [], 0
+    for number, spec in enumerate(described):
+        column, position = _unpack(spec, data, position, count, is_order=number == 6)
+        columns.append(column)
+    if position != len(data):
+        raise FormatError("its columns are not as long as they say")
+    return _table(columns, start), _order(columns[6], count) if len(columns) > 6 else None
+
+
+def _table(columns: list[Ints], start: int) -> NDArray[Any]:
+    gaps, size, lead, steps, excess, flags = columns[:6]
+    packets = np.zeros(len(size), dtype=PACKET_DTYPE)
+    if not len(packets):
+        return packets
+    if size.min() < 0 or size.max() >= 1 << 31 or flags.min() < 0 or flags.max() > _FLAGS:
+        raise FormatError("its columns are not those of packets")
+    packets["size"], packets["flags"] = size, flags
+    packets["offset"] = gaps
+    packets["offset"][1:] += size[:-1]
+    np.cumsum(packets["offset"], out=packets["offset"])
+    if packets["offset"].min() < -1:
+        raise FormatError("its packets lie before their file")
+    packets["dts"][0] = start
+    packets["dts"][1:] = steps[:-1]
+    np.cumsum(packets["dts"], out=packets["dts"])
+    np.add(lead, packets["dts"], out=packets["pts"])
+    np.add(excess, steps, out=packets["duration"])
+    return packets
+
+
+def _order(steps: Ints, count: int) -> Ints:
+    order = np.cumsum(steps)
+    if len(order) and (order.min() < 0 or order.max() >= count):
+        raise FormatError("its frames are of packets that it does not have")
+    return order
+
+
+def _pack(column: Ints, *, takes_room: bool) -> tuple[list[int], bytes]:
+    """(first value, common factor, bytes a value, values) and the bytes, sorted by weight."""
+    if not len(column):
+        return [0, 1, 0, 0], b""
+    first = int(column[0])
+    rest = column - first
+    if not rest.any():
+        return [first, 1, int(takes_room), len(column)], bytes(len(column) * takes_room)
+    factor = int(np.gcd.reduce(rest))
+    small = rest // factor
+    low, high = int(small.min()), int(small.max())
+    width = next(w for w in (1, 2, 4, 8) if max(-low - 1, high) >> (8 * w - 1) == 0)
+    octets = small.astype(f"<i{width}").view(np.uint8).reshape(-1, width).T
+    return [first, factor, width, len(column)], np.ascontiguousarray(octets).tobytes()
+
+
+def _unpack(
+    spec: Any, data: memoryview, position: int, count: int, *, is_order: bool
+) -> tuple[Ints, int]:
+    """A column, and where it ends in the data."""
+    if not isinstance(spec, list) or len(spec) != 4 or not all(map(_is_int, spec)):
+        raise FormatError("a column is not what a column can be")
+    first, factor, width, length = spec
+    # As many values as packets; frames may be more, if their column takes room.
+    is_fitting = length == count or (is_order and (0 <= length < count or width > 0))
+    end = position + width * length
+    if width not in (0, 1, 2, 4, 8) or not is_fitting or not position <= end <= len(data):
+        raise FormatError("a column is not what a column can be")
+    if width == 0:
+        return np.ndarray((length,), np.int64, np.int64(first), strides=(0,)), position
+    octets = np.frombuffer(data, dtype=np.uint8, count=width * length, offset=position)
+    small = np.ascontiguousarray(octets.reshape(width, length).T).view(f"<i{width}").reshape(-1)
+    column = small.astype(np.int64)
+    column *= factor
+    column += first
+    return column, end
+
+
+def _is_int(value: Any, low: int = _INT.min, high: int = _INT.max) -> bool:
+    return type(value) is int and low <= value <= high
