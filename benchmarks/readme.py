@@ -48,10 +48,7 @@ def _times(cases: dict[str, Any]) -> str:
 
 def _reading(run: dict[str, Any]) -> list[str]:
     """What of a file is looked at, and how large the index is."""
-    text = (
-        "What our index looks at: bytes read, and whole pages of 4 KB where the file is mapped; a "
-        "page is more than a frame of this video. `headers` are those of the packets."
-    )
+    text = "What is read of a file for our index. `headers` are those of the packets."
     if corpus := run.get("corpus"):
         text += (
             f" The stored indexes of {corpus['videos']} test videos of all kinds, most of them "

@@ -23,6 +23,7 @@ from videoloader.assembly import (
     as_request,
 )
 from videoloader.cpu_engine import CpuEngine
+from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -146,7 +147,8 @@ class BatchDecoder:
     Args:
         device: where frames are given, see `decode_batch`.
         workers: processes that decode on the CPU, see `decode_batch`; they start when needed.
-        time_limit: seconds that a process may take for one run of packets.
+        time_limit: seconds that a process may take for one run of packets, or to index a file that
+            FFmpeg has to look at.
         memory_limit: bytes that each process may allocate, not counting the frames that it gives;
             what needs more fails. `auto` is a quarter of the machine's memory, and 2 GiB at least;
             None is no limit.
@@ -165,6 +167,9 @@ class BatchDecoder:
         self._time_limit = time_limit
         self._memory_limit = worker_limit(memory_limit)
         self._indexes = IndexCache()
+        if self._workers:
+            indexer = Indexer(time_limit=time_limit, memory_limit=self._memory_limit)
+            self._indexes = IndexCache(indexer)
         self._lock = ForkSafeLock()
         self._counts: Counter[str] = Counter()
         self._cpu: CpuEngine | None = None
@@ -273,7 +278,7 @@ class BatchDecoder:
         with self._lock:
             cpu, self._cpu = self._cpu, None
             gpu, self._gpu = self._gpu, None
-        for engine in (cpu, gpu):
+        for engine in (cpu, gpu, self._indexes):
             if engine is not None:
                 engine.close()
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Any
 
+from videoloader.decoding.indexer import Indexer
 from videoloader.errors import VideoError
 from videoloader.indexing.address import shown
 from videoloader.indexing.dataset.sources import Item
@@ -26,9 +27,15 @@ _OPENED_AT_ONCE = 16  # sources behind URLs
 
 
 class IndexCache:
-    """Indexes of the files met last, while they stay as they were. Threads may share it."""
+    """Indexes of the files met last, while they stay as they were. Threads may share it.
 
-    def __init__(self) -> None:
+    Args:
+        indexer: makes those of files that FFmpeg has to look at; None for this process, without
+            protection.
+    """
+
+    def __init__(self, indexer: Indexer | None = None) -> None:
+        self._indexer = indexer
         self._known: OrderedDict[Hashable, VideoIndex] = OrderedDict()
         self._bytes = 0
         self._lock = ForkSafeLock()
@@ -47,7 +54,7 @@ class IndexCache:
             if known is not None and known.fingerprint == state:
                 self._known.move_to_end(place)
                 return known
-        index = index_video(source)
+        index = self._make(place, source)
         if isinstance(place, str | Item) and (state.mtime_ns, state.etag) != (None, None):
             with self._lock:
                 if place in self._known:
@@ -57,6 +64,16 @@ class IndexCache:
                 while self._bytes > _CACHED_BYTES:
                     self._drop(next(iter(self._known)))
         return index
+
+    def close(self) -> None:
+        """End the process that indexes; indexes stay."""
+        if self._indexer is not None:
+            self._indexer.close()
+
+    def _make(self, place: Hashable, source: Source) -> VideoIndex:
+        if self._indexer is None:
+            return index_video(source)
+        return self._indexer.index(source, place if isinstance(place, str | Item) else None)
 
     def _drop(self, place: Hashable) -> None:
         self._bytes -= self._known.pop(place).packets.nbytes

@@ -10,7 +10,6 @@ import struct
 from dataclasses import replace
 
 import av
-import numpy as np
 import pytest
 from mp4_files import Part, Run, movie, read_clip
 from object_server import serve
@@ -45,11 +44,11 @@ LAYOUTS = {
 
 
 class Counting(Source):
-    """Bytes that count how many of them are read; a window counts as a whole."""
+    """Bytes that count how many of them are read."""
 
-    def __init__(self, data, *, is_mapped):
+    def __init__(self, data, *, is_local):
         super().__init__(name="counted", size=len(data))
-        self.is_mapped, self.count, self._data = is_mapped, 0, data
+        self.is_local, self.count, self._data = is_local, 0, data
 
     @property
     def fingerprint(self):
@@ -59,9 +58,6 @@ class Counting(Source):
     def _read(self, offset, size):
         self.count += size
         return self._data[offset : offset + size]
-
-    def window(self, offset, size):
-        return np.frombuffer(self.read(offset, size), np.uint8)
 
 
 class CountingFile(io.BytesIO):
@@ -84,10 +80,10 @@ def tables_of(data):
 
 
 def reads(data, **options):
-    """What is read of a source that is mapped, one that is not, and a file object; the index."""
+    """What is read of a local source, a distant one, and a file object; the index."""
     counts = []
-    for is_mapped in (True, False):
-        source = Counting(data, is_mapped=is_mapped)
+    for is_local in (True, False):
+        source = Counting(data, is_local=is_local)
         index = vl.index_video(source, **options)
         counts.append(source.count)
     file = CountingFile(data)

@@ -265,7 +265,7 @@ def test_a_walk_over_many_clusters_in_pieces(entry, coded):
         ].tolist()
 
 
-def test_a_file_on_disk_is_mapped_and_not_read(clip, tmp_path):
+def test_what_lies_between_blocks_is_not_read(clip, tmp_path):
     """The hole of a sparse file is never looked at: the job is done with little memory."""
     path = tmp_path / "sparse.mkv"
     entry = track(private=vl.index_video(clip).extradata_of(0))

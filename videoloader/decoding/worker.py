@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import resource
 import select
 import socket
 import threading
@@ -25,6 +24,7 @@ from videoloader.decoding.output import OutputFormat, View
 from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.faults import as_video_error, is_mistake
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.processes import limit_memory
 from videoloader.indexing.source import Source, open_source
 
 __all__ = ["KNOWN_VIDEOS", "DecodeOrder", "Order", "Worker", "remember", "work"]
@@ -146,7 +146,7 @@ def work(descriptor: int, *, files: int, memory_limit: int | None) -> None:
     cv2.setNumThreads(1)
     _load_libraries()
     if memory_limit is not None:
-        _limit_memory(memory_limit)
+        limit_memory(memory_limit)
     connection: Connection[Any, Any] = Connection(descriptor)
     threading.Thread(target=_end_with, args=(descriptor,), daemon=True).start()
     worker = Worker()
@@ -211,10 +211,3 @@ def _load_libraries() -> None:
     """What tasks need, so that a limit counts from here on."""
     import av.filter
     import av.video.reformatter  # noqa: F401
-
-
-def _limit_memory(size: int) -> None:
-    with open("/proc/self/status") as status:
-        used = next(int(line.split()[1]) for line in status if line.startswith("VmData:"))
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (used * 1024 + size, most))

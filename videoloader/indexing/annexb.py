@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from videoloader.indexing.source import Source, rows_at
 
 __all__ = ["Units", "find_units", "packet_begins", "split_pictures", "unit_bytes"]
 
@@ -14,6 +17,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _PIECE = 1 << 22
+_HEAD = 5  # bytes kept of each unit
 _START = b"\0\0\1"
 _HEVC_SLICES = (*range(10), *range(16, 22))
 _HEVC_BEFORE = (*range(32, 38), 39, *range(41, 45), *range(48, 56))
@@ -21,7 +25,7 @@ _HEVC_BEFORE = (*range(32, 38), 39, *range(41, 45), *range(48, 56))
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """NAL units of a stream: where each begins behind its start code, and its first two bytes."""
+    """NAL units of a stream: where each begins behind its start code, and its first bytes."""
 
     codec: str
     places: Ints
@@ -50,29 +54,33 @@ class Units:
         return np.isin(kinds, _HEVC_BEFORE)
 
 
-def find_units(codec: str, data: Bytes) -> Units:
+def find_units(codec: str, source: Source) -> Units:
     """Find all units of a stream, piece by piece."""
-    found: list[int] = []
-    for begin in range(0, len(data), _PIECE):
-        piece = data[begin : begin + _PIECE + 2].tobytes()
-        at = piece.find(_START)
+    parts, rows = [np.empty(0, dtype=np.int64)], [np.empty((0, _HEAD), dtype=np.uint8)]
+    for begin in range(0, source.size, _PIECE):
+        piece = source.read_up_to(begin, _PIECE + len(_START) - 1 + _HEAD)
+        last = _PIECE + len(_START) - 1
+        found = array("q")
+        at = piece.find(_START, 0, last)
         while at >= 0:
-            found.append(begin + at + 3)
-            at = piece.find(_START, at + 3)
-    places = np.array(found, dtype=np.int64)
-    places = places[places + 2 < len(data)]
-    heads = np.stack([data[places], data[places + 1]], axis=1)
-    return Units(codec, places, heads)
+            found.append(at + 3)
+            at = piece.find(_START, at + 3, last)
+        places = np.array(found, dtype=np.int64)
+        places = places[places + begin + 2 < source.size]
+        parts.append(places + begin)
+        rows.append(rows_at(np.frombuffer(piece, dtype=np.uint8), places, _HEAD))
+    return Units(codec, np.concatenate(parts), np.concatenate(rows))
 
 
-def unit_bytes(units: Units, data: Bytes, number: int) -> bytes:
+def unit_bytes(units: Units, source: Source, number: int) -> bytes:
     """A whole unit without the zeros behind it."""
     last = number + 1 == len(units.places)
-    stop = len(data) if last else int(units.places[number + 1]) - 3
-    return data[int(units.places[number]) : stop].tobytes().rstrip(b"\0")
+    start = int(units.places[number])
+    stop = source.size if last else int(units.places[number + 1]) - 3
+    return source.read(start, stop - start).rstrip(b"\0")
 
 
-def split_pictures(units: Units, data: Bytes) -> tuple[Ints, Ints]:
+def split_pictures(units: Units) -> tuple[Ints, Ints]:
     """Cut a stream into packets of one picture each.
 
     Returns:
@@ -84,7 +92,7 @@ def split_pictures(units: Units, data: Bytes) -> tuple[Ints, Ints]:
     if not len(numbers):
         return numbers, numbers
     begins = np.ones(len(numbers), dtype=np.bool_)
-    begins[1:] = _begins_picture(units, data, numbers)
+    begins[1:] = _begins_picture(units, numbers)
     # What stands before a picture cuts wherever a slice came since the last cut.
     before = np.flatnonzero(units.is_before)
     earlier = np.searchsorted(numbers, before)  # slices before it
@@ -104,31 +112,30 @@ def split_pictures(units: Units, data: Bytes) -> tuple[Ints, Ints]:
     return starts, slices_of
 
 
-def packet_begins(units: Units, data: Bytes, starts: Ints) -> Ints:
+def packet_begins(units: Units, source: Source, starts: Ints) -> Ints:
     """Where packets begin: at the start code, with the zero before it if there is one."""
     codes = units.places[starts] - 3
-    codes -= (codes > 0) & (data[np.maximum(codes - 1, 0)] == 0)
+    codes -= (codes > 0) & (source.gather(np.maximum(codes - 1, 0), 1)[:, 0] == 0)
     codes[0] = 0
     return codes
 
 
-def _begins_picture(units: Units, data: Bytes, numbers: Ints) -> Flags:
+def _begins_picture(units: Units, numbers: Ints) -> Flags:
     """Which slices but the first are of another picture than the slice before."""
-    places = units.places[numbers]
+    heads = units.heads[numbers]
     if units.codec == "hevc":
-        third = np.minimum(places[1:] + 2, len(data) - 1)
-        first: Flags = data[third] >= 0x80  # first_slice_segment_in_pic_flag
+        first: Flags = heads[1:, 2] >= 0x80  # first_slice_segment_in_pic_flag
         return first
-    blocks = _first_blocks(data, places)
+    blocks = _first_blocks(heads)
     later: Flags = blocks[1:] <= blocks[:-1]
     return later
 
 
-def _first_blocks(data: Bytes, places: Ints) -> Ints:
+def _first_blocks(heads: Bytes) -> Ints:
     """first_mb_in_slice of H.264 slices, an Exp-Golomb code of 31 bits at most."""
-    word = np.zeros(len(places), dtype=np.int64)
+    word = np.zeros(len(heads), dtype=np.int64)
     for byte in range(1, 5):
-        word = word << 8 | data[np.minimum(places + byte, len(data) - 1)]
+        word = word << 8 | heads[:, byte]
     _, digits = np.frexp(word.astype(np.float64))  # exact below 2 ** 53
     zeros = 32 - digits.astype(np.int64)
     shift = np.maximum(31 - 2 * zeros, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from videoloader.indexing.bitstream.nal import split_units
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.riff import Chunk, find_packets, riff_end, walk_chunks
-from videoloader.indexing.source import Source
+from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.survey import Survey
 from videoloader.indexing.timing import NO_TIME, packet_table
 from videoloader.indexing.truncation import past_the_end
@@ -29,6 +30,8 @@ _CODECS = {
     b"MJPG": "mjpeg",
 }
 _BITMAP_HEADER = 40
+_MAX_FORM = 1 << 20  # bytes of the header of a format, set-up data included
+_STREAM = struct.Struct("<4s16xII16xI")  # of `strh`: kind, scale, rate, size of a sample
 _I, _B = 0, 2  # vop_coding_type
 _PICTURE = b"\0\0\1\xb6"
 _JPEG = b"\xff\xd8"
@@ -71,14 +74,12 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     head = source.read_up_to(0, 12)
     if head[:4] != b"RIFF" or head[8:] != b"AVI ":
         return None
-    data = source.window(0, source.size)
-    view = data.data
-    chunks = walk_chunks(view, 12, len(view))
-    header = next((c for c in chunks if c.kind == b"hdrl"), None)
-    video = None if header is None else _video_stream(view, header)
+    near = nearby(source)
+    header = next((c for c in walk_chunks(near, 12, near.size) if c.kind == b"hdrl"), None)
+    video = None if header is None else _video_stream(near, header)
     if video is None or stream not in (None, video.number):
         return None
-    found = find_packets(data, stream=video.number, index=video.index)
+    found = find_packets(near, stream=video.number, index=video.index)
     if found is None:
         return None
     numbers = np.flatnonzero(found.places[:, 1])
@@ -88,11 +89,11 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     pictures: _Pictures | None
     match codec := _CODECS[video.tag.upper()]:
         case "h264":
-            pictures = _h264(view, places, video.extradata, source.name)
+            pictures = _h264(near, places, video.extradata, source.name)
         case "mpeg4":
-            pictures = _mpeg4(view, places, video.extradata)
+            pictures = _mpeg4(near, places, video.extradata)
         case _:
-            pictures = _jpeg(view, places, video.size)
+            pictures = _jpeg(near, places, video.size)
     if pictures is None:
         return None
     index = _build(source, video, codec, numbers, places, pictures)
@@ -102,26 +103,26 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     return index, pictures.order is not None
 
 
-def _video_stream(view: memoryview, header: Chunk) -> _Stream | None:
+def _video_stream(source: Source, header: Chunk) -> _Stream | None:
     """The only video stream, if there is but one and its codec is read here."""
     found = []
-    lists = [c for c in walk_chunks(view, header.start, header.stop) if c.kind == b"strl"]
+    lists = [c for c in walk_chunks(source, header.start, header.stop) if c.kind == b"strl"]
     for number, one in enumerate(lists):
-        parts = {c.kind: c for c in walk_chunks(view, one.start, one.stop)}
+        parts = {c.kind: c for c in walk_chunks(source, one.start, one.stop)}
         head, form = parts.get(b"strh"), parts.get(b"strf")
         if head is None or form is None or head.stop - head.start < 48:
             return None
-        if bytes(view[head.start : head.start + 4]) != b"vids":
+        kind, scale, rate, sample_size = _STREAM.unpack(source.read(head.start, _STREAM.size))
+        if kind != b"vids":
             continue
-        scale, rate = struct.unpack_from("<II", view, head.start + 20)
-        (sample_size,) = struct.unpack_from("<I", view, head.start + 44)
-        if form.stop - form.start < _BITMAP_HEADER:
+        if not _BITMAP_HEADER <= form.stop - form.start <= _MAX_FORM:
             return None
-        width, height = struct.unpack_from("<ii", view, form.start + 4)
-        tag = bytes(view[form.start + 16 : form.start + 20])
+        form_data = source.read(form.start, form.stop - form.start)
+        width, height = struct.unpack_from("<ii", form_data, 4)
+        tag = form_data[16:20]
         if not scale or not rate or sample_size or tag.upper() not in _CODECS:
             return None
-        extradata = bytes(view[form.start + _BITMAP_HEADER : form.stop])
+        extradata = form_data[_BITMAP_HEADER:]
         base = Fraction(scale, rate)
         index, size = parts.get(b"indx"), (width, abs(height))
         found.append(_Stream(number, tag, base, size, extradata, index))
@@ -129,34 +130,32 @@ def _video_stream(view: memoryview, header: Chunk) -> _Stream | None:
 
 
 def _h264(
-    view: memoryview, places: NDArray[np.int64], extradata: bytes, name: str
+    source: Source, places: NDArray[np.int64], extradata: bytes, name: str
 ) -> _Pictures | None:
     """Packets with start codes, one picture each."""
-    survey = Survey("h264")
+    survey = Survey("h264", room=source.size)
     survey.take(split_units(extradata))
-    for at, size in places.tolist():
-        if survey.take(split_units(bytes(view[at : at + size]))) != 1:
+    for packet in starmap(source.read, places.tolist()):
+        if survey.take(split_units(packet)) != 1:
             return None
     if len(survey.keys) != len(places) or not survey.setups or survey.sequence is None:
         return None
-    if sum(len(sets) for _, sets in survey.setups) > len(view):
+    if survey.is_excessive:
         return None
     picture = h264.parse_sps(survey.sequence)
     order = survey.order()
     return _Pictures(picture, survey.keys, order, tuple(survey.setups), survey.warnings(name))
 
 
-def _mpeg4(view: memoryview, places: NDArray[np.int64], extradata: bytes) -> _Pictures | None:
+def _mpeg4(source: Source, places: NDArray[np.int64], extradata: bytes) -> _Pictures | None:
     """Packets with one picture each; the order is not told if one has none or several."""
-    at, size = places[0].tolist()
-    first = bytes(view[at : at + size])
+    first = source.read(*places[0].tolist())
     setup = extradata if mpeg4.parse_setup(extradata) else mpeg4.setup_of(first)
     layer = mpeg4.parse_setup(setup)
     if layer is None:
         return None
     kinds, is_told = [], True
-    for at, size in places.tolist():
-        packet = bytes(view[at : at + size])
+    for packet in starmap(source.read, places.tolist()):
         start = packet.find(_PICTURE) + 4
         kinds.append(packet[start] >> 6 if 4 <= start < len(packet) else -1)
         is_told = is_told and mpeg4.is_one_picture(packet, layer.time_bits, forwards=False)
@@ -170,13 +169,12 @@ def _mpeg4(view: memoryview, places: NDArray[np.int64], extradata: bytes) -> _Pi
     )
 
 
-def _jpeg(view: memoryview, places: NDArray[np.int64], size: tuple[int, int]) -> _Pictures | None:
+def _jpeg(source: Source, places: NDArray[np.int64], size: tuple[int, int]) -> _Pictures | None:
     """Packets with one picture each; None where a packet is two fields of half the height."""
-    at, length = places[0].tolist()
-    picture = parse_jpeg(bytes(view[at : at + length]))
+    picture = parse_jpeg(source.read(*places[0].tolist()))
     if picture is None or (picture.width, picture.height) != size:
         return None
-    if any(bytes(view[at : at + 2]) != _JPEG for at in places[:, 0].tolist()):
+    if (source.gather(places[:, 0], 2) != np.frombuffer(_JPEG, dtype=np.uint8)).any():
         return None
     return _Pictures(picture, [True] * len(places), np.arange(len(places)), ((0, b""),))
 

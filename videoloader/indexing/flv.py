@@ -15,7 +15,7 @@ from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.bitstream.records import parse_avc_record, parse_hevc_record
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.picture_order import picture_order, with_order
-from videoloader.indexing.source import Source
+from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.timing import order_is_told, packet_table
 from videoloader.indexing.truncation import past_the_end
 
@@ -23,11 +23,13 @@ __all__ = ["index_flv"]
 
 _AUDIO, _VIDEO, _SCRIPT = 8, 9, 18
 _TAG_HEADER, _TAG_TRAILER = 11, 4
+_BODY = 16  # more bytes of a tag than stand before the payload
 _KEY, _COMMAND = 1, 5  # kinds of frames
 _SETUP, _FRAMES, _END, _FRAMES_UNSHIFTED, _METADATA = range(5)  # kinds of packets
 _SORENSON, _AVC = 2, 7
 _CODECS = {b"avc1": "h264", b"hvc1": "hevc", b"av01": "av1", b"vp08": "vp8", b"vp09": "vp9"}
 _GROWTH, _SMALL = 8, 1 << 16  # how large a tag may be beside those before, in bytes
+_MAX_SETUPS = 1 << 16  # bytes of set-up data in all; most files have some 50
 _FILE_SIZE = b"\0\x08filesize\0"  # a name with its length, and the type of a number
 _SIZES = {2: (352, 288), 3: (176, 144), 4: (128, 96), 5: (320, 240), 6: (160, 120)}
 
@@ -70,37 +72,44 @@ def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     header = source.read_up_to(0, 9)
     if len(header) < 9 or not header.startswith(b"FLV\x01"):
         return None
-    data = source.window(0, source.size).data
-    tags = _read_tags(data, int.from_bytes(header[5:9], "big"))
+    near = nearby(source)
+    tags = _read_tags(near, int.from_bytes(header[5:9], "big"))
     if tags is None or stream not in (None, tags.stream) or len({t.codec for t in tags.video}) != 1:
         return None
     setups: list[tuple[int, bytes]] = []
     frames: list[_Tag] = []
+    room = _MAX_SETUPS
     for tag in tags.video:
         if tag.packet == _SETUP:
-            setups = [setup for setup in setups if setup[0] != len(frames)]
-            setups.append((len(frames), bytes(data[tag.offset : tag.offset + tag.size])))
+            setup = near.read(tag.offset, tag.size)
+            if setups and setups[-1][0] == len(frames):
+                setups.pop()  # it was for no frame
+            if not setups or setups[-1][1] != setup:
+                setups.append((len(frames), setup))
+                room -= len(setup)
+            if room < 0:
+                return None
         elif tag.packet in (_FRAMES, _FRAMES_UNSHIFTED) and tag.size:
             frames.append(tag)
     if not frames or (setups and setups[0][0] != 0):
         return None
-    return _build(source, data, frames, setups, tags)
+    return _build(source, near, frames, setups, tags)
 
 
 def _build(
     source: Source,
-    data: memoryview,
+    near: Source,
     frames: list[_Tag],
     setups: list[tuple[int, bytes]],
     tags: _Tags,
 ) -> tuple[VideoIndex, bool] | None:
     codec, first = frames[0].codec, frames[0]
-    described = _describe(codec, setups, bytes(data[first.offset : first.offset + first.size]))
+    described = _describe(codec, setups, near.read(first.offset, first.size))
     if described is None:
         return None
     picture, length_size = described
     dts = np.array([tag.dts for tag in frames], dtype=np.int64)
-    flags = [int(_flags(tag, data, length_size)) for tag in frames]
+    flags = [int(_flags(tag, near, length_size)) for tag in frames]
     table = packet_table(
         [tag.offset for tag in frames],
         [tag.size for tag in frames],
@@ -135,32 +144,33 @@ def _build(
     return with_order(index, picture_order(index, source))
 
 
-def _read_tags(data: memoryview, position: int) -> _Tags | None:
+def _read_tags(source: Source, position: int) -> _Tags | None:
     """All whole video tags; None if one of them is of a kind not read here."""
     tags, kinds = _Tags(), list[int]()
     promised = largest = 0
     position += _TAG_TRAILER
-    while position + _TAG_HEADER <= len(data):
-        kind = data[position] & 31
-        size = int.from_bytes(data[position + 1 : position + 4], "big")
+    while position + _TAG_HEADER <= source.size:
+        head = source.read_up_to(position, _TAG_HEADER + _BODY)
+        kind = head[0] & 31
+        size = int.from_bytes(head[1:4], "big")
         body = position + _TAG_HEADER
         position = body + size + _TAG_TRAILER
         if kind not in (_AUDIO, _VIDEO, _SCRIPT):
             return None
-        largest = max(largest, size if position <= len(data) else 0)
-        if position - _TAG_TRAILER > len(data):
+        largest = max(largest, size if position <= source.size else 0)
+        if position - _TAG_TRAILER > source.size:
             if size > _GROWTH * largest + _SMALL:
                 return None  # damage rather; FFmpeg looks for the next tag behind it
             break
         if kind == _SCRIPT:
-            promised = max(promised, _file_size(bytes(data[body : body + size])))
+            promised = max(promised, _file_size(source.read(body, size)))
         if kind == _SCRIPT or not size:
             continue
         if kind not in kinds:
             kinds.append(kind)
         if kind == _VIDEO:
-            dts = int.from_bytes(data[body - 7 : body - 4], "big") | data[body - 4] << 24
-            tag = _read_tag(data[body : body + size], body, dts)
+            dts = int.from_bytes(head[4:7], "big") | head[7] << 24
+            tag = _read_tag(head[_TAG_HEADER : _TAG_HEADER + size], body, size, dts)
             if tag is None:
                 return None
             if tag.frame != _COMMAND:
@@ -168,7 +178,7 @@ def _read_tags(data: memoryview, position: int) -> _Tags | None:
     if _VIDEO not in kinds:
         return None
     tags.stream = kinds.index(_VIDEO)
-    tags.end = max(position + _TAG_HEADER * (position < len(data)), promised)
+    tags.end = max(position + _TAG_HEADER * (position < source.size), promised)
     return tags
 
 
@@ -181,20 +191,20 @@ def _file_size(script: bytes) -> int:
     return int(size) if 0 <= size < 1 << 62 else 0
 
 
-def _read_tag(body: memoryview, offset: int, dts: int) -> _Tag | None:
-    """A video tag from its body, which lies at `offset`."""
+def _read_tag(body: bytes, offset: int, size: int, dts: int) -> _Tag | None:
+    """A video tag from the beginning of its body, which lies at `offset`."""
     frame, low = body[0] >> 4 & 7, body[0] & 15
     if not body[0] & 0x80:
         if frame == _COMMAND:
             return _Tag("", frame, _FRAMES, offset, 0, dts, 0)
         if low == _SORENSON:
-            return _Tag("flv1", frame, _FRAMES, offset + 1, len(body) - 1, dts, 0)
+            return _Tag("flv1", frame, _FRAMES, offset + 1, size - 1, dts, 0)
         if low != _AVC or len(body) < 5:
             return None
         packet, head, codec = body[1], 2, "h264"
         is_shifted = True
     else:
-        four = bytes(body[1:5])
+        four = body[1:5]
         if four not in _CODECS or low > _METADATA:
             return None
         packet, head, codec = low, 5, _CODECS[four]
@@ -206,7 +216,7 @@ def _read_tag(body: memoryview, offset: int, dts: int) -> _Tag | None:
         shift = int.from_bytes(body[head : head + 3], "big", signed=True)
         head += 3
     shift *= packet == _FRAMES
-    return _Tag(codec, frame, packet, offset + head, len(body) - head, dts, shift)
+    return _Tag(codec, frame, packet, offset + head, size - head, dts, shift)
 
 
 def _describe(
@@ -253,11 +263,13 @@ def _sorenson_picture(sample: bytes) -> PictureFormat | None:
     return PictureFormat(width, height, "yuv420p", 8, reorders=False)
 
 
-def _flags(tag: _Tag, data: memoryview, length_size: int) -> PacketFlags:
+def _flags(tag: _Tag, source: Source, length_size: int) -> PacketFlags:
     """What is known of a frame; a keyframe must be one by its own headers too."""
-    payload = data[tag.offset : tag.offset + tag.size]
     flags = PacketFlags(0)
     is_key = tag.frame == _KEY
+    if not is_key and tag.codec not in ("vp8", "vp9"):
+        return flags
+    payload = memoryview(source.read(tag.offset, tag.size))
     match tag.codec:
         case "h264" | "hevc":
             is_key = is_key and is_random_access(tag.codec, length_units(payload, length_size))

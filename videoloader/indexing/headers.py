@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream import av1, av1_frames
-from videoloader.indexing.bitstream.nal import disposable_packets, has_b_slices
+from videoloader.indexing.bitstream.nal import Reader, disposable_packets, has_b_slices
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import head_windows, read_packets
 from videoloader.indexing.picture_order import picture_order, with_order
 from videoloader.indexing.scan import scan_order
-from videoloader.indexing.source import Source
+from videoloader.indexing.source import Source, rows_at
 
 __all__ = ["classify_packets", "read_headers"]
 
@@ -31,7 +32,7 @@ def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.boo
     if index.codec in ("h264", "hevc"):
         sizes = np.array([len(payload) for payload in payloads], dtype=np.int64)
         data = np.frombuffer(b"".join(payloads), dtype=np.uint8)
-        return _nal_packets(index, data, np.cumsum(sizes) - sizes, sizes)
+        return _nal_packets(index, partial(rows_at, data), np.cumsum(sizes) - sizes, sizes)
     if index.codec == "av1" and payloads:
         setup = index.extradata_of(0)
         # An av1C box has four bytes before the units; raw streams have the units alone.
@@ -43,12 +44,10 @@ def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.boo
     return np.zeros(len(payloads), dtype=np.bool_)
 
 
-def _nal_packets(
-    index: VideoIndex, data: NDArray[np.uint8], starts: Any, sizes: Any
-) -> NDArray[np.bool_]:
+def _nal_packets(index: VideoIndex, read: Reader, starts: Any, sizes: Any) -> NDArray[np.bool_]:
     return disposable_packets(
         index.codec,
-        data,
+        read,
         starts,
         sizes,
         length_size=index.length_size,
@@ -59,8 +58,8 @@ def _nal_packets(
 def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     """The same index with `DISPOSABLE` known for every packet.
 
-    Where packets lie in one piece, only what is at the beginning of their units is touched in a
-    mapped file, and requested of a URL where the packets are large. Otherwise the packets are
+    Where packets lie in one piece, only what is at the beginning of their units is read of a
+    local file, and requested of a URL where the packets are large. Otherwise the packets are
     read, those that lie close together at once.
 
     Where no time said that frames are reordered, but B slices come to light, frames are numbered
@@ -74,10 +73,10 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     is_forward = index.codec == "h264" and bool((np.diff(index.frame_packets) > 0).all())
     if index.codec in ("h264", "hevc") and index.packing == "plain" and index.length_size:
         sizes = table["size"].astype(np.int64)
-        for some, data, starts in head_windows(source, index.length_size, table["offset"], sizes):
-            found[some] = _nal_packets(index, data, starts, sizes[some])
+        for some, read, starts in head_windows(source, index.length_size, table["offset"], sizes):
+            found[some] = _nal_packets(index, read, starts, sizes[some])
             if is_forward and not has_b:
-                has_b = has_b_slices(data, starts, sizes[some], length_size=index.length_size)
+                has_b = has_b_slices(read, starts, sizes[some], length_size=index.length_size)
     else:
         payloads = read_packets(index, source)
         for start in range(0, len(table), _CHUNK):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from videoloader.indexing.bitstream import av1, vpx
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.source import Source
+from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.timing import order_is_told, packet_table
 from videoloader.indexing.truncation import past_the_end
 
@@ -50,12 +50,12 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if tag not in _CODECS or not rate or not scale:
         return None
     codec = _CODECS[tag]
-    data = source.window(0, source.size)
-    packets, end = _walk(data.data)
+    near = nearby(source)
+    packets, end = _walk(near)
     if not packets:
         return None
     offsets, sizes, pts = np.array(packets, dtype=np.int64).T
-    found = _av1(data, offsets, sizes) if codec == "av1" else _vpx(codec, data, offsets, sizes)
+    found = _av1(near, offsets, sizes) if codec == "av1" else _vpx(codec, near, offsets, sizes)
     if found is None:
         return None
     table = packet_table(offsets, sizes, pts=pts, dts=pts, flags=found.flags)
@@ -87,21 +87,21 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     return index, found.is_told and order_is_told(table)
 
 
-def _walk(data: memoryview) -> tuple[list[tuple[int, int, int]], int]:
+def _walk(source: Source) -> tuple[list[tuple[int, int, int]], int]:
     """Offset, size and time of each whole packet, none if absurd; where the last should end."""
     packets: list[tuple[int, int, int]] = []
     position = _HEADER
-    while position + _FRAME_HEADER <= len(data):
-        size, pts = struct.unpack_from("<Iq", data, position)
+    while position + _FRAME_HEADER <= source.size:
+        size, pts = struct.unpack("<Iq", source.read(position, _FRAME_HEADER))
         if not 0 <= pts < 1 << 62 or size >= 1 << 31:
             return [], position
         position += _FRAME_HEADER
-        if position + size > len(data):
+        if position + size > source.size:
             return packets, position + size
         if size:
             packets.append((position, size, pts))
         position += size
-    return packets, position if position == len(data) else position + _FRAME_HEADER
+    return packets, position if position == source.size else position + _FRAME_HEADER
 
 
 def _longest(table: NDArray[Any]) -> int:
@@ -111,35 +111,37 @@ def _longest(table: NDArray[Any]) -> int:
 
 
 def _vpx(
-    codec: str, data: NDArray[np.uint8], offsets: NDArray[np.int64], sizes: NDArray[np.int64]
+    codec: str, source: Source, offsets: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> _Pictures | None:
-    first = vpx.parse_picture(codec, data[offsets[0] : offsets[0] + min(sizes[0], _HEAD)].tobytes())
+    first = vpx.parse_picture(codec, source.read(int(offsets[0]), min(int(sizes[0]), _HEAD)))
     if first is None:
         return None  # decoding cannot begin here
-    second = np.minimum(offsets + 1, offsets + sizes - 1)
-    heads = np.stack([data[offsets], data[second]], axis=1)
+    # The end of a packet is read with the beginning of the next, which lies behind it.
+    ends = np.stack([offsets, offsets + sizes - 1], axis=1).reshape(-1)
+    found = source.gather(ends, 2).reshape(-1, 2, 2)
+    heads = found[:, 0].copy()
+    heads[sizes == 1, 1] = 0
     hidden = vpx.are_hidden(codec, heads)
+    is_told = True
     if codec == "vp9":
-        for number in np.flatnonzero(vpx.are_superframes(data[offsets + sizes - 1])).tolist():
-            at = int(offsets[number])
-            hidden[number] = vpx.is_hidden(codec, data[at : at + int(sizes[number])].tobytes())
+        for number in np.flatnonzero(vpx.are_superframes(found[:, 1, 0])).tolist():
+            shown = vpx.count_shown(source.read(int(offsets[number]), int(sizes[number])))
+            hidden[number] = shown == 0
+            is_told &= shown < 2
     flags = vpx.are_keys(codec, heads) * np.uint16(PacketFlags.KEY)
     flags |= hidden * np.uint16(PacketFlags.HIDDEN)
-    return _Pictures(first, flags)
+    return _Pictures(first, flags, is_told=is_told)
 
 
-def _av1(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> _Pictures | None:
-    at = int(offsets[0])
-    extradata = av1.sequence_unit(data[at : at + int(sizes[0])].tobytes())
+def _av1(source: Source, offsets: NDArray[np.int64], sizes: NDArray[np.int64]) -> _Pictures | None:
+    extradata = av1.sequence_unit(source.read(int(offsets[0]), int(sizes[0])))
     sequence = av1.parse_sequence(extradata)
     if sequence is None:
         return None
     flags = np.zeros(len(offsets), dtype=np.uint16)
-    view, is_told = data.data, True
+    is_told = True
     for number, (at, size) in enumerate(zip(offsets.tolist(), sizes.tolist(), strict=True)):
-        shown, is_key = av1.shown_frames(view[at : at + size], sequence)
+        shown, is_key = av1.shown_frames(source.read(at, size), sequence)
         flags[number] = PacketFlags.KEY * is_key | PacketFlags.HIDDEN * (shown == 0)
         is_told &= shown == 1  # what a decoder gives of layers is another question
     return _Pictures(sequence.picture, flags, extradata, is_told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from videoloader.indexing.bitstream import hevc
 from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.bitstream.h263 import is_intra
 from videoloader.indexing.bitstream.nal import annexb_units
-from videoloader.indexing.bitstream.vpx import is_hidden
+from videoloader.indexing.bitstream.vpx import count_shown, is_hidden
 from videoloader.indexing.formats import CONFINED, HEAD, is_text, refuse_references
 from videoloader.indexing.index import (
     PACKET_DTYPE,
@@ -33,15 +34,23 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 __all__ = [
+    "LibavNeededError",
     "demux_packets",
     "find_best_stream",
     "index_by_demuxing",
     "make_packet",
+    "most_pixels",
     "open_decoder",
+    "without_libav",
 ]
+
+_is_kept_out: ContextVar[bool] = ContextVar("_is_kept_out", default=False)
 
 _NO_TIME = np.iinfo(np.int64).min
 _MOST_PIXELS = (1 << 31) - 1  # FFmpeg's option of that name takes no more
+_PIXELS, _PIXELS_A_BYTE = 48_000_000, 16  # more than 8K, and more of larger files
+_SPARE = 1 << 20  # bytes of packets that may lie over others
+_PART = 4096  # packets
 _SEARCH = 64  # bytes behind a packet's position in which its payload may begin
 
 # Codecs whose decoders, asked to be careful, refuse damage and nothing else. Those of H.264 and
@@ -83,6 +92,8 @@ def open_decoder(
     Raises:
         UnsupportedError: FFmpeg has no such decoder, or it refuses the set-up data.
     """
+    if _is_kept_out.get():
+        raise LibavNeededError
     import av
 
     try:
@@ -127,6 +138,20 @@ def make_packet(payload: bytes, number: int) -> av.Packet[Any]:
     return packet
 
 
+class LibavNeededError(Exception):
+    """A file that takes FFmpeg to look at it, where that is not to be."""
+
+
+@contextmanager
+def without_libav() -> Iterator[None]:
+    """Have whatever is called in it raise `LibavNeededError` where it would run FFmpeg's code."""
+    token = _is_kept_out.set(True)
+    try:
+        yield
+    finally:
+        _is_kept_out.reset(token)
+
+
 class _Packet(NamedTuple):
     """What a demuxer says of a packet."""
 
@@ -146,19 +171,32 @@ def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, 
     libav opens nothing by name. It is not told the name of the file either: by that it would take
     `%03d.jpg` for a sequence of pictures, and open those.
     """
+    if _is_kept_out.get():
+        raise LibavNeededError
     import av
 
     head = source.read_up_to(0, HEAD)
     refuse_references(head)
+    # What FFmpeg may decode to find out what streams are.
+    limits = {"max_pixels": str(most_pixels(source.size))}
     with source.file() as file:
         nameless = SimpleNamespace(read=file.read, seek=file.seek, tell=file.tell)
         try:
-            container = av.open(nameless, mode="r", options=dict(CONFINED), **_lenient())
+            options = CONFINED | limits
+            container = av.open(nameless, mode="r", options=options, **_lenient())
         except (av.error.FFmpegError, ValueError) as error:
             reason = "it is text" if is_text(head) else _reason(error)
             raise FormatError(f"no video file that FFmpeg opens ({reason})") from error
         with container:
-            yield container, _choose(container, stream)
+            chosen = _choose(container, stream)
+            if chosen.codec_context is not None:
+                chosen.codec_context.options = limits
+            yield container, chosen
+
+
+def most_pixels(file_size: int) -> int:
+    """Pixels of the largest picture that is decoded to find out what is in a file."""
+    return min(_PIXELS + _PIXELS_A_BYTE * file_size, _MOST_PIXELS)
 
 
 def _lenient() -> dict[str, Any]:
@@ -247,7 +285,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
         codec = context.codec.canonical_name
         problems: list[str] = []
         packets = _packets(container, video, problems)
-        first, table, is_located = _tabulate(packets, codec, source, problems)
+        first, table, is_located, is_single = _tabulate(packets, codec, source, problems)
         index = VideoIndex(
             packets=table,
             time_base=_fraction(video.time_base),
@@ -272,20 +310,23 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
     index = replace(index, **_framing(index, first))
     if index.container in _TURNING:
         index = replace(index, orientation=_orientation(source, index.stream))
-    return index, _is_told(index, is_intra_only=is_intra_only, reorders=reorders)
+    is_told = _is_told(index, is_intra_only=is_intra_only, reorders=reorders)
+    return index, is_single and is_told
 
 
 def _tabulate(
     packets: Iterator[_Packet], codec: str, source: Source, problems: list[str]
-) -> tuple[bytes, NDArray[Any], bool]:
-    """The first payload, the packet table, and whether every packet was found in the file.
+) -> tuple[bytes, NDArray[Any], bool, bool]:
+    """The first payload, the packet table, and two claims: all were found, none shows two frames.
 
     Demuxers tell where a packet's header begins, or nothing; containers of split packets have no
     such place. A place counts only if all bytes there are the payload's. Payloads are let go of
     one by one: a file need not fit into memory.
     """
-    first, end, is_located, is_whole = b"", 0, True, True
-    rows = []
+    first, end, is_located, is_whole, is_single = b"", 0, True, True, True
+    room = 2 * source.size + _SPARE
+    rows: list[tuple[int, ...]] = []
+    parts = [np.empty(0, dtype=PACKET_DTYPE)]
     for packet in packets:
         is_whole = packet.is_whole
         first = first or packet.data
@@ -296,16 +337,23 @@ def _tabulate(
         flags = packet.flags
         if codec in ("vp8", "vp9") and is_hidden(codec, packet.data):
             flags |= PacketFlags.HIDDEN
+        is_single &= codec != "vp9" or count_shown(packet.data) < 2
         if codec == "h263" and (intra := is_intra(packet.data)) is not None:
             # Believe the pictures, and not the container's list of keyframes.
             flags = flags & ~PacketFlags.KEY | PacketFlags.KEY * intra
         rows.append((offset, size, packet.pts, packet.dts, packet.duration, int(flags)))
+        room -= size
+        if room < 0:
+            raise FormatError("its packets lie over one another")
+        if len(rows) == _PART:  # a table takes a tenth of the memory
+            parts.append(np.array(rows, dtype=PACKET_DTYPE))
+            rows.clear()
     if not is_whole:
         problems.append("truncated: the last packet is not whole")
-    table = np.array(rows, dtype=PACKET_DTYPE)
+    table = np.concatenate([*parts, np.array(rows, dtype=PACKET_DTYPE)])
     if not is_located:
         table["offset"] = -1
-    return first, table, is_located
+    return first, table, is_located, is_single
 
 
 def _locate(packet: _Packet, end: int, source: Source) -> int:
@@ -366,6 +414,8 @@ def _is_told(index: VideoIndex, *, is_intra_only: bool, reorders: bool) -> bool:
     table = index.packets
     if not len(table):
         return True
+    if not (index.width and index.height):
+        return False  # a decoder finds out, or refuses to
     shown = (table["flags"] & (PacketFlags.DISCARD | PacketFlags.HIDDEN)) == 0
     pts = np.sort(table["pts"][shown])
     return bool(

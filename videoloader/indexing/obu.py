@@ -8,7 +8,7 @@ import numpy as np
 
 from videoloader.indexing.bitstream import av1
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.source import Source
+from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.timing import order_is_told, packet_table
 from videoloader.indexing.truncation import past_the_end
 
@@ -29,8 +29,8 @@ def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     # A sequence header with a size has to follow.
     if head[:2] != _DELIMITER or head[2:] != b"\x0a" or stream not in (None, 0):
         return None
-    data = source.window(0, source.size).data
-    units = av1.temporal_units(data)
+    near = nearby(source)
+    units = av1.temporal_units(near.read_up_to, near.size)
     if units is None:
         return None
     offsets, end = units
@@ -41,13 +41,13 @@ def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     else:
         stop = end
     sizes = np.diff(offsets, append=stop)
-    first = bytes(data[: int(sizes[0])])
+    first = near.read(0, int(sizes[0]))
     extradata = av1.sequence_unit(first)
     sequence = av1.parse_sequence(extradata)
     if sequence is None:
         return None
     found = [
-        av1.shown_frames(data[at : at + size], sequence)
+        av1.shown_frames(near.read(at, size), sequence)
         for at, size in zip(offsets, sizes.tolist(), strict=True)
     ]
     flags = [PacketFlags.KEY * key | PacketFlags.HIDDEN * (shown == 0) for shown, key in found]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError, SourceError
-from videoloader.indexing.bitstream.nal import walk_units
+from videoloader.indexing.bitstream.nal import Reader, walk_units
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
 from videoloader.indexing.mpegts.pieces import Packing
-from videoloader.indexing.source import Source
+from videoloader.indexing.source import Source, rows_at
 
 __all__ = [
     "PacketReader",
@@ -180,29 +181,29 @@ def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:
 
 def packet_windows(
     source: Source, starts: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> Iterator[tuple[slice, NDArray[np.uint8], NDArray[np.int64]]]:
+) -> Iterator[tuple[slice, Reader, NDArray[np.int64]]]:
     """The bytes that hold packets, for parsers that only look at some of them.
 
-    Gives the numbers of some packets, an array, and where in it each of them begins: the whole
-    file where it is mapped or small, otherwise one stretch after the other.
+    Gives the numbers of some packets, a reader, and where each of them begins for that: all of a
+    local file, otherwise one stretch after the other.
     """
-    if source.is_mapped or source.size <= _MAX_SPAN:
-        yield slice(0, len(starts)), source.window(0, source.size), starts
+    if source.is_local:
+        yield slice(0, len(starts)), source.gather, starts
         return
     for some, base, end in _stretches(source, starts, sizes):
-        yield some, source.window(base, end - base), starts[some] - base
+        yield some, partial(rows_at, source.window(base, end - base)), starts[some] - base
 
 
 def head_windows(
     source: Source, length_size: int, starts: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> Iterator[tuple[slice, NDArray[np.uint8], NDArray[np.int64]]]:
+) -> Iterator[tuple[slice, Reader, NDArray[np.int64]]]:
     """What `packet_windows` gives, for parsers that only look at the first bytes of NAL units.
 
     Where packets are large, what lies between is not fetched, and zeros stand for it. A request
     for the beginnings of packets pays if more bytes lie between them than a server gives in the
     time that one of several requests side by side takes.
     """
-    if source.is_mapped:
+    if source.is_local:
         yield from packet_windows(source, starts, sizes)
         return
     for some, base, end in _stretches(source, starts, sizes):
@@ -215,11 +216,12 @@ def head_windows(
         _fill(source, base, window, begins, known)
         # Units that begin further behind are in packets that are fetched whole.
         short = np.zeros(len(begins), dtype=np.bool_)
-        for packets, units in walk_units(window, begins, sizes[some], length_size):
+        read = partial(rows_at, window)
+        for packets, units, _ in walk_units(read, begins, sizes[some], length_size):
             short[packets] |= True if units is None else units + 2 > known[packets]
         short &= known < ends
         _fill(source, base, window, begins[short], ends[short])
-        yield some, window, begins
+        yield some, read, begins
 
 
 def _fill(

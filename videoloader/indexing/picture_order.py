@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from videoloader.indexing.bitstream.nal import length_units, split_units
 from videoloader.indexing.bitstream.records import setup_units
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.payloads import packet_windows, read_packets
+from videoloader.indexing.payloads import read_packets
+from videoloader.indexing.slice_heads import SLICES
 from videoloader.indexing.source import Source
-from videoloader.indexing.survey import Survey
+from videoloader.indexing.survey import SLICE_HEADER, Survey
 
 __all__ = ["picture_order", "survey_packets", "with_order"]
 
 Units = Iterator[bytes] | Iterator[memoryview]
+
+_HEAD = 1 << 10  # bytes of a packet that are read at a time
+_UNIT = 1 << 16  # bytes of a parameter set or message
 
 
 def picture_order(index: VideoIndex, source: Source) -> NDArray[np.int64] | None:
@@ -52,33 +56,46 @@ def survey_packets(index: VideoIndex, source: Source, *, order_only: bool = Fals
     """
     if index.codec not in ("h264", "hevc"):
         return None
-    survey = Survey(index.codec)
+    survey = Survey(index.codec, room=source.size)
     setups = dict(index.extradata)
-    room, kept = source.size, 0  # parameter sets are repeated in `setups` wherever one changes
     for number, units in enumerate(_packets(index, source)):
         if number in setups:
             survey.take(setup_units(index.codec, setups[number]))
         if survey.take(units) != 1 or (order_only and not survey.is_told):
             return None
-        if len(survey.setups) > kept:
-            room, kept = room - len(survey.setups[-1][1]), len(survey.setups)
-            if room < 0:
-                return None
+        if survey.is_excessive:
+            return None
     return survey
 
 
 def _packets(index: VideoIndex, source: Source) -> Iterator[Units]:
-    """The units of each packet; of a mapped file, no more is touched than is looked at."""
-    if not index.length_size or index.packing != "plain":
-        for payload in read_packets(index, source):
-            if index.length_size:
-                yield length_units(memoryview(payload), index.length_size)
-            else:
-                yield split_units(payload)
+    """The units of each packet; of slices in local files, no more than their heads."""
+    if index.length_size and index.packing == "plain" and source.is_local:
+        table = index.packets
+        for start, size in zip(table["offset"].tolist(), table["size"].tolist(), strict=True):
+            yield _begun_units(index, source, start, start + size)
         return
-    table = index.packets
-    sizes = table["size"].astype(np.int64)
-    for some, data, starts in packet_windows(source, table["offset"], sizes):
-        view = data.data
-        for start, size in zip(starts.tolist(), sizes[some].tolist(), strict=True):
-            yield length_units(view[start : start + size], index.length_size)
+    for payload in read_packets(index, source):
+        if index.length_size:
+            yield length_units(memoryview(payload), index.length_size)
+        else:
+            yield split_units(payload)
+
+
+def _begun_units(index: VideoIndex, source: Source, position: int, end: int) -> Iterator[bytes]:
+    """The units of a packet, of slices the head and of others as much as may matter."""
+    length_size = index.length_size
+    base, block = position, source.read_up_to(position, min(end - position, _HEAD))
+    while position + length_size < end:
+        if position + length_size >= base + len(block):
+            base, block = position, source.read_up_to(position, min(end - position, _HEAD))
+        inside = position - base + length_size
+        length = int.from_bytes(block[position - base : inside], "big")
+        octet = block[inside]
+        kind = octet & 31 if index.codec == "h264" else octet >> 1 & 63
+        position += length_size
+        wanted = SLICE_HEADER if kind in SLICES[index.codec] else _UNIT
+        wanted = min(wanted, length, end - position)
+        unit = block[inside : inside + wanted]
+        yield unit if len(unit) == wanted else source.read(position, wanted)
+        position += length

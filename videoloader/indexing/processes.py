@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -13,7 +14,10 @@ from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from typing import Any
 
-__all__ = ["Helper", "load"]
+__all__ = ["INDEXING_MEMORY", "Helper", "limit_memory", "load"]
+
+INDEXING_MEMORY = 4 << 30
+"""Bytes that a process that indexes may allocate; what `index_video` bounds stays far below."""
 
 
 class Helper:
@@ -93,3 +97,14 @@ def load(function: str) -> Any:
     """What `module:name` names."""
     module, _, name = function.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def limit_memory(size: int) -> None:
+    """Let this process allocate so many bytes more than it has (RLIMIT_DATA)."""
+    with open("/proc/self/status") as status:
+        used = next(int(line.split()[1]) for line in status if line.startswith("VmData:"))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = used * 1024 + size
+    if most != resource.RLIM_INFINITY:
+        limit = min(limit, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))

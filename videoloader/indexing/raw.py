@@ -18,7 +18,7 @@ from videoloader.indexing.annexb import (
 from videoloader.indexing.bitstream import h264, hevc
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.source import Source
+from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.survey import Survey, survey_units
 from videoloader.indexing.timing import NO_TIME, packet_table
 
@@ -50,20 +50,20 @@ def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     codec = _codec(head[start], head[start + 1])
     if codec is None:
         return None
-    data = source.window(0, source.size)
-    units = find_units(codec, data)
+    near = nearby(source)
+    units = find_units(codec, near)
     if not _is_plain(units):
         return None
-    starts, slices = split_pictures(units, data)
-    if not len(starts) or len(starts) * _MIN_PACKET > len(data):
+    starts, slices = split_pictures(units)
+    if not len(starts) or len(starts) * _MIN_PACKET > source.size:
         return None
-    picture = _first_picture(units, data, int(slices[0]))
+    picture = _first_picture(units, near, int(slices[0]))
     survey = (
-        None if picture is None else survey_units(units, data, slices[slices < len(units.places)])
+        None if picture is None else survey_units(units, near, slices[slices < len(units.places)])
     )
     if picture is None or survey is None:
         return None
-    return _build(source, packet_begins(units, data, starts), picture, survey)
+    return _build(source, packet_begins(units, near, starts), picture, survey)
 
 
 def _codec(first: int, second: int) -> str | None:
@@ -85,13 +85,13 @@ def _is_plain(units: Units) -> bool:
     return not layers.any() and bool((units.heads[:, 1] & 7).all())
 
 
-def _first_picture(units: Units, data: NDArray[np.uint8], stop: int) -> PictureFormat | None:
+def _first_picture(units: Units, source: Source, stop: int) -> PictureFormat | None:
     """What the first parameter set says, if it stands before the first slice."""
     numbers = np.flatnonzero(units.kinds[:stop] == _SEQUENCE[units.codec])
     if not len(numbers):
         return None
     parse = h264.parse_sps if units.codec == "h264" else hevc.parse_sps
-    return parse(unit_bytes(units, data, int(numbers[0])))
+    return parse(unit_bytes(units, source, int(numbers[0])))
 
 
 def _times(survey: Survey, count: int, step: int) -> tuple[Any, Any]:

@@ -17,6 +17,7 @@ Ints = NDArray[np.int64]
 
 _LISTS = (b"LIST", b"RIFF")
 _OTHERS = (b"JUNK", b"ix", b"idx1")  # what stands between the packets of a movie
+_READ = 1 << 20
 _MAX_CHUNKS = 1 << 12  # beside those of the movie itself
 _UNKNOWN = (0, 0xFFFFFFFF)  # sizes of files whose writers could not go back
 _INDEX = np.dtype([("id", "S4"), ("flags", "<u4"), ("offset", "<u4"), ("size", "<u4")])
@@ -45,17 +46,18 @@ class Found:
     end: int
 
 
-def walk_chunks(view: memoryview, position: int, stop: int) -> Iterator[Chunk]:
+def walk_chunks(source: Source, position: int, stop: int) -> Iterator[Chunk]:
     """Chunks in a row; lists under the kind of list."""
     for _ in range(_MAX_CHUNKS):
         if position + 8 > stop:
             return
-        kind, size = _HEAD(view, position)
+        head = source.read_up_to(position, 12)
+        kind, size = _HEAD(head)
         start, end = position + 8, min(position + 8 + size, stop)
         if kind in _LISTS and start + 4 <= end:
-            kind, start = bytes(view[start : start + 4]), start + 4
+            kind, start = head[8:], start + 4
         elif kind in _LISTS and size in _UNKNOWN and start + 4 <= stop:
-            yield Chunk(bytes(view[start : start + 4]), start + 4, stop)
+            yield Chunk(head[8:], start + 4, stop)
             return
         yield Chunk(kind, start, end)
         position += 8 + size + size % 2
@@ -75,20 +77,19 @@ def riff_end(source: Source) -> int:
     return end
 
 
-def find_packets(data: NDArray[np.uint8], *, stream: int, index: Chunk | None) -> Found | None:
+def find_packets(source: Source, *, stream: int, index: Chunk | None) -> Found | None:
     """Find the packets of a stream by an index, and by a walk where that does not reach.
 
     Args:
-        data: the whole file.
+        source: the file; near, see `nearby`.
         stream: its number.
         index: its OpenDML index, if it has one.
 
     Returns:
         None if there is no movie, or it has gaps and no index that leads past them.
     """
-    view = data.data
-    parts = list(walk_chunks(view, 12, len(view)))
-    inside = [c for p in parts if p.kind == b"AVIX" for c in walk_chunks(view, p.start, p.stop)]
+    parts = list(walk_chunks(source, 12, source.size))
+    inside = [c for p in parts if p.kind == b"AVIX" for c in walk_chunks(source, p.start, p.stop)]
     movies = [chunk for chunk in (*parts, *inside) if chunk.kind == b"movi"]
     if not movies:
         return None
@@ -96,16 +97,17 @@ def find_packets(data: NDArray[np.uint8], *, stream: int, index: Chunk | None) -
     table = next((part for part in parts if part.kind == b"idx1"), None)
     places: Ints | None = None
     if index is not None:
-        places = _opendml_places(view, index)
+        places = _opendml_places(source, index)
     elif table is not None:
-        places = _table_places(data, table, movies[0], kinds)
-    if places is not None and not _are_packets(data, places, kinds):
+        places = _table_places(source, table, movies[0], kinds)
+    if places is not None and not _are_packets(source, places, kinds):
         places = None
     at = 0 if places is None or not len(places) else int(places.sum(axis=1).max())
     tail: list[tuple[int, int]] = []
     for movie in movies:
         if movie.stop > at:
-            is_whole, at = _walk_movie(view, max(at + at % 2, movie.start), movie.stop, kinds, tail)
+            begin = max(at + at % 2, movie.start)
+            is_whole, at = _walk_movie(source, begin, movie.stop, kinds, tail)
             if not is_whole and places is None:
                 return None
     rest = np.array(tail, dtype=np.int64).reshape(-1, 2)
@@ -113,82 +115,88 @@ def find_packets(data: NDArray[np.uint8], *, stream: int, index: Chunk | None) -
 
 
 def _walk_movie(
-    view: memoryview, position: int, stop: int, kinds: list[bytes], found: list[tuple[int, int]]
+    source: Source, position: int, stop: int, kinds: list[bytes], found: list[tuple[int, int]]
 ) -> tuple[bool, int]:
     """Add the packets of a movie from a place on; whether it has no gaps, and where it ends."""
     while position + 8 <= stop:
-        kind, size = _HEAD(view, position)
+        kind, size = _HEAD(source.read(position, 8))
         body = position + 8
         if kind == b"LIST":
             position = body + 4
             continue
         if not (kind[:2].isdigit() or kind.startswith(_OTHERS)):
-            return not any(view[position:stop]), position
-        if body + size > len(view):
+            return _is_empty(source, position, stop), position
+        if body + size > source.size:
             return True, body + size
         if kind in kinds:
             found.append((body, size))
         position = body + size + size % 2
-    return True, min(position, len(view))
+    return True, min(position, source.size)
 
 
-def _table_places(
-    data: NDArray[np.uint8], table: Chunk, movie: Chunk, kinds: list[bytes]
-) -> Ints | None:
+def _is_empty(source: Source, start: int, stop: int) -> bool:
+    """Whether there are only zeros."""
+    places = range(start, stop, _READ)
+    return not any(source.read(at, min(_READ, stop - at)).strip(b"\0") for at in places)
+
+
+def _table_places(source: Source, table: Chunk, movie: Chunk, kinds: list[bytes]) -> Ints | None:
     """What an `idx1` chunk says."""
     count = (table.stop - table.start) // _INDEX.itemsize
-    entries = np.frombuffer(data, dtype=_INDEX, count=count, offset=table.start)
+    entries = np.frombuffer(source.read(table.start, count * _INDEX.itemsize), dtype=_INDEX)
     entries = entries[np.isin(entries["id"], kinds)]
     places = np.stack([entries["offset"], entries["size"]], axis=1).astype(np.int64)
     places[:, 0] += 8
     # Offsets are from the word 'movi' on, or from the beginning of the file.
     base = movie.start - 4
-    if len(places) and _are_packets(data, places[:1] + np.array([base, 0]), kinds):
+    if len(places) and _are_packets(source, places[:1] + np.array([base, 0]), kinds):
         places[:, 0] += base
     return places
 
 
-def _opendml_places(view: memoryview, index: Chunk) -> Ints | None:
+def _opendml_places(source: Source, index: Chunk) -> Ints | None:
     """What the index of indexes leads to, or a single index."""
     pieces = []
     if index.stop - index.start < 24:
         return None
-    longs, _, kind, count = struct.unpack_from("<HBBI", view, index.start)
+    longs, _, kind, count = struct.unpack("<HBBI", source.read(index.start, 8))
     if kind == 1:
-        return _piece(view, index.start, index.stop)
+        return _piece(source, index.start, index.stop)
     if kind != 0 or longs != 4 or 24 + count * _SUPER.itemsize > index.stop - index.start:
         return None
     total = 0
-    for entry in np.frombuffer(view, _SUPER, count, index.start + 24):
+    for entry in np.frombuffer(source.read(index.start + 24, count * _SUPER.itemsize), _SUPER):
         start = int(entry["offset"]) + 8
         total += int(entry["size"])
-        if start + 24 > len(view) or total > len(view):
+        if start + 24 > source.size or total > source.size:
             return None
-        piece = _piece(view, start, min(start - 8 + int(entry["size"]), len(view)))
+        piece = _piece(source, start, min(start - 8 + int(entry["size"]), source.size))
         if piece is None:
             return None
         pieces.append(piece)
     return np.concatenate(pieces) if pieces else None
 
 
-def _piece(view: memoryview, start: int, stop: int) -> Ints | None:
+def _piece(source: Source, start: int, stop: int) -> Ints | None:
     if start + 24 > stop:
         return None
-    longs, part, kind, count = struct.unpack_from("<HBBI", view, start)
-    (base,) = struct.unpack_from("<Q", view, start + 12)
-    if kind != 1 or longs != 2 or part or start + 24 + count * 8 > stop or base > len(view):
+    longs, part, kind, count, _, base = struct.unpack("<HBBI4sQ", source.read(start, 20))
+    if kind != 1 or longs != 2 or part or start + 24 + count * 8 > stop or base > source.size:
         return None
-    entries = np.frombuffer(view, _PIECE, count, start + 24)
+    entries = np.frombuffer(source.read(start + 24, count * _PIECE.itemsize), _PIECE)
     sizes = entries["size"] & 0x7FFFFFFF
     return np.stack([entries["offset"].astype(np.int64) + base, sizes], axis=1).astype(np.int64)
 
 
-def _are_packets(data: NDArray[np.uint8], places: Ints, kinds: list[bytes]) -> bool:
-    """Whether in front of every place stand the kind and size of a chunk, all within the file."""
+def _are_packets(source: Source, places: Ints, kinds: list[bytes]) -> bool:
+    """Whether in front of every place stand the kind and size of a chunk, all within the file.
+
+    And not over one another, so that to read them all takes no longer than to read the file.
+    """
     starts, sizes = places[:, 0], places[:, 1]
-    if not ((starts >= 8) & (starts + sizes <= len(data))).all():
+    if not ((starts >= 8) & (starts + sizes <= source.size)).all() or sizes.sum() > source.size:
         return False
-    heads = data[starts[:, None] + np.arange(-8, 0)]
+    heads = source.gather(starts - 8, 8)
     names = heads[:, :4].copy().view("S4")[:, 0]
     told = heads[:, 4:].copy().view("<u4")[:, 0]
     return bool((np.isin(names, kinds) & (told == sizes)).all())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.libav import make_packet, open_decoder
+from videoloader.indexing.libav import make_packet, most_pixels, open_decoder
 from videoloader.indexing.timing import NO_TIME
 
 if TYPE_CHECKING:
@@ -46,6 +46,11 @@ def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
         if not places:
             size = (frame.width, frame.height)
         places.append(place)
+    if not places and len(table):
+        raise UnsupportedError(
+            f"none of its {len(table)} packets decodes to a picture, or pictures have more than "
+            f"{most_pixels(index.fingerprint.size)} pixels"
+        )
     order = np.array(places, dtype=np.int64)
     shown = np.zeros(len(table), dtype=bool)
     shown[order] = True
@@ -77,7 +82,7 @@ def _decode_all(
         tag=index.codec_tag,
         width=index.width,
         height=index.height,
-        max_pixels=budget.max_pixels,
+        max_pixels=most_pixels(index.fingerprint.size),
     )
     packets = (make_packet(payload, number) for number, payload in enumerate(payloads))
     for packet in itertools.chain(packets, [None]):
@@ -103,11 +108,6 @@ class _Budget:
         self._spent = 0
         self._check(index.width * index.height * len(index.packets), self._pixels, "pixels")
         self._check(_bytes_of("yuv420p", index.width, index.height), self._memory, "bytes")
-
-    @property
-    def max_pixels(self) -> int:
-        """Of one picture: more would not fit into memory even with the fewest bits for each."""
-        return self._memory
 
     def charge(self, decoder: av.VideoCodecContext, frames: int) -> None:
         """Count what a packet has cost: a picture, even if the decoder gave none."""

@@ -46,15 +46,15 @@ def all_slice_heads(index: VideoIndex, source: Source) -> Bytes | None:
         )
     parts: list[Bytes] = []
     sizes = table["size"].astype(np.int64)
-    for some, data, starts in packet_windows(source, table["offset"], sizes):
+    for some, read, starts in packet_windows(source, table["offset"], sizes):
         places = np.full(len(starts), -1, dtype=np.int64)
-        for packets, units in walk_units(data, starts, sizes[some], index.length_size):
+        for packets, units, heads in walk_units(read, starts, sizes[some], index.length_size):
             if units is not None:
-                new = _IS_SLICE[index.codec][data[units]] & (places[packets] < 0)
+                new = _IS_SLICE[index.codec][heads[:, 0]] & (places[packets] < 0)
                 places[packets[new]] = units[new]
         if (places < 0).any():
             return None
-        parts.append(data.take(places[:, None] + np.arange(SLICE_BEGIN), mode="clip"))
+        parts.append(read(places, SLICE_BEGIN))
     return np.concatenate(parts)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
-import mmap
 import os
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,8 +29,10 @@ __all__ = [
     "difference",
     "is_url",
     "local_path",
+    "nearby",
     "open_member",
     "open_source",
+    "rows_at",
 ]
 
 VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO"
@@ -39,6 +42,18 @@ Check: TypeAlias = Literal["size", "mtime", "none"]
 """How the file at hand is compared with the one that was indexed, see `difference`."""
 
 _HEAD_BYTES = 4096  # that a fingerprint has a hash of
+
+
+_GATHERED = 1 << 12  # places whose bytes are read together
+_NEAR = 1 << 11  # bytes that are rather read than begun anew behind
+
+# What is no file, and would be waited for, or has no end.
+_KINDS = {
+    stat.S_IFDIR: "a directory; name a video file in it",
+    stat.S_IFIFO: "a pipe, not a file; write what comes out of it to one",
+    stat.S_IFCHR: "a device, not a file",
+    stat.S_IFBLK: "a device, not a file",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +132,32 @@ def difference(then: Fingerprint, source: Source, check: Check) -> str | None:
     return f"its time of change differs{unknown}"
 
 
+def rows_at(data: NDArray[np.uint8], places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    """The bytes from each of many places in an array on, zeros behind its end."""
+    inside = places <= len(data) - width
+    if inside.all():
+        windows = np.ndarray((max(len(data) - width + 1, 0), width), np.uint8, data, 0, (1, 1))
+        return windows[places]
+    rows = np.zeros((len(places), width), dtype=np.uint8)
+    rows[inside] = rows_at(data, places[inside], width)
+    for row, place in zip(np.flatnonzero(~inside).tolist(), places[~inside].tolist(), strict=True):
+        rest = data[place:]
+        rows[row, : len(rest)] = rest
+    return rows
+
+
 class Source(ABC):
     """Random access to the bytes of one video. Threads may share it; close it when done.
 
     Attributes:
         name: for messages.
         size: in bytes.
-        is_mapped: whether a `window` costs nothing but what is looked at in it.
+        is_local: whether a read of a few bytes costs next to nothing, so that reading little is
+            better than reading at once.
         path: absolute, where the source is a whole local file; others may open it by that.
     """
 
-    is_mapped = False
+    is_local = False
     path: str | None = None
 
     def __init__(self, *, name: str, size: int) -> None:
@@ -181,18 +211,17 @@ class Source(ABC):
         return [self.read(offset, size) for offset, size in ranges]
 
     def window(self, offset: int, size: int) -> NDArray[np.uint8]:
-        """The same bytes as an array; see `is_mapped` for what it costs.
+        """The same bytes as an array.
 
-        For parsers that look at little of a file and at once: if another process truncates a
-        mapped file just then, the system ends this one (SIGBUS).
+        Nothing is mapped: where another process truncates a mapped file, the system ends the one
+        that looks at it (SIGBUS).
         """
         return np.frombuffer(self.read(offset, size), dtype=np.uint8)
 
-    def gather(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """One byte at each of many places within the source."""
-        if self.is_mapped:
-            return self.window(0, self.size)[places]
-        return np.frombuffer(b"".join(self.read(place, 1) for place in places.tolist()), np.uint8)
+    def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """The bytes from each of many places on, zeros behind the end: (len(places), width)."""
+        rows = [self.read_up_to(place, width).ljust(width, b"\0") for place in places.tolist()]
+        return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), width)
 
     def file(self) -> BinaryIO:
         """A file object of its own over the same bytes, at their beginning."""
@@ -211,7 +240,7 @@ class Source(ABC):
 class _LocalSource(Source):
     """A file, or a stretch of one from `base` on; the open file becomes this object's own."""
 
-    is_mapped = True
+    is_local = True
 
     def __init__(
         self,
@@ -228,8 +257,6 @@ class _LocalSource(Source):
         self._mtime_ns = mtime_ns
         self.path = path
         self._base = base
-        self._lock = ForkSafeLock()
-        self._map: mmap.mmap | None = None
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -242,33 +269,54 @@ class _LocalSource(Source):
         except (OSError, ValueError) as error:
             raise SourceError(f"{self.name}: cannot be read: {error}") from error
 
-    def window(self, offset: int, size: int) -> NDArray[np.uint8]:
-        """The bytes as an array, mapped and not read."""
-        with self._lock:
-            end = os.stat(self._file.fileno()).st_size
-            if end < self._base + self.size:
-                raise SourceError(
-                    f"{self.name}: the file was truncated to {end} bytes while being read"
-                )
-            if self._map is None:
-                self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-        begin = self._base + offset
-        return np.frombuffer(self._map, dtype=np.uint8)[begin : begin + size]
+    def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """The bytes from each of many places on; those that lie close are read together."""
+        found = np.empty((len(places), width), dtype=np.uint8)
+        try:
+            for begin in range(0, len(places), _GATHERED):
+                some = places[begin : begin + _GATHERED]
+                found[begin : begin + _GATHERED] = self._gather(some, width)
+        except SourceError:
+            raise
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+        return found
 
-    def file(self) -> BinaryIO:
-        """A file object of its own over the same bytes, at their beginning."""
-        return super().file() if self.path is None else open(self.path, "rb")
+    def _gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        gaps = np.diff(places)
+        is_apart = np.append(True, (gaps < 0) | (gaps > _NEAR))
+        firsts = np.flatnonzero(is_apart)
+        starts, lasts = places[firsts], places[np.append(firsts[1:], len(places)) - 1]
+        data = self._blocks(starts, lasts + width)
+        if len(starts) == len(places):
+            return data.reshape(-1, width)
+        spans = lasts + width - starts
+        moved = np.cumsum(spans) - spans - starts  # from the file into `data`
+        return rows_at(data, places + moved[np.cumsum(is_apart) - 1], width)
+
+    def _blocks(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The bytes of ranges, one behind the other, zeros behind the end."""
+        file, read, base = self._file.fileno(), os.pread, self._base
+        ranges = list(zip(starts.tolist(), stops.tolist(), strict=True))
+        if int(starts.min()) >= 0 and int(stops.max()) <= self.size:
+            blocks = [read(file, stop - start, base + start) for start, stop in ranges]
+            if sum(map(len, blocks)) == int((stops - starts).sum()):
+                return np.frombuffer(b"".join(blocks), dtype=np.uint8)
+        blocks = []
+        for start, stop in ranges:
+            inside = self.read(start, min(stop, max(self.size, start)) - start)
+            blocks.append(inside.ljust(stop - start, b"\0"))
+        return np.frombuffer(b"".join(blocks), dtype=np.uint8)
 
     def close(self) -> None:
         """Close the file."""
-        self._map = None
         self._file.close()
 
 
 class _MemorySource(Source):
     """Bytes in memory."""
 
-    is_mapped = True
+    is_local = True
 
     def __init__(self, memory: memoryview, *, name: str, size: int) -> None:
         super().__init__(name=name, size=size)
@@ -285,6 +333,20 @@ class _MemorySource(Source):
     def window(self, offset: int, size: int) -> NDArray[np.uint8]:
         """The bytes themselves."""
         return np.frombuffer(self._memory, dtype=np.uint8)[offset : offset + size]
+
+    def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """The bytes from each of many places on."""
+        return rows_at(np.frombuffer(self._memory, dtype=np.uint8), places, width)
+
+
+def nearby(source: Source) -> Source:
+    """The same bytes where small reads cost little: of a source that is far away, a copy.
+
+    For parsers that look at all of a file, back and forth.
+    """
+    if source.is_local:
+        return source
+    return _MemorySource(source.window(0, source.size).data, name=source.name, size=source.size)
 
 
 class _FileSource(Source):
@@ -387,14 +449,8 @@ def _open_path(
 ) -> Source:
     """A file, or `size` bytes of it from `offset` on."""
     called = escaped(path)
+    file, status = _open_regular(path, called)
     try:
-        file = open(path, "rb")  # noqa: SIM115  (closed by the source)
-    except IsADirectoryError as error:
-        raise SourceError(f"{called}: is a directory; name a video file in it") from error
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{called}: {getattr(error, 'strerror', None) or error}") from error
-    try:
-        status = os.stat(file.fileno())
         if size is None:
             size = status.st_size - offset
         if not 0 <= offset <= offset + size <= status.st_size:
@@ -412,6 +468,26 @@ def _open_path(
     except BaseException:
         file.close()
         raise
+
+
+def _open_regular(path: str, called: str) -> tuple[BinaryIO, os.stat_result]:
+    """An open file and its state.
+
+    Raises:
+        SourceError: there is none, or it is of a kind that has no bytes to come back to.
+    """
+    try:
+        # Without waiting: a pipe opens only when somebody writes into it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        is_socket = isinstance(error, OSError) and error.errno == errno.ENXIO
+        reason = "is a socket, not a file" if is_socket else getattr(error, "strerror", error)
+        raise SourceError(f"{called}: {reason}") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise SourceError(f"{called}: is {_KINDS.get(stat.S_IFMT(status.st_mode), 'no file')}")
+    return os.fdopen(descriptor, "rb"), status
 
 
 def _open_file(file: BinaryIO) -> Source:

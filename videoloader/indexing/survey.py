@@ -12,6 +12,7 @@ from videoloader.indexing.annexb import Units, unit_bytes
 from videoloader.indexing.bitstream.h264_order import DisorderError, H264Order
 from videoloader.indexing.bitstream.hevc_order import HevcOrder
 from videoloader.indexing.bitstream.nal import recovers_at_once
+from videoloader.indexing.source import Source
 
 __all__ = ["SLICE_HEADER", "Survey", "survey_units"]
 
@@ -24,6 +25,7 @@ _SEQUENCE = {"h264": 7, "hevc": 33}
 _SLICES = {"h264": (1, 2, 5), "hevc": (*range(10), *range(16, 22))}
 _MESSAGE, _PARTITION = 6, 2  # of H.264
 _ENDS = (36, 37)  # HEVC units after which counts begin anew
+_READ_SETS = 1 << 16  # bytes of parameter sets that are read; a file has rarely more than 100
 
 
 class Survey:
@@ -31,10 +33,17 @@ class Survey:
 
     `keys` and `ranks` have one entry a picture, `ranks` only while `is_told`; `setups` are the
     parameter sets that apply from a packet on.
+
+    Args:
+        codec: `h264` or `hevc`.
+        room: bytes that `setups` may take; with more of them, `is_excessive`.
     """
 
-    def __init__(self, codec: str) -> None:
+    def __init__(self, codec: str, *, room: int = _READ_SETS) -> None:
         self.codec = codec
+        self.is_excessive = False
+        self._room = room
+        self._unread = _READ_SETS
         self.keys: list[bool] = []
         self.ranks: list[tuple[int, int]] = []
         self.setups: list[tuple[int, bytes]] = []
@@ -45,6 +54,7 @@ class Survey:
         """Whether pictures are missing, repeated or out of order."""
         self._order: H264Order | HevcOrder = H264Order() if codec == "h264" else HevcOrder()
         self._sets: dict[tuple[int, int], bytes] = {}
+        self._read: set[bytes] = set()
         self._changed = False
         self._recovers = False
         self._is_ended = False
@@ -76,6 +86,12 @@ class Survey:
 
     def learn(self, unit: bytes) -> None:
         """A parameter set."""
+        if unit not in self._read:
+            self._read.add(unit)
+            self._unread -= len(unit)
+        if self._unread < 0:
+            self.is_told = False
+            return
         try:
             name = self._order.learn(unit)
         except (FormatError, IndexError):
@@ -99,9 +115,7 @@ class Survey:
         else:  # an IDR picture is referred to, or it is none
             is_key = (kind == 5 and head[0] >> 5 > 0) or self._recovers
         if self._changed and (is_key or not self.keys):
-            sets = b"".join(_START + unit for _, unit in sorted(self._sets.items()))
-            self.setups.append((len(self.keys), sets))
-            self._changed = False
+            self._add_setup()
         self.keys.append(is_key)
         self._recovers = False
         if self.is_told:
@@ -121,6 +135,14 @@ class Survey:
             "gives are found by decoding, and some may look otherwise than where decoding begins "
             "at the start",
         )
+
+    def _add_setup(self) -> None:
+        sets = b"".join(_START + unit for _, unit in sorted(self._sets.items()))
+        self._room -= len(sets)
+        self.is_excessive |= self._room < 0
+        if not self.is_excessive:
+            self.setups.append((len(self.keys), sets))
+        self._changed = False
 
     def order(self) -> NDArray[np.int64] | None:
         """The pictures in presentation order, None if that is not told."""
@@ -146,9 +168,9 @@ class Survey:
         return bool(late.max(initial=0) > self._order.max_reorder)
 
 
-def survey_units(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64]) -> Survey | None:
+def survey_units(units: Units, source: Source, slices: NDArray[np.int64]) -> Survey | None:
     """What the units say; None if their parameter sets change beyond reason."""
-    survey = Survey(units.codec)
+    survey = Survey(units.codec, room=source.size)
     kinds = units.kinds
     wanted = np.isin(kinds, _PARAMETERS[units.codec])
     if units.codec == "h264":
@@ -160,10 +182,9 @@ def survey_units(units: Units, data: NDArray[np.uint8], slices: NDArray[np.int64
     firsts = set(slices.tolist())
     for number in np.flatnonzero(wanted).tolist():
         if number in firsts:
-            at = int(units.places[number])
-            survey.picture(data[at : at + SLICE_HEADER].tobytes())
+            survey.picture(source.read_up_to(int(units.places[number]), SLICE_HEADER))
         elif units.codec == "h264" and kinds[number] == _MESSAGE:
-            survey.message(unit_bytes(units, data, number))
+            survey.message(unit_bytes(units, source, number))
         else:
-            survey.learn(unit_bytes(units, data, number))
-    return survey if sum(len(sets) for _, sets in survey.setups) <= len(data) else None
+            survey.learn(unit_bytes(units, source, number))
+    return None if survey.is_excessive else survey

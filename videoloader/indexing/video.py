@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,7 +14,7 @@ from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.ivf import index_ivf
-from videoloader.indexing.libav import index_by_demuxing
+from videoloader.indexing.libav import LibavNeededError, index_by_demuxing, without_libav
 from videoloader.indexing.matroska import index_matroska, segment_end
 from videoloader.indexing.mp4 import index_mp4
 from videoloader.indexing.mpegts.grid import transport_end
@@ -27,7 +29,7 @@ from videoloader.indexing.time_check import check_times
 from videoloader.indexing.timing import read_rate, with_rate
 from videoloader.indexing.truncation import asf_end, past_the_end
 
-__all__ = ["index_video"]
+__all__ = ["index_natively", "index_video"]
 
 # What each container begins with decides; raw streams, which begin with little, come last.
 _READERS = (
@@ -82,29 +84,56 @@ def index_video(
     rate = None if fps is None else read_rate(fps)
     opened = open_source(source)
     try:
-        head = opened.head
-        index = _index(opened, stream)
-        if rate is not None:
-            index = with_rate(index, rate)
-        if strict and index.warnings:
-            raise FormatError(index.warnings[0])
-        index = replace(index, fingerprint=replace(index.fingerprint, head=head))
-        return read_headers(index, opened) if headers else index
-    except VideoError as error:
-        if str(error).startswith(opened.name):
-            raise
-        raise type(error)(f"{opened.name}: {error}") from error
-    except Exception as error:
-        # What a parser did not foresee of a damaged file is still the file's fault.
-        if is_mistake(error):
-            raise
-        raise as_video_error(error, opened.name, FormatError) from error
+        with _naming(opened):
+            index = _index(opened, stream)
+            if rate is not None:
+                index = with_rate(index, rate)
+            if strict and index.warnings:
+                raise FormatError(index.warnings[0])
+            return read_headers(index, opened) if headers else index
     finally:
         if opened is not source:
             opened.close()
 
 
+def index_natively(source: Source) -> VideoIndex | None:
+    """What `index_video` gives, if it takes no code of FFmpeg, which may crash or hang; else None.
+
+    Raises:
+        VideoError: as `index_video`.
+    """
+    try:
+        with _naming(source), without_libav():
+            return _index(source, None)
+    except LibavNeededError:
+        return None
+
+
+@contextmanager
+def _naming(source: Source) -> Iterator[None]:
+    """Have errors name the source, and be of ours."""
+    try:
+        yield
+    except VideoError as error:
+        if str(error).startswith(source.name):
+            raise
+        raise type(error)(f"{source.name}: {error}") from error
+    except LibavNeededError:
+        raise
+    except Exception as error:
+        # What a parser did not foresee of a damaged file is still the file's fault.
+        if is_mistake(error):
+            raise
+        raise as_video_error(error, source.name, FormatError) from error
+
+
 def _index(source: Source, stream: int | None) -> VideoIndex:
+    head = source.head
+    index = _read(source, stream)
+    return replace(index, fingerprint=replace(index.fingerprint, head=head))
+
+
+def _read(source: Source, stream: int | None) -> VideoIndex:
     for read in _READERS:
         found = read(source, stream=stream)
         if found is not None:

@@ -8,8 +8,6 @@ import signal
 import subprocess
 import sys
 import tarfile
-import threading
-import time
 from pathlib import Path
 
 import fake_ray
@@ -21,6 +19,7 @@ from videoloader.demo_videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import make_row
+from videoloader.indexing.dataset.workers import run_tasks
 
 COUNT = 12
 
@@ -209,48 +208,35 @@ def test_only_what_changed_is_indexed_again(folder, tmp_path, out, monkeypatch):
     assert len(seen) == len(dataset.videos)
 
 
-def test_a_worker_that_hangs_costs_its_video_only(folder, tmp_path, out):
+@pytest.mark.parametrize(
+    ("name", "told", "kind"),
+    [
+        ("02-hang.mp4", "it took longer than 2 s", "TimeLimit"),
+        ("00-crash.mp4", "the worker process died (signal SIGSEGV)", "WorkerDied"),
+    ],
+)
+def test_a_worker_that_hangs_or_dies_costs_its_video_only(
+    folder, tmp_path, out, monkeypatch, name, told, kind
+):
     copies = tmp_path / "copies"
     copies.mkdir()
     for file in sorted(folder.glob("*.mp4"))[:3]:
         (copies / file.name).write_bytes(file.read_bytes())
-    os.mkfifo(copies / "02-pipe.mp4")  # opening it waits for a writer that never comes
+    (copies / name).write_bytes(file.read_bytes())
+
+    def run_odd_tasks(_, tasks, **how):
+        return run_tasks("odd_indexers:odd_row", tasks, **how)
+
+    monkeypatch.setattr("videoloader.indexing.dataset.job.run_tasks", run_odd_tasks)
     before = children()
-    dataset = vl.index_dataset([*sorted(copies.iterdir())], out, workers=1, time_limit=2.0)
+    dataset = vl.index_dataset(sorted(copies.iterdir()), out, workers=1, time_limit=2.0)
     (error,) = dataset.errors.to_pylist()
-    assert "02-pipe.mp4: it took longer than 2 s" in error["error"]
-    assert error["error_kind"] == "TimeLimit"
+    assert f"{name}: {told}" in error["error"]
+    assert error["error_kind"] == kind
     assert len(dataset.videos) == 3
     assert children() == before
-
-
-def test_a_worker_that_dies_costs_its_video_only(folder, tmp_path, out):
-    copies = tmp_path / "copies"
-    copies.mkdir()
-    for file in sorted(folder.glob("*.mp4"))[:3]:
-        (copies / file.name).write_bytes(file.read_bytes())
-    os.mkfifo(copies / "00-pipe.mp4")
-    before = children()
-
-    def kill_the_stuck():
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            for child in set(children()) - set(before):
-                time.sleep(3)
-                os.kill(child, signal.SIGSEGV)
-                return
-            time.sleep(0.05)
-
-    killer = threading.Thread(target=kill_the_stuck)
-    killer.start()
-    dataset = vl.index_dataset(sorted(copies.iterdir()), out, workers=1, time_limit=50)
-    killer.join()
-    (error,) = dataset.errors.to_pylist()
-    assert "00-pipe.mp4: the worker process died (signal SIGSEGV)" in error["error"]
-    assert error["error_kind"] == "WorkerDied"
-    assert len(dataset.videos) == 3
-    with pytest.raises(vl.VideoError, match=r"00-pipe\.mp4"):
-        dataset[0]
+    with pytest.raises(vl.VideoError, match=name):
+        dataset[int(name[1])]
 
 
 def test_members_of_a_tar_archive_are_indexed_in_place(folder, tmp_path, out):

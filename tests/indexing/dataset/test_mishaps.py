@@ -172,22 +172,19 @@ def test_a_file_that_is_truncated_while_it_is_open_is_an_error(folder, tmp_path)
     program = """
 from videoloader.indexing import open_source
 source = open_source(sys.argv[1])
-if sys.argv[2] == "mapped":
-    source.window(0, source.size)
-import os; os.truncate(sys.argv[1], int(sys.argv[3]))
+source.window(0, source.size)
+import os; os.truncate(sys.argv[1], int(sys.argv[2]))
 for act in (lambda: source.window(0, source.size)[-1], lambda: source.read(0, source.size)):
     try:
         act()
     except vl.SourceError as error:
         print(error)
 """
-    for how in ("mapped", "not"):
-        for left in (size - 1, 4096, 0):
-            os.truncate(path, size)
-            told = in_a_process(1 << 20, program, path, how, left)
-            assert told.returncode == 0
-            assert "clip.mkv: the file was truncated to" in told.stdout
-            assert f"but the file ends at {left}" in told.stdout
+    for left in (size - 1, 4096, 0):
+        os.truncate(path, size)
+        told = in_a_process(1 << 20, program, path, left)
+        assert told.returncode == 0
+        assert told.stdout.count(f"but the file ends at {left}; it is truncated or was") == 2
 
 
 def test_a_video_that_is_truncated_between_two_reads_does_not_end_the_process(folder, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from videoloader.errors import FormatError
@@ -73,26 +73,31 @@ def sequence_unit(data: bytes) -> bytes:
     return b""
 
 
-def temporal_units(data: memoryview) -> tuple[list[int], int] | None:
+def temporal_units(read: Callable[[int, int], bytes], length: int) -> tuple[list[int], int] | None:
     """Where the temporal units of a stream begin; None if it does not add up.
 
     And where the last one ends, which is past the end of a truncated stream.
+
+    Args:
+        read: gives at most so many bytes of the stream from a place on.
+        length: of the stream.
     """
     begins = []
     position = start = 0
     try:
-        while position < len(data):
-            header, start = data[position], position
+        while position < length:
+            head, start = read(position, _LONGEST_HEAD), position
+            header = head[0]
             if header & 0x83 != 2:  # forbidden and reserved bits, and no size
                 return None
             if header >> 3 & 15 == _DELIMITER:
                 begins.append(position)
-            size, position = _leb128(data, position + 1 + (header >> 2 & 1))
-            position += size
+            size, taken = _leb128(head, 1 + (header >> 2 & 1))
+            position += taken + size
     except FormatError:
-        if len(data) - start > _LONGEST_HEAD:
+        if length - start > _LONGEST_HEAD:
             return None
-        position = len(data) + 1  # it ends in the middle of a size, or right before it
+        position = length + 1  # it ends in the middle of a size, or right before it
     return (begins, position) if begins[:1] == [0] else None
 
 

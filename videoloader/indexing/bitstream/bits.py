@@ -6,6 +6,8 @@ from videoloader.errors import FormatError
 
 __all__ = ["BitReader", "unescape"]
 
+_LOADED = 64  # bytes; more than most parameter sets have
+
 
 class BitReader:
     """Bits of `data`, most significant first.
@@ -16,15 +18,28 @@ class BitReader:
     """
 
     def __init__(self, data: bytes) -> None:
-        self._value = int.from_bytes(data, "big")
-        self._left = 8 * len(data)
+        self._data = data
+        self._next = 0  # byte that is not in `_value`
+        self._value = 0
+        self._left = 0  # bits of `_value` that are not read
 
     def u(self, count: int) -> int:
         """An unsigned field of `count` bits."""
+        if count > self._left:
+            self._load(count)
         self._left -= count
-        if self._left < 0:
-            raise FormatError("a parameter set ends in the middle of a field")
         return (self._value >> self._left) & ((1 << count) - 1)
+
+    def _load(self, count: int) -> None:
+        """Take in so many bits, and more at once: but not all, as a long number is slow to read."""
+        more = self._data[self._next : self._next + count // 8 + _LOADED]
+        self._next += len(more)
+        self._value = (self._value & ((1 << self._left) - 1)) << 8 * len(more)
+        self._value |= int.from_bytes(more, "big")
+        self._left += 8 * len(more)
+        if count > self._left:
+            self._left = 0
+            raise FormatError("a parameter set ends in the middle of a field")
 
     def flag(self) -> bool:
         """One bit."""

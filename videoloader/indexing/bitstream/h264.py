@@ -30,6 +30,7 @@ _OLD_PROFILES = {66, 77, 88}
 _INTRA_PROFILES = {44, 86, 100, 110, 122, 244}
 _LEVEL_1B, _LEVEL_1_1 = 9, 11
 _EXTENDED_SAR = 255
+_MAX_SET = 1 << 12  # bytes of a parameter set that are read; most have some 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,17 @@ def parse_sps(nal: bytes) -> PictureFormat:
     return parse_sequence(nal).picture
 
 
-@lru_cache(maxsize=64)  # files of one encoder have the same
 def parse_sequence(nal: bytes) -> Sequence:
     """Read a sequence parameter set, NAL header included.
 
     Raises:
         FormatError: it ends early or holds values that no stream may have.
     """
+    return _parse_sequence(nal[:_MAX_SET])
+
+
+@lru_cache(maxsize=64)  # files of one encoder have the same
+def _parse_sequence(nal: bytes) -> Sequence:
     bits = BitReader(unescape(nal)[1:])
     profile = bits.u(8)
     constraints, level = bits.u(8), bits.u(8)

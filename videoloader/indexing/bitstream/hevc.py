@@ -18,6 +18,7 @@ __all__ = ["PARAMETER_SETS", "Sequence", "parse_sequence", "parse_sps"]
 PARAMETER_SETS = frozenset({32, 33, 34})
 _EXTENDED_SAR = 255
 _MAX_LONG_TERM = 32
+_MAX_SET = 1 << 12  # bytes of a parameter set that are read; most have some 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,17 @@ def parse_sps(nal: bytes) -> PictureFormat:
     return parse_sequence(nal).picture
 
 
-@lru_cache(maxsize=64)  # files of one encoder have the same
 def parse_sequence(nal: bytes) -> Sequence:
     """Read a sequence parameter set, NAL header included.
 
     Raises:
         FormatError: it ends early or holds values that no stream may have.
     """
+    return _parse_sequence(nal[:_MAX_SET])
+
+
+@lru_cache(maxsize=64)  # files of one encoder have the same
+def _parse_sequence(nal: bytes) -> Sequence:
     bits = BitReader(unescape(nal)[2:])
     bits.u(4)  # sps_video_parameter_set_id
     sub_layers = bits.u(3) + 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from videoloader.indexing.bitstream.bits import unescape
 
 __all__ = [
     "RECOVERY_POINT",
+    "Reader",
     "annexb_units",
     "disposable_packets",
     "has_b_slices",
@@ -26,6 +28,9 @@ __all__ = [
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
+
+Reader: TypeAlias = Callable[[Ints, int], Bytes]
+"""Gives so many bytes from each of some places on, zeros behind the end; shape (places, bytes)."""
 
 # Per type octet: 1 = a coded slice that others may refer to, 2 = a coded slice that none refers
 # to, 4 = a parameter set, which later packets need whatever picture it comes with.
@@ -63,7 +68,7 @@ _KINDS = {"h264": _h264_kinds(), "hevc": _hevc_kinds()}
 
 
 def disposable_packets(
-    codec: str, data: Bytes, starts: Ints, sizes: Ints, *, length_size: int, sub_layers: int = 1
+    codec: str, read: Reader, starts: Ints, sizes: Ints, *, length_size: int, sub_layers: int = 1
 ) -> NDArray[np.bool_]:
     """Which packets no other packet refers to.
 
@@ -73,52 +78,54 @@ def disposable_packets(
 
     Args:
         codec: `h264` or `hevc`.
-        data: bytes that hold the packets.
-        starts: where in `data` each packet begins.
+        read: of bytes that hold the packets.
+        starts: where each packet begins.
         sizes: bytes of each packet.
         length_size: bytes of the length in front of each unit, 0 for Annex B start codes.
         sub_layers: temporal sub-layers of an HEVC stream, from its parameter set.
     """
     if length_size == 0:
         found = [
-            _annexb_kind(codec, data[start : start + size].tobytes(), sub_layers)
-            for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
+            _annexb_kind(codec, read(starts[[number]], size).tobytes(), sub_layers)
+            for number, size in enumerate(sizes.tolist())
         ]
         return np.equal(np.array(found, dtype=np.uint8), _DISPOSABLE)
     seen = np.zeros(len(starts), dtype=np.uint8)
-    for packets, units in walk_units(data, starts, sizes, length_size):
+    for packets, units, heads in walk_units(read, starts, sizes, length_size):
         if units is None:
             seen[packets] |= _REFERENCE
             continue
-        kinds = _KINDS[codec][data[units]]
+        kinds = _KINDS[codec][heads[:, 0]]
         if codec == "hevc":
-            layer = data[units + 1] & 7
+            layer = heads[:, 1] & 7
             kinds = np.where((kinds == _DISPOSABLE) & (layer != sub_layers), _REFERENCE, kinds)
         seen[packets] |= kinds
     return np.equal(seen, _DISPOSABLE)
 
 
 def walk_units(
-    data: Bytes, starts: Ints, sizes: Ints, length_size: int
-) -> Iterator[tuple[Ints, Ints | None]]:
-    """All packets' first units, then all second ones, and so on: (packet numbers, positions).
+    read: Reader, starts: Ints, sizes: Ints, length_size: int
+) -> Iterator[tuple[Ints, Ints | None, Bytes]]:
+    """All packets' first units, then all second ones, and so on.
 
-    Packets whose units run past their end are given once with no positions.
+    Gives packet numbers, positions of their units, and the first two bytes of these, shape
+    (units, 2). Packets whose units run past their end are given once with no positions.
     """
     ends = starts + sizes
     active = np.flatnonzero(sizes > length_size)
     position = starts[active]
     while len(active):
+        rows = read(position, length_size + 2)
         length = np.zeros(len(active), dtype=np.int64)
         for byte in range(length_size):
-            length = length << 8 | data[position + byte]
-        unit = position + length_size
+            length = length << 8 | rows[:, byte]
+        unit, heads = position + length_size, rows[:, length_size:]
         after = unit + length
-        sound = (length >= 1) & (after <= ends[active]) & (unit + 1 < len(data))
+        sound = (length >= 1) & (after <= ends[active])
         if not sound.all():
-            yield active[~sound], None
-            active, unit, after = active[sound], unit[sound], after[sound]
-        yield active, unit
+            yield active[~sound], None, heads[:0]
+            active, unit, after, heads = active[sound], unit[sound], after[sound], heads[sound]
+        yield active, unit, heads
         more = after + length_size < ends[active]
         active, position = active[more], after[more]
 
@@ -149,18 +156,15 @@ def _annexb_kind(codec: str, data: bytes, sub_layers: int) -> int:
     return seen
 
 
-def has_b_slices(data: Bytes, starts: Ints, sizes: Ints, *, length_size: int) -> bool:
+def has_b_slices(read: Reader, starts: Ints, sizes: Ints, *, length_size: int) -> bool:
     """Whether any H.264 packet begins with a B slice, so that decode order is not shown order.
 
     Only slices that begin with the first macroblock are told; theirs is the first of a picture
     (section 7.3.3: first_mb_in_slice, then slice_type, both Exp-Golomb codes).
     """
-    for _, units in walk_units(data, starts, sizes, length_size):
-        if units is None:
-            continue
-        slices = units[np.isin(data[units] & 31, (1, 2, 5)) & (units + 1 < len(data))]
+    for _, _, heads in walk_units(read, starts, sizes, length_size):
         # '1' is macroblock 0; then '010' is type 1 and '00111' type 6, the two names of B.
-        first = data[slices + 1]
+        first = heads[np.isin(heads[:, 0] & 31, (1, 2, 5)), 1]
         if (((first & 0xF0) == 0xA0) | ((first & 0xFC) == 0x9C)).any():
             return True
     return False

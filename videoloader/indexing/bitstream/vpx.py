@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,14 @@ from videoloader.indexing.bitstream.bits import BitReader
 from videoloader.indexing.bitstream.color import Color
 from videoloader.indexing.bitstream.picture import PictureFormat, pixel_format
 
-__all__ = ["are_hidden", "are_keys", "are_superframes", "is_hidden", "parse_picture"]
+__all__ = [
+    "are_hidden",
+    "are_keys",
+    "are_superframes",
+    "count_shown",
+    "is_hidden",
+    "parse_picture",
+]
 
 _VP8_SYNC, _VP9_SYNC = b"\x9d\x01\x2a", 0x498342
 _VP9_RGB = 7
@@ -21,12 +30,16 @@ def is_hidden(codec: str, packet: bytes) -> bool:
     """Whether no frame of a packet is shown.
 
     VP8 has the flag in its frame tag (RFC 6386, section 9.1), VP9 in its uncompressed header
-    (VP9 Bitstream & Decoding Process Specification, section 6.2). A VP9 superframe (annex B of
-    the same) is judged by its last frame, the only one that may be shown.
+    (VP9 Bitstream & Decoding Process Specification, section 6.2).
     """
     if codec == "vp8":
         return len(packet) > 0 and not packet[0] >> 4 & 1
-    return _vp9_is_hidden(_last_frame(packet))
+    return count_shown(packet) == 0
+
+
+def count_shown(packet: bytes) -> int:
+    """How many frames of a VP9 packet are shown: of a superframe one at most, by the standard."""
+    return sum(not _vp9_is_hidden(frame) for frame in _frames(packet) if frame)
 
 
 def are_hidden(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -60,18 +73,20 @@ def _vp9_flag(heads: NDArray[np.uint8], number: int, *, is_set: bool) -> NDArray
     return _is(bits >> 14, 2) & _is(bits >> position & 1, int(is_set))
 
 
-def _last_frame(packet: bytes) -> bytes:
+def _frames(packet: bytes) -> list[bytes]:
+    """The frames of a superframe (annex B), or the packet, which is one."""
     if not packet or packet[-1] & 0xE0 != 0xC0:
-        return packet
+        return [packet]
     count, width = (packet[-1] & 7) + 1, (packet[-1] >> 3 & 3) + 1
     index = 2 + width * count
     if len(packet) < index or packet[-index] != packet[-1]:
-        return packet
+        return [packet]
     sizes = [
         int.from_bytes(packet[place : place + width], "little")
         for place in range(len(packet) - index + 1, len(packet) - 1, width)
     ]
-    return packet[sum(sizes[:-1]) : sum(sizes)]
+    ends = list(accumulate(sizes))
+    return [packet[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
 def _vp9_is_hidden(frame: bytes) -> bool:

@@ -20,6 +20,7 @@ from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_da
 from videoloader.indexing.dataset.rows import Row, as_error, check_schema, failed_row, schema
 from videoloader.indexing.dataset.sources import Item, as_root, find_items
 from videoloader.indexing.dataset.workers import Failure, run_tasks
+from videoloader.indexing.processes import INDEXING_MEMORY
 from videoloader.indexing.source import Check, Fingerprint, as_check, difference, is_url
 from videoloader.indexing.storage import decode_index, encode_index
 from videoloader.indexing.writing import written, written_whole
@@ -108,7 +109,12 @@ def index_dataset(
             results = run_on_ray(function, missing, arguments=arguments)
         else:
             results = run_tasks(
-                function, missing, workers=workers, time_limit=time_limit, arguments=arguments
+                function,
+                missing,
+                workers=workers,
+                time_limit=time_limit,
+                arguments=arguments,
+                memory_limit=INDEXING_MEMORY,
             )
         for item, result in results:
             row = failed_row(item, result, base) if isinstance(result, Failure) else result

@@ -11,7 +11,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-from videoloader.indexing.processes import Helper, load
+from videoloader.indexing.processes import Helper, limit_memory, load
 
 __all__ = ["Failure", "run_tasks", "work"]
 
@@ -34,6 +34,7 @@ def run_tasks(
     workers: int | None,
     time_limit: float,
     arguments: dict[str, Any] | None = None,
+    memory_limit: int | None = None,
 ) -> Iterator[tuple[Any, Any]]:
     """Call a function on each task; give task and result in the order in which they are done.
 
@@ -47,6 +48,7 @@ def run_tasks(
             for as many as this process may use processors.
         time_limit: seconds for one task.
         arguments: for every call; anything that JSON holds.
+        memory_limit: bytes that a worker may allocate.
     """
     arguments = arguments or {}
     if workers is None:
@@ -61,7 +63,7 @@ def run_tasks(
     try:
         for _ in range(min(workers, len(tasks))):
             try:
-                team.append(_Worker(function, arguments))
+                team.append(_Worker(function, arguments, memory_limit))
             except OSError:
                 if not team:
                     raise
@@ -86,9 +88,12 @@ class _Worker:
     The clock begins when the process is there, however long the machine takes to start it.
     """
 
-    def __init__(self, function: str, arguments: dict[str, Any]) -> None:
-        self._function = function
-        self._arguments = arguments
+    def __init__(self, function: str, arguments: dict[str, Any], memory_limit: int | None) -> None:
+        self._arguments = {
+            "function": function,
+            "arguments": arguments,
+            "memory_limit": memory_limit,
+        }
         self.given: deque[Any] = deque()
         self._sizes: deque[int] = deque()
         self._since = 0.0
@@ -145,16 +150,21 @@ class _Worker:
         self._helper.stop()
 
     def _start(self) -> None:
-        arguments = {"function": self._function, "arguments": self._arguments}
-        self._helper = Helper(f"{__name__}:work", arguments)
+        self._helper = Helper(f"{__name__}:work", self._arguments)
         self.connection = self._helper.connection
         self._is_ready = False  # its first message says that it is
         self._since = time.monotonic() + _START_LIMIT
 
 
-def work(descriptor: int, *, function: str, arguments: dict[str, Any]) -> None:
+def work(
+    descriptor: int, *, function: str, arguments: dict[str, Any], memory_limit: int | None
+) -> None:
     """What a worker does: results for the tasks that come, until nobody is there to take them."""
     call = load(function)
+    if memory_limit is not None:
+        import av  # noqa: F401  (is not counted)
+
+        limit_memory(memory_limit)
     with Connection(descriptor) as connection:
         try:
             connection.send("ready")

@@ -21,6 +21,8 @@ Ints = NDArray[np.int64]
 
 _KEY, _LACING = 0x80, 0x06
 _XIPH, _FIXED = 2, 4  # and 6 for EBML
+_LACES = 1 << 20  # bytes of a block in which the sizes of its frames stand
+_TINY, _FREE_FRAMES = 8, 1 << 16  # least bytes of a frame on average, of more frames than these
 _MAX_NUMBER = 4  # bytes of the number of a track
 
 
@@ -98,6 +100,7 @@ def unlace(table: BlockTable, source: Source, *, usual_duration: int, scale: int
         durations = np.where(table.durations > 0, table.durations, usual)
         return Frames(table.offsets, table.sizes, table.pts, durations, table.keys)
     columns = [array("q") for _ in range(5)]
+    tiny = 0  # frames that are too many for their bytes
     names = ("offsets", "sizes", "pts", "durations", "keys", "lacing")
     for offset, size, pts, duration, key, lacing in zip(
         *(getattr(table, name).tolist() for name in names), strict=True
@@ -107,6 +110,9 @@ def unlace(table: BlockTable, source: Source, *, usual_duration: int, scale: int
         total = duration or (usual_duration * count // scale)
         if min(sizes) < 1:
             raise FormatError(f"the laced block at byte {offset} holds an empty frame")
+        tiny += count - size // _TINY
+        if tiny > _FREE_FRAMES:
+            raise FormatError(f"laced frames of less than {_TINY} bytes on average")
         if count > 1 and total < count:
             raise NeedsDemuxerError(f"frames of the laced block at byte {offset} have no times")
         steps = [total * number // count for number in range(count + 1)]
@@ -121,7 +127,7 @@ def unlace(table: BlockTable, source: Source, *, usual_duration: int, scale: int
 
 def _laces(source: Source, offset: int, size: int, lacing: int) -> tuple[int, list[int]]:
     """Bytes before the first frame of a laced block, and the size of each frame (section 10.3)."""
-    data = source.read(offset, size)
+    data = source.read(offset, min(size, _LACES))
     if not data:
         raise NeedsDemuxerError(f"the laced block at byte {offset} is empty")
     count, position = data[0] + 1, 1

@@ -8,7 +8,7 @@ the heads say is read for all of them at once.
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from struct import Struct
 
 import numpy as np
@@ -20,9 +20,10 @@ from videoloader.indexing.source import Source
 
 __all__ = ["Blocks", "scan_clusters"]
 
+Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-_CHUNK = 1 << 18
+_CHUNK, _NEAR = 1 << 18, 1 << 12  # bytes that are read at once, and of a local file
 _MAX_TIME = 1 << 52
 _SKIPPED = frozenset(
     {Id.VOID, Id.CRC, Id.POSITION, Id.PREVIOUS_SIZE, Id.SILENT_TRACKS, Id.ENCRYPTED_BLOCK}
@@ -68,12 +69,13 @@ def scan_clusters(source: Source, start: int, stop: int | None) -> Blocks:
 class _Scan:
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._whole = source.is_mapped
         self._base = 0
-        self._window = source.window(0, source.size if self._whole else 0)
-        self._view = self._window.data
-        self._found = array("q")  # places of blocks in the window
-        self._parts: list[tuple[Ints, Heads]] = []
+        self._view = b""  # bytes from there on
+        self._ahead = _NEAR if source.is_local else _CHUNK
+        # Places of blocks, and the first bytes of each: of those followed by themselves, of all.
+        self._found = array("q")
+        self._heads = bytearray()
+        self._parts: list[tuple[Ints, Bytes]] = []
         self._clocks: list[tuple[int, int]] = []  # place in the file, time from there on
         self._groups: list[tuple[int, int, bool]] = []  # block, duration, whether it refers
         self._end = 0
@@ -107,7 +109,7 @@ class _Scan:
                 is_open = False
                 if end is not None and stop is not None and end > stop:
                     raise NeedsDemuxerError(f"the cluster at byte {position} runs past the segment")
-                if end is not None and end <= limit - HEAD and self._whole:
+                if end is not None and end <= limit - HEAD and self._source.is_local:
                     whole.append((self._cluster(body, end, limit, only_clock=True), end))
                     position = end
                 else:
@@ -119,22 +121,22 @@ class _Scan:
                 raise NeedsDemuxerError(f"element {kind:x} at byte {position} of the segment")
 
     def _clusters(self, ranges: Ints) -> None:
-        found, stopped = follow_simple_blocks(self._window, ranges[:, 0], ranges[:, 1])
-        self._found.frombytes(found.tobytes())
+        begins, ends = ranges[:, 0], ranges[:, 1]
+        found, heads, stopped = follow_simple_blocks(self._source.gather, begins, ends)
+        self._parts.append((found, heads))
         for position, end in zip(stopped.tolist(), ranges[:, 1].tolist(), strict=True):
             if position < end:
                 self._cluster(position, end, end, has_clock=True)
 
     def blocks(self) -> Blocks:
         """What was found."""
-        self._flush()
+        rows = np.frombuffer(bytes(self._heads), dtype=np.uint8).reshape(-1, HEAD)
+        self._parts.append((np.array(self._found, dtype=np.int64), rows))
         places = np.concatenate([places for places, _ in self._parts])
-        heads = Heads(
-            *(
-                np.concatenate([getattr(heads, name) for _, heads in self._parts])
-                for name in Heads.__slots__
-            )
-        )
+        rows = np.concatenate([rows for _, rows in self._parts])
+        order = np.argsort(places, kind="stable")
+        places = places[order]
+        heads = read_heads(places, rows[order])
         clocks = np.array(self._clocks or [(0, 0)], dtype=np.int64)
         since = np.searchsorted(clocks[:, 0], places, side="right") - 1
         durations = np.zeros(len(places), dtype=np.int64)
@@ -181,7 +183,7 @@ class _Scan:
                 self._clocks.append((position, self._uint(body, size)))
                 has_clock = True
             elif kind == Id.SIMPLE_BLOCK:
-                self._found.append(position - self._base)
+                self._note(position)
             elif kind == Id.GROUP:
                 self._group(body, body + size)
             position = body + size
@@ -191,8 +193,9 @@ class _Scan:
         """Note simple blocks as long as one follows the other; returns where that ends."""
         self._reach(position)
         view, append, unpack, simple = self._view, self._found.append, _unpack, Id.SIMPLE_BLOCK
-        place = position - self._base
-        end = limit - self._base
+        heads, base = self._heads, self._base
+        place = position - base
+        end = limit - base
         last = min(end, len(view)) - HEAD
         while place < last:
             kind, word = unpack(view, place)
@@ -212,9 +215,10 @@ class _Scan:
                 break
             if after > end:
                 break
-            append(place)
+            append(base + place)
+            heads += view[place : place + HEAD]
             place = after
-        return self._base + place
+        return base + place
 
     def _group(self, position: int, end: int) -> None:
         block, duration, refers = -1, 0, False
@@ -226,7 +230,7 @@ class _Scan:
                 if block >= 0:
                     raise NeedsDemuxerError(f"the group at byte {position} has two blocks")
                 block = position
-                self._found.append(position - self._base)
+                self._note(position)
             elif kind == Id.BLOCK_DURATION:
                 duration = self._uint(body, size)
             elif kind == Id.REFERENCE:
@@ -251,26 +255,20 @@ class _Scan:
             raise
         return kind, position + length, size
 
+    def _note(self, position: int) -> None:
+        """A block begins here."""
+        self._found.append(position)
+        self._heads += self._bytes(position, HEAD).ljust(HEAD, b"\0")
+
     def _bytes(self, position: int, size: int) -> bytes:
+        """At most `HEAD` bytes, fewer at the end of the source."""
         self._reach(position)
         place = position - self._base
-        return bytes(self._view[place : place + size])
+        return self._view[place : place + size]
 
     def _reach(self, position: int) -> None:
         """Move the window so that it holds a whole head, or all that the source has."""
         stop = min(position + HEAD, self._source.size)
-        if self._whole or (self._base <= position and stop <= self._base + len(self._view)):
-            return
-        self._flush()
-        self._base = position
-        self._window = self._source.window(position, min(_CHUNK, self._source.size - position))
-        self._view = self._window.data
-
-    def _flush(self) -> None:
-        """Read the heads of the blocks found in this window."""
-        places = np.sort(np.array(self._found, dtype=np.int64))
-        self._found = array("q")
-        heads = read_heads(self._window, places)
-        self._parts.append(
-            (places + self._base, replace(heads, offsets=heads.offsets + self._base))
-        )
+        if not self._base <= position <= stop <= self._base + len(self._view):
+            self._base = position
+            self._view = self._source.read_up_to(position, self._ahead)

@@ -19,6 +19,7 @@ from videoloader.indexing.matroska.ebml import NeedsDemuxerError
 from videoloader.indexing.matroska.segment import Segment, read_segment
 from videoloader.indexing.matroska.timing import decode_times, fill_durations
 from videoloader.indexing.matroska.tracks import VIDEO, Track, check_is_readable
+from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.picture_order import picture_order, survey_packets, with_order
 from videoloader.indexing.source import Source
 from videoloader.indexing.truncation import past_the_end
@@ -128,20 +129,22 @@ def _vpx_flags(
 ) -> NDArray[np.uint16]:
     """Key frames and hidden ones, which the first bytes of packets tell, or the last of them."""
     offsets, sizes = packets["offset"], packets["size"].astype(np.int64)
-    heads = np.zeros((len(packets), 2), dtype=np.uint8)
-    for column in range(2):
-        if column < len(prefix):
-            heads[:, column] = prefix[column]
-        else:
-            inside = sizes > column - len(prefix)
-            heads[inside, column] = source.gather(offsets[inside] + column - len(prefix))
-    hidden = vpx.are_hidden(codec, heads)
+    # The end of a packet is read with the beginning of the next, where that lies behind it.
+    ends = np.stack([offsets, offsets + sizes - 1], axis=1).reshape(-1)
+    found = source.gather(ends, 2).reshape(-1, 2, 2)
+    heads = np.zeros((len(packets), 2 + len(prefix)), dtype=np.uint8)
+    heads[:, : len(prefix)] = np.frombuffer(prefix, dtype=np.uint8)
+    heads[:, len(prefix) :] = found[:, 0]
+    heads[sizes == 1, -1] = 0
+    hidden = vpx.are_hidden(codec, heads[:, :2])
     if codec == "vp9":
-        lasts = source.gather(offsets + sizes - 1)
-        for number in np.flatnonzero(vpx.are_superframes(lasts)).tolist():
+        for number in np.flatnonzero(vpx.are_superframes(found[:, 1, 0])).tolist():
             packet = prefix + source.read(int(offsets[number]), int(sizes[number]))
-            hidden[number] = vpx.is_hidden(codec, packet)
-    keys = vpx.are_keys(codec, heads)
+            shown = vpx.count_shown(packet)
+            if shown > 1:
+                raise NeedsDemuxerError(f"packet {number} shows {shown} frames")
+            hidden[number] = shown == 0
+    keys = vpx.are_keys(codec, heads[:, :2])
     return keys * np.uint16(PacketFlags.KEY) + hidden * np.uint16(PacketFlags.HIDDEN)
 
 
@@ -173,8 +176,10 @@ def _ordered(
         return index, True
     if index.codec == "h264" and index.packing == "plain":
         sizes = index.packets["size"].astype(np.int64)
-        data, offsets = source.window(0, source.size), index.packets["offset"]
-        if not has_b_slices(data, offsets, sizes, length_size=index.length_size):
+        if not any(
+            has_b_slices(read, starts, sizes[some], length_size=index.length_size)
+            for some, read, starts in packet_windows(source, index.packets["offset"], sizes)
+        ):
             return index, True
     return with_order(index, picture_order(index, source))
 

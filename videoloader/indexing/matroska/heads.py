@@ -1,4 +1,4 @@
-"""Heads of many blocks at once, by numpy over the bytes of the file."""
+"""Heads of many blocks at once, by numpy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.indexing.bitstream.nal import Reader
 from videoloader.indexing.matroska.ebml import Id
 
 __all__ = ["HEAD", "Heads", "follow_simple_blocks", "read_heads", "read_numbers"]
@@ -50,64 +51,52 @@ def read_numbers(words: NDArray[np.uint64]) -> tuple[Ints, Ints]:
     return _LENGTHS[first], (words >> _SHIFTS[first] & _MASKS[first]).astype(np.int64)
 
 
-def read_heads(window: Bytes, places: Ints) -> Heads:
-    """Read the heads of the blocks that begin at some places, ascending, of a piece of the file."""
-    safe = int(np.searchsorted(places, len(window) - HEAD, side="right"))
-    if safe == len(places):
-        return _read_heads(window, places)
-    # The piece ends with the file, where a word may be longer than what is left.
-    first = int(places[safe])
-    rest = np.append(window[first:], np.zeros(HEAD, dtype=np.uint8))
-    front, back = _read_heads(window, places[:safe]), _read_heads(rest, places[safe:] - first)
-    return Heads(
-        np.append(front.offsets, back.offsets + first),
-        np.append(front.sizes, back.sizes),
-        np.append(front.words, back.words),
-        np.append(front.is_simple, back.is_simple),
-    )
+def read_heads(places: Ints, rows: Bytes) -> Heads:
+    """Read the heads of blocks.
 
-
-def _read_heads(window: Bytes, places: Ints) -> Heads:
-    words = _words(window, 8)
-    lengths, sizes = read_numbers(words[places + 1].astype(np.uint64))
+    Args:
+        places: where in the file each begins.
+        rows: the `HEAD` bytes from there on, shape (blocks, HEAD).
+    """
+    data = np.ascontiguousarray(rows).reshape(-1)
+    words = np.ndarray((max(len(data) - 7, 0),), dtype=">u8", buffer=data.data, strides=(1,))
+    begins = np.arange(len(places)) * HEAD
+    lengths, sizes = read_numbers(words[begins + 1].astype(np.uint64))
+    first = words[begins + 1 + lengths].astype(np.uint64)
     offsets = places + 1 + lengths
-    first = words[offsets].astype(np.uint64)
-    return Heads(offsets, sizes, first, np.equal(window[places], Id.SIMPLE_BLOCK))
+    return Heads(offsets, sizes, first, np.equal(data[begins], Id.SIMPLE_BLOCK))
 
 
-def _words(window: Bytes, width: int) -> NDArray[np.uint64]:
-    """The number that the bytes from each byte on make, without a copy."""
-    shape = (max(len(window) - width + 1, 0),)
-    return np.ndarray(shape, dtype=f">u{width}", buffer=window.data, strides=(1,))
-
-
-def follow_simple_blocks(window: Bytes, places: Ints, ends: Ints) -> tuple[Ints, Ints]:
+def follow_simple_blocks(read: Reader, places: Ints, ends: Ints) -> tuple[Ints, Bytes, Ints]:
     """Go from simple block to simple block in many clusters at a time.
 
     Args:
-        window: the file.
+        read: of the file.
         places: where in it to begin in each cluster.
         ends: where each cluster ends, before the end of the file.
 
     Returns:
-        Where simple blocks begin, in no order; and where each cluster goes on with something
-        else or just was not followed further.
+        Where simple blocks begin, in no order, and the `HEAD` bytes from there on; and where each
+        cluster goes on with something else or just was not followed further.
     """
-    words, found, stopped = _words(window, 4), [], places.copy()
+    found, heads, stopped = [places[:0]], [np.empty((0, HEAD), dtype=np.uint8)], places.copy()
     cluster = np.flatnonzero(places < ends)
     at, end = places[cluster], ends[cluster]
     while len(at) >= _WIDE:
-        size = words[at + 1].astype(np.int64)
+        rows = read(at, HEAD)
+        size = np.ascontiguousarray(rows[:, 1:5]).view(">u4")[:, 0].astype(np.int64)
         first = size >> 24
         after = at + 1 + _LENGTHS[first] + (size >> _SHORT_SHIFTS[first] & _SHORT_MASKS[first])
-        sound = (window[at] == Id.SIMPLE_BLOCK) & _SHORT[first] & (after <= end)
+        sound = (rows[:, 0] == Id.SIMPLE_BLOCK) & _SHORT[first] & (after <= end)
         if not sound.all():
             at, after, end, cluster = at[sound], after[sound], end[sound], cluster[sound]
+            rows = rows[sound]
         found.append(at)
+        heads.append(rows)
         stopped[cluster] = after
         more = after < end
         if more.all():
             at = after
         else:
             at, end, cluster = after[more], end[more], cluster[more]
-    return np.concatenate(found) if found else places[:0], stopped
+    return np.concatenate(found), np.concatenate(heads), stopped

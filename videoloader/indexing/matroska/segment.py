@@ -23,6 +23,7 @@ __all__ = ["Segment", "read_segment", "segment_end"]
 
 _MAX_BEFORE_CLUSTERS = 1 << 16
 _MAX_SCALE = 1 << 32
+_MAX_TABLE = 1 << 26  # bytes of an element that is read at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,8 @@ def _head(source: Source, position: int) -> tuple[int, int, int | None]:
 def _content(source: Source, kind: int, body: int, size: int | None) -> Element:
     if size is None:
         raise NeedsDemuxerError(f"element {kind:x} at byte {body} has no size")
+    if size > _MAX_TABLE:
+        raise NeedsDemuxerError(f"element {kind:x} at byte {body} has {size} bytes")
     if body + size > source.size:
         raise FormatError(
             f"truncated: element {kind:x} runs to byte {body + size}, but the file ends at "

@@ -68,8 +68,11 @@ def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit
     if version == 1:
         layout = "QqI"
     step = 20 if version == 1 else 12
+    count = (box.size - 8) // step
+    if count > _MAX_EDITS:
+        raise FormatError(f"an edit list of {count} entries")
     edits = []
-    for number in range((box.size - 8) // step):
+    for number in range(count):
         duration, start, _ = box.unpack(layout, 8 + step * number)
         if abs(start) > _MAX_TIME:
             raise FormatError(f"box 'elst' has an edit from {start} on")
@@ -128,13 +131,18 @@ def add_fragments(timeline: Timeline, samples: Samples, added: Added, *, delay: 
     return _joined([timeline, own])
 
 
-def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
+def edit_timeline(samples: Samples, edits: list[Edit], *, room: int) -> Timeline:
     """The samples that an edit list keeps, those needed to decode them, and their times.
+
+    Args:
+        samples: of the track.
+        edits: the list.
+        room: how many samples there may be, those that are repeated counted each time.
 
     Raises:
         FormatError: the list would repeat the media without end.
     """
-    if len(edits) > _MAX_EDITS or len(edits) * len(samples) > _MAX_WORK:
+    if len(edits) * len(samples) > _MAX_WORK:
         raise FormatError(f"an edit list of {len(edits)} entries for {len(samples)} samples")
     if not len(samples):
         return _joined([])
@@ -155,7 +163,7 @@ def edit_timeline(samples: Samples, edits: list[Edit]) -> Timeline:
         first = _first_sample(samples, shown_at, edit.start)
         last = _last_sample(samples, shown_at, edit, first)
         total += last + 1 - first
-        if total > 64 * len(samples) + 4096:
+        if total > min(64 * len(samples) + 4096, room):
             raise FormatError(f"an edit list of {len(edits)} entries repeats the media on and on")
         chosen = slice(first, last + 1)
         shown = shown_at[chosen]

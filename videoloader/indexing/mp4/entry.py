@@ -39,6 +39,7 @@ _CODECS = {
 }
 _FRAMED = b"\1"  # first byte of a set-up record
 _MIN_HVCC = 23  # bytes of the shortest record of HEVC
+_MAX_DESCRIPTIONS = 1 << 16  # bytes of them that are read; one has some hundreds
 _ENCRYPTED = b"encv"
 VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
 """Types of descriptions that are certain to be of video."""
@@ -73,6 +74,8 @@ def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] |
     entries = []
     descriptions = table.need(b"stsd")
     (count,) = descriptions.unpack("I", 4)
+    if count > 1 and descriptions.size > _MAX_DESCRIPTIONS:
+        return None
     for box in islice(descriptions.children(skip=8), count):
         if box.kind == _ENCRYPTED:
             raise UnsupportedError("the video track is encrypted; decrypt the file first")

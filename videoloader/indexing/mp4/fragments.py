@@ -101,6 +101,7 @@ def read_fragments(
     segment_times: dict[int, int],
     clock: int,
     file_size: int,
+    room: int,
 ) -> Added:
     """The samples that fragments add to a track.
 
@@ -113,7 +114,8 @@ def read_fragments(
         num_entries: sample descriptions of the track.
         segment_times: of fragments by position, where they have no time of their own.
         clock: when the samples of the `moov` box end.
-        file_size: no more samples than bytes are believed.
+        file_size: samples take no more bytes.
+        room: how many samples there may be.
 
     Raises:
         FormatError: the boxes contradict each other or lead out of the file.
@@ -128,8 +130,8 @@ def read_fragments(
     # A track of one description has no samples of another; FFmpeg leaves them out.
     runs = [run for run in runs if num_entries > 1 or run.entry == 1]
     total = sum(run.num_samples for run in runs)
-    if total > file_size:
-        raise FormatError(f"fragments claim {total} samples in a file of {file_size} bytes")
+    if total > room:
+        raise FormatError(f"{total} samples in fragments, but the file has room for {room}")
     if not total:
         return _NOTHING
     return samples_of(runs, segment_times, clock, file_size)

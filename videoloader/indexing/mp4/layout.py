@@ -23,10 +23,12 @@ _FIRST = {b"ftyp", b"styp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot"
 _OF_MEDIA = (b"mdat", b"mfra")
 _FRAGMENT_TABLES = (b"moof", b"sidx")
 _MAX_TOP_LEVEL = 1 << 20
+_FREE_SAMPLES = 1 << 20  # nine hours of video
 _BOX = struct.Struct(">I4s").unpack_from
 _HEADER = 16  # bytes of a box header with a 64-bit size
 _AHEAD = 32  # bytes read behind a `moof`, for the headers that follow it
 _SPARE = 1 << 15  # bytes of media that may be read for nothing
+_MAX_BOX = 1 << 28  # bytes of tables in one box; a day of video has some 40 MB
 
 
 class Fragment(NamedTuple):
@@ -48,6 +50,15 @@ class Layout:
     fragments: list[Fragment]
     segments: list[tuple[int, Box]]
     end: int
+
+    @property
+    def room(self) -> int:
+        """How many samples such tables may describe; a sample takes some 100 bytes of memory.
+
+        Tables of samples that are all alike may be short, but only those of sound have so many.
+        """
+        size = self.movie.size + sum(len(fragment.content) for fragment in self.fragments)
+        return _FREE_SAMPLES + size // 2
 
 
 def referenced_end(segment: tuple[int, Box]) -> int:
@@ -108,6 +119,8 @@ def read_layout(source: Source) -> Layout | None:
                     f"truncated: box {box_name(kind)} at byte {position} runs to byte {end}, but "
                     f"the file ends at {source.size}"
                 )
+            if end - body > _MAX_BOX:
+                raise FormatError(f"box {box_name(kind)} at byte {position} has {end - body} bytes")
             content = block[body - start : end - start]
             if len(content) < end - body:
                 known = body + len(content)

@@ -38,7 +38,7 @@ from videoloader.indexing.mp4.fragments import (
 from videoloader.indexing.mp4.layout import Layout, read_layout, referenced_end
 from videoloader.indexing.mp4.order import settle_order
 from videoloader.indexing.mp4.runs import Added
-from videoloader.indexing.mp4.samples import Samples, concatenate, read_samples
+from videoloader.indexing.mp4.samples import Samples, check_sizes, concatenate, read_samples
 from videoloader.indexing.mp4.start import hide_before_keyframe
 from videoloader.indexing.mp4.sync import keys_of_pictures
 from videoloader.indexing.source import Source
@@ -46,8 +46,9 @@ from videoloader.indexing.truncation import past_the_end
 
 __all__ = ["index_mp4"]
 
-# No video has so many samples that are so small; tables that lie may, to cost time.
-_MANY, _TINY = 100_000, 8
+_MAX_TRACKS = 64  # of video
+_SAMPLE = 1 << 20  # bytes of a sample in which its headers stand
+_SPARE = 1 << 20  # bytes of samples that may lie over others
 _MAX_TIMESCALE = 1 << 31
 _IDENTITY = (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 
@@ -95,7 +96,10 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     version = header.unpack("B")[0]
     (movie_timescale,) = header.unpack("I", 20 if version == 1 else 12)
     matrix = header.unpack("9i", 48 if version == 1 else 36)
-    tracks = _video_tracks(layout, source.size)
+    room = layout.room
+    tracks = _video_tracks(layout, source.size, room)
+    if tracks is None:
+        return None
     if stream is not None:
         tracks = [track for track in tracks if track.number == stream]
     if not tracks:
@@ -104,18 +108,19 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if not track.num_samples:
         return None
     samples = concatenate(track.samples, track.added.samples)
-    if len(samples) > _MANY and int(samples.sizes.sum()) < _TINY * len(samples):
-        raise FormatError(f"{len(samples)} samples of less than {_TINY} bytes on average")
+    check_sizes(samples.sizes, room=room)
+    if samples.sizes.sum() > 2 * source.size + _SPARE:
+        raise FormatError("its samples lie over one another")
     entries = read_entries(
         _table(track.box),
-        lambda: source.read_up_to(int(samples.offsets[0]), int(samples.sizes[0])),
+        lambda: source.read_up_to(int(samples.offsets[0]), min(int(samples.sizes[0]), _SAMPLE)),
     )
     if entries is None:
         return None
     edits = read_edits(
         track.box, timescale=track.timescale, movie_timescale=max(movie_timescale, 1)
     )
-    timeline = _timeline(track, edits)
+    timeline = _timeline(track, edits, room)
     _check_places(samples, timeline, source)
     index = _build(source, track, samples, matrix, entries, timeline)
     end = max([layout.end, *map(referenced_end, layout.segments)])
@@ -131,20 +136,22 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     return None if cut is None else settle_order(cut, samples, entries, source)
 
 
-def _timeline(track: _Track, edits: list[Edit]) -> Timeline:
+def _timeline(track: _Track, edits: list[Edit], room: int) -> Timeline:
     delay = initial_delay(edits)
     if not edits or track.simple_edits:
         timeline = plain_timeline(track.samples, delay=delay)
     else:
-        timeline = edit_timeline(track.samples, edits)
+        timeline = edit_timeline(track.samples, edits, room=room)
     if len(track.added.samples):
         timeline = add_fragments(timeline, track.samples, track.added, delay=delay)
     return timeline
 
 
-def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
-    tracks = []
+def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | None:
+    """All tracks of video; None if there are too many to look at."""
+    tracks: list[_Track] = []
     claimed = 0
+    room = min(room, file_size)
     simple_edits = False
     defaults = read_defaults(layout.movie) if layout.fragments else {}
     boxes = [box for box in layout.movie.children() if box.kind == b"trak"]
@@ -155,6 +162,8 @@ def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
         simple_edits |= times is None or times.unpack("I", 4) == (0,)
         if not _is_video(box):
             continue
+        if len(tracks) == _MAX_TRACKS:
+            return None
         head = box.need(b"tkhd")
         wide = head.unpack("B")[0] == 1
         media = box.need(b"mdia", b"mdhd")
@@ -163,7 +172,8 @@ def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
         if not 0 < timescale < _MAX_TIMESCALE:
             timescale = 1  # as FFmpeg does
         table = _table(box)
-        samples = read_samples(table, file_size=file_size)
+        samples = read_samples(table, file_size=file_size, room=room - claimed)
+        claimed += len(samples)
         (identifier,) = head.unpack("I", 20 if wide else 12)
         added = read_fragments(
             layout.fragments,
@@ -175,10 +185,9 @@ def _video_tracks(layout: Layout, file_size: int) -> list[_Track]:
             ),
             clock=int(samples.dts[-1] + samples.durations[-1]) if len(samples) else 0,
             file_size=file_size,
+            room=room - claimed,
         )
-        claimed += len(samples) + len(added.samples)
-        if claimed > file_size:
-            raise FormatError(f"tracks of {claimed} samples in a file of {file_size} bytes")
+        claimed += len(added.samples)
         tracks.append(
             _Track(
                 box=box,

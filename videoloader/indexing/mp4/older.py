@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from videoloader.indexing.bitstream import h263, mpeg2, mpeg4
 from videoloader.indexing.bitstream.intra import parse_jpeg, parse_prores
 from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.samples import Samples
+from videoloader.indexing.source import Source
 
 __all__ = ["OLDER_KINDS", "describe", "tells_order"]
 
@@ -111,7 +111,7 @@ def _descriptors(config: Box) -> tuple[int, bytes] | None:
 
 
 def tells_order(
-    codec: str, samples: Samples, setup: bytes, data: NDArray[np.uint8], *, reorders: bool | None
+    codec: str, samples: Samples, setup: bytes, source: Source, *, reorders: bool | None
 ) -> bool:
     """Whether each sample is one frame, shown when the timestamps say.
 
@@ -122,25 +122,25 @@ def tells_order(
         codec: MPEG-1, -2 or -4.
         samples: of the track.
         setup: set-up data.
-        data: the whole file.
+        source: where they lie.
         reorders: what the headers say.
     """
     forwards = samples.composition is None and reorders is not False
     if codec != "mpeg4":
-        return not forwards or not any(map(mpeg2.is_b_picture, _packets(samples, data)))
+        return not forwards or not any(map(mpeg2.is_b_picture, _packets(samples, source)))
     layer = mpeg4.parse_setup(setup)
     if layer is None:
         return False
     if reorders is False or not forwards:
         few: Any = samples.sizes <= _NOT_CODED
-        packets = _packets(samples, data, np.flatnonzero(few))
+        packets = _packets(samples, source, np.flatnonzero(few))
     else:
-        packets = _packets(samples, data)
+        packets = _packets(samples, source)
     return all(
         mpeg4.is_one_picture(packet, layer.time_bits, forwards=forwards) for packet in packets
     )
 
 
-def _packets(samples: Samples, data: NDArray[np.uint8], chosen: Any = slice(None)) -> Any:
+def _packets(samples: Samples, source: Source, chosen: Any = slice(None)) -> Any:
     places = zip(samples.offsets[chosen].tolist(), samples.sizes[chosen].tolist(), strict=True)
-    return (data[start : start + size].tobytes() for start, size in places)
+    return (source.read(start, size) for start, size in places)

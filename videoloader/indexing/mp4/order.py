@@ -41,8 +41,7 @@ def settle_order(
     entry = entries[0]
     reorders = None if any(e.picture.reorders is not False for e in entries) else False
     if entry.codec in ("mpeg4", "mpeg1video", "mpeg2video"):
-        data = source.window(0, source.size)
-        return index, tells_order(entry.codec, samples, entry.extradata, data, reorders=reorders)
+        return index, tells_order(entry.codec, samples, entry.extradata, source, reorders=reorders)
     if samples.composition is not None or reorders is False:
         return index, True
     if (
@@ -56,7 +55,7 @@ def settle_order(
 
 def _seems_forward(samples: Samples, length_size: int, source: Source) -> bool:
     """Whether no B slice is found among the first slices of some packets."""
-    chosen = _chosen(len(samples), _LOOKS if source.is_mapped else _REMOTE_LOOKS)
+    chosen = _chosen(len(samples), _LOOKS if source.is_local else _REMOTE_LOOKS)
     starts, sizes = samples.offsets[chosen], samples.sizes[chosen]
     heads, found = some_slice_heads("h264", length_size, source, starts, sizes)
     try:

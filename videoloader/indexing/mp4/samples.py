@@ -15,11 +15,22 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box, box_ranges
 
-__all__ = ["NO_SAMPLES", "Ints", "Samples", "concatenate", "read_samples", "sums_before"]
+__all__ = [
+    "NO_SAMPLES",
+    "Ints",
+    "Samples",
+    "check_sizes",
+    "concatenate",
+    "read_samples",
+    "sums_before",
+]
 
 Ints = NDArray[np.int64]
 
 _MAX_SAMPLE = 0x3FFFFFFF
+_PIECE = 1 << 20  # rows of a table that need not be as long as there are samples
+# No video has so many samples that are so small; tables that lie may, to cost time.
+_MANY, _TINY = 100_000, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +91,19 @@ def concatenate(first: Samples, second: Samples) -> Samples:
     return Samples(composition=composition, **columns)
 
 
-def read_samples(table: Box, *, file_size: int) -> Samples:
+def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
     """Read an `stbl` box.
+
+    Args:
+        table: the box.
+        file_size: samples take no more bytes.
+        room: how many samples there may be.
 
     Raises:
         FormatError: a box is missing, or the tables contradict each other.
     """
     sizes = _sizes(table, file_size)
+    check_sizes(sizes, room=room)
     count = len(sizes)
     if count == 0:
         return NO_SAMPLES
@@ -105,6 +122,19 @@ def read_samples(table: Box, *, file_size: int) -> Samples:
         keys=_keys(table, count),
         entries=entries,
     )
+
+
+def check_sizes(sizes: Ints, *, room: int) -> None:
+    """Make sure that samples of such sizes can be those of a video, before more is made of them.
+
+    Raises:
+        FormatError: they are more than `room`, or too small.
+    """
+    count = len(sizes)
+    if count > room:
+        raise FormatError(f"{count} samples in tables, but the file has room for {room}")
+    if count > _MANY and int(sizes.sum()) < _TINY * count:
+        raise FormatError(f"{count} samples of less than {_TINY} bytes on average")
 
 
 def _sizes(table: Box, file_size: int) -> Ints:
@@ -138,8 +168,11 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     """File offset and sample description of every sample, from `stsc` and the chunk offsets."""
     wide = table.find(b"co64")
     box = wide if wide is not None else table.need(b"stco")
-    chunks = box.table(">u8" if wide is not None else ">u4")[:, 0].astype(np.int64)
-    runs = table.need(b"stsc").table(">u4", width=3).astype(np.int64)
+    chunks = box.table(">u8" if wide is not None else ">u4")[:, 0]
+    runs = table.need(b"stsc").table(">u4", width=3)
+    if len(runs) and runs[:, 1].min() > 0:  # no chunk is empty
+        chunks, runs = chunks[: len(sizes)], runs[: len(sizes)]
+    chunks, runs = chunks.astype(np.int64), runs.astype(np.int64)
     np.maximum(runs[:, 2], 1, out=runs[:, 2])  # some writers count descriptions from 0
     if not len(runs) or not len(chunks):
         raise FormatError(f"{len(sizes)} samples, but no chunk to hold them")
@@ -181,6 +214,8 @@ def _expand(runs: NDArray[Any], count: int) -> Ints:
         return _repeated(int(runs[0, 1]), count)
     if len(runs) >= count and (runs[:count, 0] == 1).all():
         return runs[:count, 1].astype(np.int64)
+    if len(runs) > count:
+        runs = runs[runs[:, 0] > 0][:count]  # no more can count
     values, counts = runs[:, 1].astype(np.int64), runs[:, 0].astype(np.int64)
     if counts.min() < 0 or counts.sum() != count:
         counts = np.append(counts.clip(0, count), count)
@@ -202,9 +237,10 @@ def _keys(table: Box, count: int) -> NDArray[np.bool_]:
     for kind in (b"stss", b"stps"):
         if (box := table.find(kind)) is None:
             continue
-        numbers = box.table(">u4")[:, 0].astype(np.int64)
-        if len(numbers):
-            numbers -= 1 if numbers[0] > 0 else 0  # some writers count from 0
+        told = box.table(">u4")[:, 0]
+        base = int(len(told) > 0 and told[0] > 0)  # some writers count from 0
+        for begin in range(0, len(told), _PIECE):
+            numbers = told[begin : begin + _PIECE].astype(np.int64) - base
             keys[numbers[(numbers >= 0) & (numbers < count)]] = True
     for kind, start, stop in box_ranges(table.data, table.start, table.stop):
         if kind == b"sbgp" and table.data[start + 4 : start + 8] == b"rap ":

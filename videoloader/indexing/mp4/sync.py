@@ -19,6 +19,7 @@ __all__ = ["keys_of_pictures"]
 _CODECS = ("h264", "hevc", "mpeg4", "vp8", "vp9")
 _FEW = 8
 _BEGIN = 2048  # bytes read of each of these
+_BATCH = 256
 _HEAD = 4096  # bytes of a packet in which its first picture begins
 _MPEG4_PICTURE = b"\0\0\1\xb6"
 
@@ -40,9 +41,12 @@ def keys_of_pictures(index: VideoIndex, source: Source) -> list[bool | None] | N
 
 def _are_keys(index: VideoIndex, source: Source, table: NDArray[Any]) -> Iterator[bool]:
     sizes = table["size"].astype(np.int64)
-    for some, data, starts in packet_windows(source, table["offset"], sizes):
-        for start, size in zip(starts.tolist(), sizes[some].tolist(), strict=True):
-            yield _is_key(index, data[start : start + min(size, _HEAD)])
+    for some, read, starts in packet_windows(source, table["offset"], sizes):
+        for begin in range(0, len(starts), _BATCH):
+            heads = read(starts[begin : begin + _BATCH], _HEAD)
+            own = sizes[some][begin : begin + _BATCH]
+            for head, size in zip(heads, own.tolist(), strict=True):
+                yield _is_key(index, head[:size])
 
 
 def _is_key(index: VideoIndex, head: NDArray[np.uint8]) -> bool:

@@ -7,11 +7,12 @@ Blu-ray discs put four bytes before each, some receivers sixteen behind each.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.source import Source
+from videoloader.indexing.source import Source, nearby
 
 __all__ = [
     "PACKET",
@@ -34,28 +35,31 @@ _START = 0x400000
 _SYNC = 0x47
 _SIZES = (PACKET, 192, 204)
 _PROBED = 16  # packets looked at to find the grid
+_READ = 1 << 14  # packets that are read at once
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
     """All transport packets of a file.
 
-    `data` is the whole file, mapped if it is a local one. Packet n begins, with its sync byte, at
-    `phase + n * step`; `headers` are the first four bytes of each as one number, and `pids` say
-    which stream, or table, each belongs to.
+    Packet n begins, with its sync byte, at `phase + n * step`. `headers` are the first four bytes
+    of each as one number, `adaptations` the two bytes behind: where there is an adaptation field,
+    its length and flags. `pids` say which stream, or table, each belongs to.
     """
 
-    data: Bytes
+    source: Source
     step: int
     phase: int
     headers: Headers
+    adaptations: NDArray[np.uint16]
     pids: NDArray[np.uint16]
 
     @property
     def end(self) -> int:
         """Where the last packet ends, which is past the end of the file if part of it is cut."""
-        rest = (len(self.data) - self.phase) % self.step
-        return len(self.data) + (PACKET - rest if 0 < rest < PACKET else 0)
+        size = self.source.size
+        rest = (size - self.phase) % self.step
+        return size + (PACKET - rest if 0 < rest < PACKET else 0)
 
     def places(self, rows: Ints) -> Ints:
         """Where in the file transport packets begin."""
@@ -63,9 +67,11 @@ class Grid:
 
     def packets(self, rows: Ints) -> Bytes:
         """The bytes of transport packets, shape (len(rows), PACKET)."""
-        shape, strides = (len(self.headers), PACKET), (self.step, 1)
-        whole = np.ndarray(shape, np.uint8, self.data, self.phase, strides)
-        return whole[rows]
+        return self.source.gather(self.places(rows), PACKET)
+
+    def starts(self, rows: Ints) -> Ints:
+        """Where in transport packets their payload begins, see `payload_starts`."""
+        return payload_starts(self.headers[rows], self.adaptations[rows] >> 8)
 
 
 def read_grid(source: Source) -> Grid | None:
@@ -79,11 +85,19 @@ def read_grid(source: Source) -> Grid | None:
     if found is None:
         return None
     step, phase = found
-    data = source.window(0, source.size)
-    headers = read_headers(data, step=step, phase=phase)
-    if not ((headers >> 24) == _SYNC).all():
-        return None
-    return Grid(data, step, phase, headers, pid_of(headers))
+    source = nearby(source)
+    count = max((source.size - phase - PACKET) // step + 1, 0)
+    headers = np.empty(count, dtype=np.uint32)
+    adaptations = np.empty(count, dtype=np.uint16)
+    for begin in range(0, count, _READ):
+        part = slice(begin, min(begin + _READ, count))
+        size = (part.stop - begin - 1) * step + PACKET
+        data = source.window(phase + begin * step, size)
+        headers[part] = read_headers(data, step=step)
+        if not (headers[part] >> 24 == _SYNC).all():
+            return None
+        adaptations[part] = _fields(data, ">u2", step=step, phase=0, at=4)
+    return Grid(source, step, phase, headers, adaptations, pid_of(headers))
 
 
 def transport_end(source: Source) -> int:
@@ -104,8 +118,13 @@ def _find(head: Bytes) -> tuple[int, int] | None:
 
 def read_headers(data: Bytes, *, step: int, phase: int = 0) -> Headers:
     """The headers of all whole packets."""
+    return _fields(data, ">u4", step=step, phase=phase, at=0).astype(np.uint32)
+
+
+def _fields(data: Bytes, dtype: str, *, step: int, phase: int, at: int) -> NDArray[Any]:
+    """What stands `at` a place in each whole packet."""
     count = max((len(data) - phase - PACKET) // step + 1, 0)
-    return np.ndarray((count,), ">u4", data, phase, (step,)).astype(np.uint32)
+    return np.ndarray((count,), dtype, data, phase + at, (step,))
 
 
 def pid_of(headers: Headers) -> NDArray[np.uint16]:
@@ -124,16 +143,15 @@ def has_payload(headers: Headers) -> NDArray[np.bool_]:
     return present
 
 
-def payload_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
+def payload_starts(headers: Headers, lengths: NDArray[Any]) -> Ints:
     """Where in each packet its payload begins, `PACKET` if it has none.
 
     Args:
-        data: bytes that hold the packets.
-        places: where in `data` each packet begins.
-        headers: of the same packets.
+        headers: of the packets.
+        lengths: the byte behind the header of each.
     """
-    starts = np.full(len(places), 4, dtype=np.int64)
+    starts = np.full(len(headers), 4, dtype=np.int64)
     adapted = np.flatnonzero((headers & 0x20) != 0)
-    starts[adapted] += 1 + data[places[adapted] + 4].astype(np.int64)
+    starts[adapted] += 1 + lengths[adapted].astype(np.int64)
     starts[~has_payload(headers)] = PACKET
     return np.minimum(starts, PACKET)

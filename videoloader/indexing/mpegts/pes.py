@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.mpegts.grid import (
@@ -17,12 +18,13 @@ from videoloader.indexing.mpegts.grid import (
     has_payload,
     payload_starts,
 )
+from videoloader.indexing.source import rows_at
 
 __all__ = ["NO_TIME", "PesPackets", "elementary_starts", "read_pes", "unwrap"]
 
 NO_TIME = int(np.iinfo(np.int64).min)
 
-_HEADER = 9  # bytes before the optional fields
+_HEADER, _TIMED = 9, 19  # bytes before the optional fields, and with the times
 _PERIOD = 1 << 33
 _MINUTE = 60 * 90000
 _HEAD = 1 << 15  # transport packets in which the beginning is looked for
@@ -33,14 +35,16 @@ class PesPackets:
     """The PES packets of one stream, in file order.
 
     `rows` are the transport packets of the stream, `starts` where in each the bytes of the stream
-    begin. `first` counts in `rows`: where each PES packet begins. `sizes` are bytes of the stream
-    in each. `pts` and `dts` are as written, `NO_TIME` where there is none. `is_whole` says that
-    nothing is known to be missing.
+    begin. `first` counts in `rows`: where each PES packet begins; `heads` are these transport
+    packets, shape (PES packets, PACKET). `sizes` are bytes of the stream in each. `pts` and `dts`
+    are as written, `NO_TIME` where there is none. `is_whole` says that nothing is known to be
+    missing.
     """
 
     rows: Ints
     starts: Ints
     first: Ints
+    heads: Bytes
     sizes: Ints
     pts: Ints
     dts: Ints
@@ -65,26 +69,28 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
     if (headers & 0xC0).any():
         raise UnsupportedError(f"the video stream (PID {pid:#x}) is scrambled")
     first = begun - begun[0]
-    places = grid.places(rows)
-    starts = payload_starts(grid.data, places, headers)
-    heads = places[first] + starts[first]
-    if (starts[first] + _HEADER + 10 > PACKET).any() or not _is_ordinary(grid.data, heads):
+    starts = grid.starts(rows)
+    if (starts[first] + _TIMED > PACKET).any():
         return None
-    lengths = _HEADER + grid.data[heads + 8].astype(np.int64)
+    packets = grid.packets(rows[first])
+    heads = _heads(packets, starts[first])
+    if not _is_ordinary(heads):
+        return None
+    lengths = _HEADER + heads[:, 8].astype(np.int64)
     if (starts[first] + lengths > PACKET).any():
         return None
     starts[first] += lengths
     sizes = np.add.reduceat(PACKET - starts, first)
-    pts, dts = _times(grid.data, heads)
-    told = grid.data[heads + 4].astype(np.int64) << 8 | grid.data[heads + 5]
+    pts, dts = _times(heads)
+    told = heads[:, 4].astype(np.int64) << 8 | heads[:, 5]
     complete = (told == 0) | (told + 6 - lengths == sizes)
-    whole = bool(complete.all()) and _is_continuous(grid.data, places, headers)
-    return PesPackets(rows, starts, first, sizes, pts, dts, whole)
+    whole = bool(complete.all()) and _is_continuous(headers, grid.adaptations[rows])
+    return PesPackets(rows, starts, first, packets, sizes, pts, dts, whole)
 
 
 def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
     """Where in each transport packet of a stream the bytes of the stream itself begin."""
-    starts = payload_starts(data, places, headers)
+    starts = payload_starts(headers, data[places + 4])
     first = beginnings(headers)
     lengths = data[np.minimum(places[first] + starts[first] + 8, len(data) - 1)].astype(np.int64)
     starts[first] += _HEADER + lengths
@@ -125,48 +131,55 @@ def _first_complete(grid: Grid, rows: Ints) -> tuple[int, int] | None:
     for number in range(min(len(begun), 8)):  # the first ones may have no time
         stop = int(begun[number + 1]) if number + 1 < len(begun) else len(rows)
         own = rows[begun[number] : stop]
-        places = grid.places(own)
-        starts = payload_starts(grid.data, places, grid.headers[own])
-        head = places[:1] + starts[:1]
-        if starts[0] + _HEADER + 10 > PACKET or not _is_timed(grid.data, int(head[0])):
+        starts = grid.starts(own)
+        if starts[0] + _TIMED > PACKET:
             continue
-        told = int(grid.data[head[0] + 4]) << 8 | int(grid.data[head[0] + 5])
+        heads = _heads(grid.packets(own[:1]), starts[:1])
+        if not _is_timed(heads[0]):
+            continue
+        told = int(heads[0, 4]) << 8 | int(heads[0, 5])
         filled = np.flatnonzero(np.cumsum(PACKET - starts) >= told + 6)
         if told and len(filled):
             end = int(own[filled[0]])
         else:
             end = int(rows[stop]) if stop < len(rows) else len(grid.headers)
-        return end, int(_times(grid.data, head)[1][0])
+        return end, int(_times(heads)[1][0])
     return None
 
 
-def _is_timed(data: Bytes, head: int) -> bool:
-    return data[head : head + 3].tobytes() == b"\0\0\1" and int(data[head + 7]) >= 0x80
+def _heads(packets: Bytes, starts: Ints) -> Bytes:
+    """The headers of PES packets, with their times: shape (packets, _TIMED)."""
+    data = np.ascontiguousarray(packets).reshape(-1)
+    return rows_at(data, np.arange(len(packets)) * PACKET + starts, _TIMED)
 
 
-def _is_ordinary(data: Bytes, heads: Ints) -> bool:
+def _is_timed(head: Bytes) -> bool:
+    return head[:3].tobytes() == b"\0\0\1" and int(head[7]) >= 0x80
+
+
+def _is_ordinary(heads: Bytes) -> bool:
     """Whether PES headers are those of video: start code, stream number, marker bits."""
-    prefix = data[heads] | data[heads + 1] | (data[heads + 2] ^ 1)
-    number = data[heads + 3]
+    prefix = heads[:, 0] | heads[:, 1] | (heads[:, 2] ^ 1)
+    number = heads[:, 3]
     video = ((number & 0xF0) == 0xE0) | (number == 0xFD)
-    marked = (data[heads + 6] & 0xC0) == 0x80
-    room = data[heads + 8] >= np.array([0, 0, 5, 10], dtype=np.uint8)[data[heads + 7] >> 6]
+    marked = (heads[:, 6] & 0xC0) == 0x80
+    room = heads[:, 8] >= np.array([0, 0, 5, 10], dtype=np.uint8)[heads[:, 7] >> 6]
     return not prefix.any() and bool((video & marked & room).all())
 
 
-def _times(data: Bytes, heads: Ints) -> tuple[Ints, Ints]:
-    flags = data[heads + 7] >> 6
-    pts = np.where(flags & 2, _time(data, heads + 9), NO_TIME)
-    return pts, np.where(flags == 3, _time(data, heads + 14), pts)
+def _times(heads: Bytes) -> tuple[Ints, Ints]:
+    flags = heads[:, 7] >> 6
+    pts = np.where(flags & 2, _time(heads[:, 9:14]), NO_TIME)
+    return pts, np.where(flags == 3, _time(heads[:, 14:19]), pts)
 
 
-def _time(data: Bytes, at: Ints) -> Ints:
+def _time(coded: Bytes) -> Ints:
     """33 bits, spread over five bytes between marker bits."""
-    a, b, c, d, e = (data[at + byte].astype(np.int64) for byte in range(5))
+    a, b, c, d, e = (coded[:, byte].astype(np.int64) for byte in range(5))
     return (a >> 1 & 7) << 30 | b << 22 | (c >> 1) << 15 | d << 7 | e >> 1
 
 
-def _is_continuous(data: Bytes, places: Ints, headers: Headers) -> bool:
+def _is_continuous(headers: Headers, adaptations: NDArray[np.uint16]) -> bool:
     """Whether no packet is marked as bad and the counters leave none out."""
     if (headers & 0x800000).any():
         return False
@@ -174,5 +187,5 @@ def _is_continuous(data: Bytes, places: Ints, headers: Headers) -> bool:
     expected = (counters[:-1] + has_payload(headers[1:])) & 15
     odd = 1 + np.flatnonzero(counters[1:] != expected)
     # An adaptation field may announce a jump.
-    announced = ((headers[odd] & 0x20) != 0) & (data[places[odd] + 4] > 0)
-    return bool((announced & (data[places[odd] + 5] >= 0x80)).all())
+    lengths, flags = adaptations[odd] >> 8, adaptations[odd] & 0xFF
+    return bool((((headers[odd] & 0x20) != 0) & (lengths > 0) & (flags >= 0x80)).all())

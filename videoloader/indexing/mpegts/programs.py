@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from videoloader.indexing.mpegts.grid import PACKET, Grid, Ints, beginnings, payload_starts
+from videoloader.indexing.mpegts.grid import Grid, Ints, beginnings
 
 __all__ = ["ElementaryStream", "read_streams"]
 
@@ -89,8 +89,7 @@ def _constant_section(grid: Grid, rows: Ints, *, pid: int) -> tuple[int, bytes] 
     """Where the first section of a table begins, and its bytes; None if later ones differ."""
     if not len(rows):
         return None
-    places = grid.places(rows)
-    starts = payload_starts(grid.data, places, grid.headers[rows])
+    starts = grid.starts(rows)
     # Packets of a table that says the same are the same but for the counter.
     bodies = grid.packets(rows)[:, 4:]
     if not ((bodies == bodies[0]).all() and (starts == starts[0]).all()):
@@ -100,18 +99,15 @@ def _constant_section(grid: Grid, rows: Ints, *, pid: int) -> tuple[int, bytes] 
 
 
 def _assemble(grid: Grid, row: int, start: int, pid: int) -> bytes | None:
-    place = int(grid.places(np.array(row)))
-    payload = grid.data[place + start : place + PACKET].tobytes()
+    payload = grid.packets(np.array([row]))[0, start:].tobytes()
     if not payload or 1 + payload[0] + 3 > len(payload):
         return None
     section = payload[1 + payload[0] :]
     size = 3 + ((section[1] & 0x0F) << 8 | section[2])
     if len(section) < size:
         more = row + 1 + np.flatnonzero(grid.pids[row + 1 : row + 4096] == pid)[:24]
-        places = grid.places(more)
-        starts = payload_starts(grid.data, places, grid.headers[more])
-        for at, begin in zip(places.tolist(), starts.tolist(), strict=True):
-            section += grid.data[at + begin : at + PACKET].tobytes()
+        for packet, begin in zip(grid.packets(more), grid.starts(more).tolist(), strict=True):
+            section += packet[begin:].tobytes()
     section = section[:size]
     if len(section) < size or size < 12 or _crc(section):
         return None
@@ -136,9 +132,7 @@ def _entries(section: bytes) -> Iterator[tuple[int, int, set[bytes]]]:
 
 def _is_video(grid: Grid, rows: Ints) -> bool:
     """Whether a stream that no table names begins as video; FFmpeg finds such streams."""
-    places = grid.places(rows)
-    start = int(payload_starts(grid.data, places, grid.headers[rows])[0])
-    payload = grid.data[int(places[0]) + start : int(places[0]) + PACKET].tobytes()
+    payload = grid.packets(rows)[0, int(grid.starts(rows)[0]) :].tobytes()
     return payload[:3] == b"\0\0\1" and len(payload) > 3 and payload[3] & 0xF0 == 0xE0
 
 

@@ -14,6 +14,7 @@ from videoloader.indexing.annexb import find_units, packet_begins, split_picture
 from videoloader.indexing.mpegts.grid import PACKET, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
 from videoloader.indexing.mpegts.units import pes_bytes
+from videoloader.indexing.source import open_source
 from videoloader.indexing.survey import Survey, survey_units
 
 __all__ = ["Unaligned", "read_unaligned"]
@@ -39,22 +40,22 @@ def read_unaligned(codec: str, grid: Grid, pes: PesPackets) -> Unaligned | None:
     """
     if codec not in ("h264", "hevc") or int(pes.sizes.sum()) > _MAX_STREAM:
         return None
-    data = pes_bytes(grid, pes, 0, len(pes.first))
-    units = find_units(codec, data)
+    stream = open_source(pes_bytes(grid, pes, 0, len(pes.first)).data)
+    units = find_units(codec, stream)
     if not len(units.places) or units.places[0] > _LEAD + 3:
         return None
-    starts, slices = split_pictures(units, data)
+    starts, slices = split_pictures(units)
     if len(starts) != len(pes.first) or not (slices < len(units.places)).all():
         return None
-    begins = packet_begins(units, data, starts)
+    begins = packet_begins(units, stream, starts)
     owners = _owners(pes, begins)
     whole = owners == _owners(pes, units.places[starts])  # no start code lies in two PES packets
     if not whole.all() or not (owners == np.arange(len(owners))).all():
         return None
-    survey = survey_units(units, data, slices)
+    survey = survey_units(units, stream, slices)
     if survey is None or survey.sequence is None or not survey.setups:
         return None
-    return Unaligned(_places(grid, pes, begins), np.diff(begins, append=len(data)), survey)
+    return Unaligned(_places(grid, pes, begins), np.diff(begins, append=stream.size), survey)
 
 
 def _owners(pes: PesPackets, positions: Ints) -> Ints:

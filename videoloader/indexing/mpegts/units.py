@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from videoloader.indexing.mpegts.grid import PACKET, Bytes, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
 from videoloader.indexing.mpegts.pieces import elementary_bytes
+from videoloader.indexing.source import rows_at
 
 __all__ = ["HEADER", "Units", "count_pictures", "pes_bytes", "read_units"]
 
@@ -74,8 +75,9 @@ def read_units(codec: str, grid: Grid, pes: PesPackets) -> Units | None:
         None if one of them does not begin an access unit, or holds no picture.
     """
     count = len(pes.first)
-    heads = grid.places(pes.rows[pes.first]) + pes.starts[pes.first]
-    rooms = PACKET - pes.starts[pes.first]
+    begins = pes.starts[pes.first]
+    rooms = PACKET - begins
+    data = np.ascontiguousarray(pes.heads).reshape(-1)
     units = Units(
         np.zeros((count, HEADER), dtype=np.uint8),
         np.zeros(count, dtype=np.bool_),
@@ -85,7 +87,7 @@ def read_units(codec: str, grid: Grid, pes: PesPackets) -> Units | None:
     for width in _WIDTHS:
         if not len(left):
             break
-        beginnings = grid.data.take(heads[left, None] + np.arange(width), mode="clip")
+        beginnings = rows_at(data, left * PACKET + begins[left], width)
         done = _walk(codec, beginnings, np.minimum(rooms[left], width), units, left)
         if done is None:
             return None
@@ -103,7 +105,8 @@ def pes_bytes(grid: Grid, pes: PesPackets, first: int, stop: int) -> Bytes:
     """The bytes of the stream in some PES packets in a row."""
     begin = int(pes.first[first])
     end = int(pes.first[stop]) if stop < len(pes.first) else len(pes.rows)
-    return elementary_bytes(grid.data, grid.places(pes.rows[begin:end]), pes.starts[begin:end])
+    packets = grid.packets(pes.rows[begin:end]).reshape(-1)
+    return elementary_bytes(packets, np.arange(end - begin) * PACKET, pes.starts[begin:end])
 
 
 def count_pictures(codec: str, grid: Grid, pes: PesPackets, numbers: Ints) -> Ints | None:
