@@ -140,11 +140,9 @@ def test_slots_of_other_memory_are_refused(clips, pool):
 
 
 @pytest.fixture
-def hanging(tmp_path, clips):
-    """A source that nobody ever writes to: opening it takes for ever."""
-    path = tmp_path / "hanging.mp4"
-    os.mkfifo(path)
-    return str(path), vl.index_video(clips[0])
+def hanging(clips):
+    """A source that takes for ever to open in a worker."""
+    return Misbehaving(clips[0], "sleep", 1000)
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
@@ -174,9 +172,8 @@ def test_a_task_that_costs_two_workers_fails_alone(clips, number):
 
 
 def test_a_worker_that_hangs_costs_its_task_only(clips, hanging):
-    path, index = hanging
     with CpuPool(2, time_limit=2) as pool:
-        made = [task_of(pool, path, [5], index=index)]
+        made = [task_of(pool, clips[0], [5], source=hanging)]
         made += [task_of(pool, clips[k % 3], [k]) for k in range(8)]
         results = decode(pool, [task for _, task in made])
         assert pool.stats()["replaced"] == 1
@@ -185,10 +182,9 @@ def test_a_worker_that_hangs_costs_its_task_only(clips, hanging):
 
 
 def test_a_task_that_fills_the_socket_does_not_wait_for_one_that_hangs(clips, hanging):
-    path, index = hanging
     with CpuPool(1, time_limit=2) as pool:
         many = np.full(60_000, 3)  # half a megabyte of frame numbers behind the hanging task
-        made = [task_of(pool, path, [5], index=index)]
+        made = [task_of(pool, clips[0], [5], source=hanging)]
         made.append(task_of(pool, clips[0], many, view=View((8, 8))))
         results = decode(pool, [task for _, task in made])
     assert [k for k, failure in results.items() if failure] == [0]
@@ -254,7 +250,8 @@ import videoloader as vl
 from videoloader.decoding.cpu import CpuTask, Target
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.workers import CpuPool
-path, fifo, how = sys.argv[1:]
+from misbehaving import Misbehaving
+path, how = sys.argv[1:]
 pool, index = CpuPool(2), vl.index_video(path)
 def task(source):
     slots = pool.allocate((1, 96, 128, 3), np.uint8)
@@ -267,14 +264,15 @@ if how == "interrupt":
 if how == "kill":
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()
 if how != "exit":
-    list(pool.decode([task(fifo)]))
+    list(pool.decode([task(Misbehaving(path, "sleep", 1000))]))
 """
 
 
 @pytest.mark.parametrize("how", ["exit", "interrupt", "kill"])
-def test_no_process_is_left_however_the_program_ends(clips, hanging, how):
+def test_no_process_is_left_however_the_program_ends(clips, how):
     program = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, clips[0], hanging[0], how],
+        [sys.executable, "-c", PROGRAM, clips[0], how],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
