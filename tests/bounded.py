@@ -10,40 +10,45 @@ from pathlib import Path
 __all__ = ["Cost", "run_bounded"]
 
 _PROGRAM = """
-import json, resource, sys, time
+import json, os, resource, sys
 import numpy, av
 import videoloader as vl
 from videoloader.indexing import index_video
 import videoloader.indexing.storage
-arguments = sys.argv[2:]
-before = resource.getrusage(resource.RUSAGE_SELF)
-begin = time.perf_counter()
-try:
-    told = str(eval(sys.argv[1]))
-except vl.VideoError as error:
-    told = f"{type(error).__name__}: {error}"
-seconds = time.perf_counter() - begin
-after = resource.getrusage(resource.RUSAGE_SELF)
-cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-print(json.dumps([told, seconds, cpu, (after.ru_maxrss - before.ru_maxrss) << 10]))
+
+def measure(argument):
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    try:
+        told = str(eval(sys.argv[1]))
+    except vl.VideoError as error:
+        told = f"{type(error).__name__}: {error}"
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(json.dumps([told, seconds, (after.ru_maxrss - before.ru_maxrss) << 10]), flush=True)
+
+for argument in sys.argv[2:]:
+    if child := os.fork():  # each begins with as little memory
+        assert os.waitpid(child, 0)[1] == 0, argument
+    else:
+        measure(argument)
+        os._exit(0)
 """
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What came of it: a result or an error of ours as text; seconds, and bytes of memory."""
+    """What came of it: a result or an error of ours as text; seconds of CPU, bytes of memory."""
 
     told: str
     seconds: float
-    cpu_seconds: float
     memory: int
 
 
 def run_bounded(expression, *arguments, memory=4 << 30, timeout=60):
-    """Evaluate an expression over `arguments`, a list of strings, and measure it.
+    """Evaluate an expression of `argument` for each of some strings, and measure it.
 
-    The process may have `memory` bytes of address space; imports are not counted in what is
-    measured. Raises where it crashes, hangs, or gives an error that is not ours.
+    Each time in a process that may have `memory` bytes of address space; imports are not counted
+    in what is measured. Raises where one crashes, hangs, or gives an error that is not ours.
     """
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, expression, *map(str, arguments)],
@@ -56,4 +61,4 @@ def run_bounded(expression, *arguments, memory=4 << 30, timeout=60):
     )
     if done.returncode:
         raise RuntimeError(f"{expression}: exit {done.returncode}\n{done.stderr[-2000:]}")
-    return Cost(*json.loads(done.stdout.splitlines()[-1]))
+    return [Cost(*json.loads(line)) for line in done.stdout.splitlines()]

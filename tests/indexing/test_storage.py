@@ -296,16 +296,16 @@ def test_bytes_that_deflate_further_than_ours_are_refused(tmp_path):
     packed = zlib.compress(data, 9)
     assert len(packed) < 50_000
     (tmp_path / "crafted.index").write_bytes(b"VLINDEX3" + packed)
-    cost = run_bounded("vl.VideoIndex.load(arguments[0])", tmp_path / "crafted.index")
+    (cost,) = run_bounded("vl.VideoIndex.load(argument)", tmp_path / "crafted.index")
     assert cost.told.startswith("FormatError")
-    assert cost.cpu_seconds < 1
+    assert cost.seconds < 1
     assert cost.memory < 32 << 20
 
 
 def test_the_most_that_few_bytes_may_stand_for_is_read_soon(tmp_path):
     data = sealed(BASE | {"columns": constant(FREE_PACKETS)})
     (tmp_path / "crafted.index").write_bytes(b"VLINDEX3" + zlib.compress(data))
-    cost = run_bounded("vl.VideoIndex.load(arguments[0])", tmp_path / "crafted.index")
+    (cost,) = run_bounded("vl.VideoIndex.load(argument)", tmp_path / "crafted.index")
     assert f"{FREE_PACKETS} frames" in cost.told
-    assert cost.cpu_seconds < 1
+    assert cost.seconds < 1
     assert cost.memory < 128 * FREE_PACKETS

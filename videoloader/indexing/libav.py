@@ -51,6 +51,7 @@ _MOST_PIXELS = (1 << 31) - 1  # FFmpeg's option of that name takes no more
 _PIXELS, _PIXELS_A_BYTE = 48_000_000, 16  # more than 8K, and more of larger files
 _SPARE = 1 << 20  # bytes of packets that may lie over others
 _PART = 4096  # packets
+_FREE_PACKETS, _TINY = 1 << 15, 8  # packets of more than these have so many bytes on average
 _SEARCH = 64  # bytes behind a packet's position in which its payload may begin
 
 # Codecs whose decoders, asked to be careful, refuse damage and nothing else. Those of H.264 and
@@ -325,6 +326,7 @@ def _tabulate(
     """
     first, end, is_located, is_whole, is_single = b"", 0, True, True, True
     room = 2 * source.size + _SPARE
+    most = _FREE_PACKETS + source.stored // _TINY
     rows: list[tuple[int, ...]] = []
     parts = [np.empty(0, dtype=PACKET_DTYPE)]
     for packet in packets:
@@ -345,6 +347,9 @@ def _tabulate(
         room -= size
         if room < 0:
             raise FormatError("its packets lie over one another")
+        most -= 1
+        if most < 0:
+            raise FormatError(f"its packets have less than {_TINY} bytes on average")
         if len(rows) == _PART:  # a table takes a tenth of the memory
             parts.append(np.array(rows, dtype=PACKET_DTYPE))
             rows.clear()

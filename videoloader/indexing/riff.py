@@ -102,6 +102,8 @@ def find_packets(source: Source, *, stream: int, index: Chunk | None) -> Found |
         places = _table_places(source, table, movies[0], kinds)
     if places is not None and not _are_packets(source, places, kinds):
         places = None
+    if places is not None and places[:, 1].sum() > source.size:
+        return None  # they lie over one another: to read them all would take for ever
     at = 0 if places is None or not len(places) else int(places.sum(axis=1).max())
     tail: list[tuple[int, int]] = []
     for movie in movies:
@@ -189,12 +191,9 @@ def _piece(source: Source, start: int, stop: int) -> Ints | None:
 
 
 def _are_packets(source: Source, places: Ints, kinds: list[bytes]) -> bool:
-    """Whether in front of every place stand the kind and size of a chunk, all within the file.
-
-    And not over one another, so that to read them all takes no longer than to read the file.
-    """
+    """Whether in front of every place stand the kind and size of a chunk, all within the file."""
     starts, sizes = places[:, 0], places[:, 1]
-    if not ((starts >= 8) & (starts + sizes <= source.size)).all() or sizes.sum() > source.size:
+    if not ((starts >= 8) & (starts + sizes <= source.size)).all():
         return False
     heads = source.gather(starts - 8, 8)
     names = heads[:, :4].copy().view("S4")[:, 0]

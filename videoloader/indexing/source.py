@@ -152,6 +152,7 @@ class Source(ABC):
     Attributes:
         name: for messages.
         size: in bytes.
+        stored: bytes that are more than a hole in a sparse file, as far as is known.
         is_local: whether a read of a few bytes costs next to nothing, so that reading little is
             better than reading at once.
         path: absolute, where the source is a whole local file; others may open it by that.
@@ -164,7 +165,7 @@ class Source(ABC):
         if size == 0:
             raise FormatError(f"{name}: the file is empty")
         self.name = name
-        self.size = size
+        self.size = self.stored = size
 
     @property
     @abstractmethod
@@ -457,7 +458,7 @@ def _open_path(
             raise SourceError(
                 f"{called}: {name} is said to lie at {offset}, but the file ends before"
             )
-        return _LocalSource(
+        source = _LocalSource(
             file,
             name=f"{called}/{name}" if name else called,
             size=size,
@@ -465,6 +466,9 @@ def _open_path(
             path=os.path.abspath(path) if (offset, size) == (0, status.st_size) else None,
             base=offset,
         )
+        if status.st_blocks:  # some file systems do not say
+            source.stored = min(size, 512 * status.st_blocks)
+        return source
     except BaseException:
         file.close()
         raise

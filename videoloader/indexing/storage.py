@@ -74,6 +74,7 @@ _BOUNDS = {
     "mtime_ns": (-1 << 63, 1 << 63),
 }
 _USUAL_BOUNDS = (0, (1 << 31) - 1)
+_LONG, _ANY_LENGTH = 256, ("name", "etag", "packing")  # characters of a text
 
 
 def save_index(index: VideoIndex, path: str | os.PathLike[str]) -> None:
@@ -214,6 +215,8 @@ def _is_sound(name: str, value: Any, kind: type | UnionType) -> bool:
     if type(value) is int:
         low, high = _BOUNDS.get(name, _USUAL_BOUNDS)
         return isinstance(value, kind) and low <= value <= high
+    if isinstance(value, str) and len(value) > _LONG and name not in _ANY_LENGTH:
+        return False
     return isinstance(value, kind)
 
 

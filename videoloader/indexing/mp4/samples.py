@@ -208,14 +208,15 @@ def sums_before(values: Ints) -> Ints:
 
 def _expand(runs: NDArray[Any], count: int) -> Ints:
     """Values repeated by their counts, and 0 where the counts fall short, as in FFmpeg."""
+    if len(runs) > count and not runs[:, 0].all():
+        runs = runs[runs[:, 0] > 0]
+    runs = runs[:count]  # no more can count
     if not len(runs):
         return _repeated(0, count)
     if len(runs) == 1 and runs[0, 0] >= count:
         return _repeated(int(runs[0, 1]), count)
     if len(runs) >= count and (runs[:count, 0] == 1).all():
         return runs[:count, 1].astype(np.int64)
-    if len(runs) > count:
-        runs = runs[runs[:, 0] > 0][:count]  # no more can count
     values, counts = runs[:, 1].astype(np.int64), runs[:, 0].astype(np.int64)
     if counts.min() < 0 or counts.sum() != count:
         counts = np.append(counts.clip(0, count), count)
