@@ -21,6 +21,7 @@ from videoloader.indexing.mp4.samples import Ints, Samples
 
 __all__ = [
     "Edit",
+    "RepetitionError",
     "Timeline",
     "add_fragments",
     "edit_timeline",
@@ -33,6 +34,10 @@ _EMPTY = -1
 _MAX_TIME = 1 << 60
 _MAX_EDITS = 1 << 14
 _MAX_WORK = 1 << 26  # edits times samples
+
+
+class RepetitionError(FormatError):
+    """An edit list that would cost more than any file may; FFmpeg bounds it as little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit
     step = 20 if version == 1 else 12
     count = (box.size - 8) // step
     if count > _MAX_EDITS:
-        raise FormatError(f"an edit list of {count} entries")
+        raise RepetitionError(f"an edit list of {count} entries")
     edits = []
     for number in range(count):
         duration, start, _ = box.unpack(layout, 8 + step * number)
@@ -143,7 +148,7 @@ def edit_timeline(samples: Samples, edits: list[Edit], *, room: int) -> Timeline
         FormatError: the list would repeat the media without end.
     """
     if len(edits) * len(samples) > _MAX_WORK:
-        raise FormatError(f"an edit list of {len(edits)} entries for {len(samples)} samples")
+        raise RepetitionError(f"an edit list of {len(edits)} entries for {len(samples)} samples")
     if not len(samples):
         return _joined([])
     reach, shown_at = samples.reach, samples.shown_at
@@ -164,7 +169,9 @@ def edit_timeline(samples: Samples, edits: list[Edit], *, room: int) -> Timeline
         last = _last_sample(samples, shown_at, edit, first)
         total += last + 1 - first
         if total > min(64 * len(samples) + 4096, room):
-            raise FormatError(f"an edit list of {len(edits)} entries repeats the media on and on")
+            raise RepetitionError(
+                f"an edit list of {len(edits)} entries repeats the media on and on"
+            )
         chosen = slice(first, last + 1)
         shown = shown_at[chosen]
         discard = (shown < edit.start) | (shown >= edit.start + duration)

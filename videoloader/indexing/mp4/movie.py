@@ -21,6 +21,7 @@ from videoloader.indexing.index import (
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.edits import (
     Edit,
+    RepetitionError,
     Timeline,
     add_fragments,
     edit_timeline,
@@ -115,12 +116,17 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         _table(track.box),
         lambda: source.read_up_to(int(samples.offsets[0]), min(int(samples.sizes[0]), _SAMPLE)),
     )
+    try:
+        edits = read_edits(
+            track.box, timescale=track.timescale, movie_timescale=max(movie_timescale, 1)
+        )
+        timeline = _timeline(track, edits, room)
+    except FormatError as error:
+        if entries is None and not isinstance(error, RepetitionError):
+            return None  # FFmpeg may make something of it
+        raise
     if entries is None:
         return None
-    edits = read_edits(
-        track.box, timescale=track.timescale, movie_timescale=max(movie_timescale, 1)
-    )
-    timeline = _timeline(track, edits, room)
     _check_places(samples, timeline, source)
     index = _build(source, track, samples, matrix, entries, timeline)
     end = max([layout.end, *map(referenced_end, layout.segments)])
