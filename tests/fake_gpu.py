@@ -84,6 +84,8 @@ class FakeDecoder:
     def begin(self):
         self.context = av.CodecContext.create(self.name, "r")
         self.context.options = {"strict": "1"}
+        # Without threads: a fork that frees a context would wait for threads that it lacks.
+        self.context.thread_type = "NONE"
         self.parser = self.name in ("h264", "hevc", "mpeg2video")
         self.tags, self.waiting, self.shown, self.last = [], [], 0, 0
 

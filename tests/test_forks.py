@@ -1,5 +1,7 @@
 """Forks of a process whose threads decode: the child's locks are free, and its frames are right."""
 
+import faulthandler
+import gc
 import os
 import signal
 import sys
@@ -20,11 +22,20 @@ FORKS = 12
 TIME_LIMIT = 60
 
 
+@pytest.fixture(autouse=True)
+def uncollected():
+    """Forks collect no garbage of other tests: to free a codec waits for threads they lack."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 def in_child(work):
     """Run a function in a fork; fail if it raises or hangs."""
     pid = os.fork()
     if pid == 0:
         code = 1
+        faulthandler.dump_traceback_later(TIME_LIMIT / 2)
         try:
             work()
             code = 0
