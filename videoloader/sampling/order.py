@@ -1,0 +1,97 @@
+"""Which samples make up the batches of an epoch, on one of several ranks: arithmetic only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+from videoloader.sampling.permutation import Permutation
+
+__all__ = ["EpochOrder", "Remainder"]
+
+Remainder = Literal["keep", "drop", "repeat"]
+
+
+@dataclass(frozen=True, slots=True)
+class EpochOrder:
+    """The order in which the ranks of a run go through a data set.
+
+    The samples of an epoch stand in one line, permuted before it is divided among ranks. Each step
+    takes the next `num_ranks * batch_size` of them, and rank r every `num_ranks`-th from the r-th
+    on. So a step holds the same samples whatever the number of ranks, if batches are as large
+    together, and an epoch that was left after some samples goes on from there with any number
+    of ranks, without losing or repeating one.
+
+    Args:
+        size: samples in the data set.
+        batch_size: samples in a batch of one rank.
+        shuffle: permute the samples, differently in each epoch.
+        seed: of the permutations.
+        rank: which of the ranks this is.
+        num_ranks: how many share the data set.
+        remainder: the last step where it is not full. `keep` divides what is left: a rank may get
+            a smaller batch, or none. `drop` leaves it out. `repeat` fills it up with the first
+            samples of the epoch until all ranks have as many.
+
+    >>> order = EpochOrder(size=5, batch_size=2, shuffle=False)
+    >>> [order.batch(0, step).tolist() for step in range(order.num_steps())]
+    [[0, 1], [2, 3], [4]]
+    """
+
+    size: int
+    batch_size: int
+    shuffle: bool = True
+    seed: int = 0
+    rank: int = 0
+    num_ranks: int = 1
+    remainder: Remainder = "keep"
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ArgumentError(f"batch_size must be at least 1, got {self.batch_size}")
+        if self.size < 1:
+            raise ArgumentError("there is no sample to take batches from")
+        if not 0 <= self.rank < self.num_ranks:
+            raise ArgumentError(
+                f"rank must be at least 0 and below num_ranks={self.num_ranks}, got {self.rank}"
+            )
+        if self.remainder not in get_args(Remainder):
+            raise ArgumentError(
+                f"remainder must be one of {', '.join(get_args(Remainder))}, got {self.remainder!r}"
+            )
+
+    @property
+    def samples_per_step(self) -> int:
+        """Samples that all ranks take together in a full step."""
+        return self.batch_size * self.num_ranks
+
+    def num_steps(self, start: int = 0) -> int:
+        """Batches that this rank gets in an epoch of which `start` samples are done."""
+        left = max(0, self.size - start)
+        full, rest = divmod(left, self.samples_per_step)
+        if self.remainder == "drop" or not rest:
+            return full
+        return full + (self.remainder == "repeat" or self.rank < rest)
+
+    def batch(self, epoch: int, step: int, start: int = 0) -> NDArray[np.int64]:
+        """Numbers of the samples in a batch of this rank.
+
+        Args:
+            epoch: which pass over the data set.
+            step: number of the batch, from `start` on.
+            start: samples of the epoch, of all ranks, that were done before.
+        """
+        if not 0 <= step < self.num_steps(start):
+            raise IndexError(f"step {step} of an epoch of {self.num_steps(start)} steps")
+        first = start + step * self.samples_per_step
+        end = min(first + self.samples_per_step, self.size)
+        if self.remainder == "repeat":
+            end = first + -(-(end - first) // self.num_ranks) * self.num_ranks
+        places = np.arange(first + self.rank, end, self.num_ranks) % self.size
+        if not self.shuffle:
+            return places
+        return Permutation(self.size, seed=self.seed, epoch=epoch)[places]
