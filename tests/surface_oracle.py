@@ -90,6 +90,9 @@ def expected(planes, picture, view, interpolation, tone_map="none", *, repeats=F
                 interpolation=interpolation,
             )
             values = (weights @ values).T
+        if view.window:
+            top, left, rows, columns = view.window
+            values = values[top : top + rows, left : left + columns]
         channels.append(values[:, ::-1] if view.flip else values)
     rgb = to_rgb(channels, picture.matrix, picture.range == "pc", picture.bit_depth)
     if tone_map != "none" and picture.transfer in ("smpte2084", "arib-std-b67"):

@@ -91,6 +91,22 @@ def test_clips_of_one_video_may_differ_in_size_crop_and_flip(decoder, demo_folde
     assert torch.equal(flipped.frames[0], whole.frames[0].flip(1))
 
 
+@pytest.mark.parametrize("crop", [None, (10, 21, 200, 300)])
+def test_a_window_is_that_part_of_the_resized_picture(decoder, demo_folder, crop):
+    path, window = demo_folder / "h264.mp4", (7, 20, 60, 90)
+    whole, part, mirrored = decoder.decode(
+        [
+            vl.ClipRequest(path, [9], crop=crop, size=(80, 120)),
+            vl.ClipRequest(path, [9], crop=crop, size=(80, 120), window=window),
+            vl.ClipRequest(path, [9], crop=crop, size=(80, 120), window=window, flip=True),
+        ]
+    ).clips
+    assert torch.equal(part.frames, whole.frames[:, 7:67, 20:110])
+    assert torch.equal(mirrored.frames, part.frames.flip(2))
+    with pytest.raises(vl.VideoError, match=r"window \(30, 0, 60, 90\).* 80x120"):
+        decoder.decode([vl.ClipRequest(path, [9], size=(80, 120), window=(30, 0, 60, 90))])
+
+
 def test_a_crop_may_be_any_four_numbers(decoder, demo_folder):
     path, crop = demo_folder / "h264.mp4", (10, 20, 64, 96)
     whole = decoder.decode([(path, [3])]).frames

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -61,13 +61,17 @@ class ClipRequest:
         pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
         fill_value: of frames filled with `constant`, and of masked ones: one number from 0 to
             255, or one for each channel.
-        size: (height, width) of the frames, or one number for both; by default that of the batch,
+        size: (height, width) to resize to, or one number for both; by default that of the batch,
             or else that of the crop or the video.
         crop: (top, left, height, width) in pixels of the picture as it is displayed.
         flip: mirror left and right.
         times: presentation times in seconds, in place of `frames`: see `Video.get_frames_at_times`.
         nearest: give the frame nearest to each time, not the one on screen.
         tolerance: the most seconds between a time and the presentation time of its frame.
+        window: (top, left, height, width) of the resized picture, such as a crop after resizing;
+            all of it by default.
+        resolve: called with the index of the video once it is open; gives the request to decode in
+            place of this one, of the same source.
     """
 
     source: VideoSource | Source | Item
@@ -81,6 +85,8 @@ class ClipRequest:
     times: ArrayLike | None = None
     nearest: bool = False
     tolerance: float | None = None
+    window: tuple[int, int, int, int] | None = None
+    resolve: Callable[[VideoIndex], ClipRequest] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.index, VideoIndex | None):
@@ -276,6 +282,8 @@ class Assembly:
                     else:
                         index = known[key] = indexes.find(key, source)
                     check_pixels(index, self.max_pixels)
+                    if request.resolve is not None:
+                        request = replace(request.resolve(index), source=request.source)
                     # Indexes of one file may differ in the stream, and in how its frames were
                     # counted.
                     video = (key, index.stream, index.num_frames)
@@ -305,7 +313,7 @@ class Assembly:
         self._limit = limit
         self._refuse_too_large()
         shapes = {
-            number: self.output.clip_shape(len(clip.wanted.frames), clip.view.size)
+            number: self.output.clip_shape(len(clip.wanted.frames), clip.view.slot)
             for number, clip in self.clips.items()
         }
         if len(set(shapes.values())) == 1:
@@ -392,13 +400,13 @@ class Assembly:
     def _refuse_too_large(self) -> None:
         """Fail the largest clips until the others fit into the machine."""
         sizes = {
-            number: self._bytes_of(len(clip.wanted.frames), clip.view.size)
+            number: self._bytes_of(len(clip.wanted.frames), clip.view.slot)
             for number, clip in self.clips.items()
         }
         while self._limit is not None and sum(sizes.values()) > self._limit:
             largest = max(sizes, key=sizes.__getitem__)
             clip = self.clips.pop(largest)
-            count, size = len(clip.wanted.frames), clip.view.size
+            count, size = len(clip.wanted.frames), clip.view.slot
             self._fail(largest, too_large(clip.index.name, count, size, sizes.pop(largest)))
 
     def _bytes_of(self, count: int, size: tuple[int, int]) -> int:
@@ -442,15 +450,18 @@ class Assembly:
     def _blank(self, number: int) -> _Result:
         """A clip in place of one whose video cannot be opened, or that there is no memory for."""
         request, others = self._requests[number], list(self.clips.values())
-        size = _size_of(request, self._size)
+        size = request.window[2:] if request.window else _size_of(request, self._size)
         if size is None:
-            size = others[0].view.size if others else (0, 0)
-        if self._limit is not None and self._bytes_of(request.length, size) > self._limit:
+            size = others[0].view.slot if others else (0, 0)
+        count = request.length
+        if request.resolve is not None and others:
+            count = len(others[0].wanted.frames)
+        if self._limit is not None and self._bytes_of(count, size) > self._limit:
             raise next(f.error for f in self.failures if f.request == number)
-        memory = self._allocate(self.output.clip_shape(request.length, size))
+        memory = self._allocate(self.output.clip_shape(count, size))
         slots = as_movable(_slots(memory, self.output))
         slots[:] = as_movable(self._color(request).to(memory.device))
-        filled = (np.full(request.length, value) for value in (FILLED, -1.0, False))
+        filled = (np.full(count, value) for value in (FILLED, -1.0, False))
         return _Result(memory, None, *filled)
 
     def _color(self, request: ClipRequest) -> torch.Tensor:
@@ -498,7 +509,7 @@ def _open_clip(
     whole = displayed if request.crop is None else request.crop[2:]
     wanted_size = _size_of(request, size)
     scales = scales or wanted_size is not None
-    view = View(wanted_size or whole, request.crop, request.flip, scales)
+    view = View(wanted_size or whole, request.crop, request.flip, request.window, scales)
     view.check(source.name, displayed)
     wanted = ClipFrames(video, index, numbers)
     return OpenClip(request, source, wanted, mask, view, orientation)

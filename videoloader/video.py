@@ -316,7 +316,7 @@ class Video:
         )
         whole = self.size if crop is None else (crop[2], crop[3])
         scales = self._scales or size is not None
-        view = View(whole if size is None else normalize_size(size), crop, flip, scales)
+        view = View(whole if size is None else normalize_size(size), crop, flip, scales=scales)
         view.check(self.name, self.size)
         if self.device.type == "cuda":
             return self._clip_on_gpu(indices, mask, output, view, fill_value)

@@ -110,8 +110,9 @@ def expected(picture, orientation, view, interpolation):
     if orientation.transpose:
         rows, columns = columns, rows
     top, left, height, width = view.crop or (0, 0, rows, columns)
-    y = places(top, height, view.size[0], interpolation)
-    x = places(left, width, view.size[1], interpolation)
+    first_row, first_column, *shown = view.window or (0, 0, *view.size)
+    y = places(top, height, view.size[0], interpolation)[first_row:][: shown[0]]
+    x = places(left, width, view.size[1], interpolation)[first_column:][: shown[1]]
     scales = height / view.size[0], width / view.size[1]
     if view.flip:
         x = x[::-1]
@@ -169,14 +170,19 @@ def cases(draw):
         interpolation=draw(st.sampled_from(["nearest", "bilinear", "triangular"])),
         **normal,
     )
-    return picture, turn, View(size, crop, draw(st.booleans())), output
+    window = None
+    if draw(st.booleans()):
+        height, width = draw(st.integers(1, size[0])), draw(st.integers(1, size[1]))
+        window = (draw(st.integers(0, size[0] - height)), draw(st.integers(0, size[1] - width)))
+        window = (*window, height, width)
+    return picture, turn, View(size, crop, draw(st.booleans()), window), output
 
 
 @settings(deadline=None, max_examples=300)
 @given(cases())
 def test_every_form_and_view_is_within_two_of_the_formula(case):
     picture, turn, view, output = case
-    clip = np.zeros(output.clip_shape(2, view.size), output.numpy_dtype)
+    clip = np.zeros(output.clip_shape(2, view.slot), output.numpy_dtype)
     slots = output.slots(clip)
     converter = RgbConverter(picture.color(), turn, siting=picture.siting, output=output)
     converter.write(Surface(picture.frame()), slots[1], view)

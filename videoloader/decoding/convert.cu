@@ -26,7 +26,9 @@ struct Surface {
     int pitch, format;                         // pitch in bytes
     int left, top, width, height;              // the displayed picture in the surface
     int crop_left, crop_top, crop_width, crop_height;  // the wanted part, in the surface
-    int rows, columns;                         // of the destination, turned as coded
+    int whole_rows, whole_columns;             // of the resized picture, turned as coded
+    int window_top, window_left;               // where the destination begins in it
+    int rows, columns;                         // of the destination
     int tile_rows, tile_columns, tiles;
     int filter, ties, transfer;
     float siting[2];                           // of the first chroma sample: x, y in luma pixels
@@ -221,7 +223,7 @@ __device__ inline Tile tile_at(const Surface& s, int number) {
 
 // One axis of a surface: which part is shown, which is wanted, how chroma lies in it.
 struct Axis {
-    int start, length, crop_start, crop_length, size, step;
+    int start, length, crop_start, crop_length, whole, offset, step;
     float siting;
     bool tie;
 };
@@ -229,10 +231,10 @@ struct Axis {
 __device__ inline Axis axis_of(const Surface& s, bool vertical) {
     if (vertical)
         return {s.top,           s.height,      s.crop_top, s.crop_height,
-                s.rows,          s.format & HALF_HEIGHT ? 2 : 1,
+                s.whole_rows,    s.window_top,  s.format & HALF_HEIGHT ? 2 : 1,
                 s.siting[1],     (s.ties & TIE_Y) != 0};
     return {s.left,      s.width,   s.crop_left, s.crop_width,
-            s.columns,   s.format & HALF_WIDTH ? 2 : 1,
+            s.whole_columns, s.window_left, s.format & HALF_WIDTH ? 2 : 1,
             s.siting[0], (s.ties & TIE_X) != 0};
 }
 
@@ -263,11 +265,12 @@ __device__ inline float weight(const Taps& t, int k) {
 __device__ __noinline__ Taps taps_of(const Surface& s, bool vertical, bool chroma, int place) {
     Axis a = axis_of(s, vertical);
     Bounds b = bounds_of(a, chroma);
-    double scale = (double)a.crop_length / a.size;
+    double scale = (double)a.crop_length / a.whole;
+    place += a.offset;
     double at = a.crop_start + (place + 0.5) * scale;  // pixel i reaches from i to i + 1
     double center = at - 0.5, support = s.filter == TRIANGULAR ? scale : 1.0;
     if (s.filter == NEAREST) {
-        u32 exact = (2 * place + 1) * (u32)a.crop_length, unit = 2 * a.size;  // at = exact / unit
+        u32 exact = (2 * place + 1) * (u32)a.crop_length, unit = 2 * a.whole;  // at = exact / unit
         center = a.crop_start + (int)((exact - (a.tie ? 1 : 0)) / unit);
         if (!chroma) return {(int)center, 1, 0.0f, 1.0f, 1.0f};
     }
@@ -449,7 +452,7 @@ extern "C" __global__ void __launch_bounds__(256) convert(const Surface* table) 
     for (int i = threadIdx.x; i < (int)(sizeof(Surface) / sizeof(u32)); i += blockDim.x)
         ((u32*)&s)[i] = ((const u32*)(table + blockIdx.y))[i];
     __syncthreads();
-    bool resized = s.rows != s.crop_height || s.columns != s.crop_width;
+    bool resized = s.whole_rows != s.crop_height || s.whole_columns != s.crop_width;
     for (int number = blockIdx.x; number < s.tiles; number += gridDim.x) {
         Tile tile = tile_at(s, number);
         if (s.format & FILL)

@@ -51,6 +51,10 @@ SURFACE_DTYPE = np.dtype(
         ("crop_top", np.int32),
         ("crop_width", np.int32),
         ("crop_height", np.int32),
+        ("whole_rows", np.int32),
+        ("whole_columns", np.int32),
+        ("window_top", np.int32),
+        ("window_left", np.int32),
         ("rows", np.int32),
         ("columns", np.int32),
         ("tile_rows", np.int32),
@@ -168,16 +172,25 @@ def _describe(
     picture: Picture, view: View, output: OutputFormat, strides: tuple[int, ...]
 ) -> NDArray[Any]:
     turn = picture.orientation
+    view = view.within(picture.displayed)
     top, left, height, width = view.crop or (0, 0, *picture.displayed)
+    window = view.window or (0, 0, *view.size)
     row_stride, column_stride, channel_stride = strides
     down = _axis(
-        top, height, picture.displayed[0], size=view.size[0], stride=row_stride, turned=turn.flip_y
+        top,
+        height,
+        picture.displayed[0],
+        resized=view.size[0],
+        window=(window[0], window[2]),
+        stride=row_stride,
+        turned=turn.flip_y,
     )
     across = _axis(
         left,
         width,
         picture.displayed[1],
-        size=view.size[1],
+        resized=view.size[1],
+        window=(window[1], window[3]),
         stride=column_stride,
         turned=turn.flip_x,
         mirrored=view.flip,
@@ -188,7 +201,7 @@ def _describe(
     code = _FORMATS[picture.format]
     plane = picture.pitch * picture.rows
     record["chroma_offset"], record["second_chroma_offset"] = plane, 2 * plane
-    own_size = (down.length, across.length) == (down.size, across.size)
+    own_size = (down.length, across.length) == (down.resized, across.resized)
     record["format"] = code
     if own_size and output.tone_map == "none":
         is_swscale = output.matrix == "swscale"
@@ -237,7 +250,7 @@ def describe_fill(
     record["format"] = _FILL
     record["matrix"][3::4] = color
     down, across = (
-        _axis(0, side, side, size=side, stride=stride)
+        _axis(0, side, side, resized=side, window=(0, side), stride=stride)
         for side, stride in zip(size, strides[:2], strict=True)
     )
     record["crop_height"], record["crop_width"] = size
@@ -251,6 +264,8 @@ class _Axis:
 
     start: int
     length: int
+    resized: int  # what `length` becomes, of which the slot takes `size` from `offset` on
+    offset: int
     size: int
     stride: int
     origin: int  # elements to the place of the first
@@ -262,16 +277,23 @@ def _axis(
     length: int,
     whole: int,
     *,
-    size: int,
+    resized: int,
+    window: tuple[int, int],
     stride: int,
     turned: bool = False,
     mirrored: bool = False,
 ) -> _Axis:
-    """The axis of `whole` displayed pixels of which `length` fill `size` places of a slot."""
+    """The axis of `whole` displayed pixels of which `length` become `resized`.
+
+    `window` is the first of those that the slot takes, and their number.
+    """
     backwards = turned != mirrored
+    offset, size = window
     return _Axis(
         start=whole - start - length if turned else start,
         length=length,
+        resized=resized,
+        offset=resized - offset - size if turned else offset,
         size=size,
         stride=-stride if backwards else stride,
         origin=(size - 1) * stride if backwards else 0,
@@ -288,13 +310,15 @@ def _place(
     record["channel_stride"] = channel_stride
     record["scale"], record["shift"] = output.scale_and_shift
     record["rows"], record["columns"] = down.size, across.size
-    if (down.length, across.length) == (down.size, across.size):
+    record["whole_rows"], record["whole_columns"] = down.resized, across.resized
+    record["window_top"], record["window_left"] = down.offset, across.offset
+    if (down.length, across.length) == (down.resized, across.resized):
         # A thread takes four pixels of a row, its neighbour what comes next in the slot.
         tile = (8, 128) if abs(across.stride) <= abs(down.stride) else (32, 32)
     else:
         # What a tile reads of a row should fit the band, and its rows not wait for one another.
-        columns = _BAND * across.size // across.length
-        rows = 256 * down.size // down.length
+        columns = _BAND * across.resized // across.length
+        rows = 256 * down.resized // down.length
         tile = (min(max(rows, 1), _TILE_ROWS), _power_of_two(columns))
     record["tile_rows"], record["tile_columns"] = tile
     record["tiles"] = -(-down.size // tile[0]) * -(-across.size // tile[1])

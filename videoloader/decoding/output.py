@@ -132,10 +132,12 @@ class View:
     """Which part of the displayed picture fills the slots of a clip.
 
     Attributes:
-        size: (height, width) of the slots.
+        size: (height, width) that the picture, or its crop, is resized to.
         crop: (top, left, height, width) in pixels of the picture as it is displayed, after
             rotation and before resizing; None for all of it.
-        flip: mirror left and right.
+        flip: mirror left and right, last of all.
+        window: (top, left, height, width) of the resized picture that fills the slots; None for
+            all of it.
         scales: take pictures of another size than the first, where the stream changes it; without
             a crop only.
     """
@@ -143,26 +145,40 @@ class View:
     size: tuple[int, int]
     crop: tuple[int, int, int, int] | None = None
     flip: bool = False
+    window: tuple[int, int, int, int] | None = None
     scales: bool = False
 
     def __post_init__(self) -> None:
         # Lists and arrays may be given; views are looked up by value.
         object.__setattr__(self, "size", normalize_size(self.size))
-        if self.crop is None:
-            return
-        crop = tuple(operator.index(number) for number in self.crop)
-        if len(crop) != 4 or min(crop[:2]) < 0 or min(crop[2:]) < 1:
+        object.__setattr__(self, "crop", _rectangle("crop", self.crop))
+        window = _rectangle("window", self.window)
+        object.__setattr__(self, "window", window)
+        if window is not None and not _lies_inside(window, self.size):
             raise ArgumentError(
-                f"crop is (top, left, height, width) inside the picture, got {crop}"
+                f"window {window} (top, left, height, width) reaches outside the resized picture "
+                f"of {self.size[0]}x{self.size[1]} (height x width)"
             )
-        object.__setattr__(self, "crop", crop)
+
+    @property
+    def slot(self) -> tuple[int, int]:
+        """(height, width) of the slots."""
+        return self.size if self.window is None else self.window[2:]
+
+    def within(self, displayed: tuple[int, int]) -> View:
+        """The same part of a picture of (height, width), without a window if nothing is resized."""
+        top, left, height, width = self.crop or (0, 0, *displayed)
+        if self.window is None or (height, width) != self.size:
+            return self
+        down, across, rows, columns = self.window
+        crop = (top + down, left + across, rows, columns)
+        return View((rows, columns), crop, self.flip, scales=self.scales)
 
     def check(self, name: str, displayed: tuple[int, int]) -> None:
         """Fail if the crop does not lie inside a displayed picture of (height, width)."""
         if self.crop is None:
             return
-        top, left, height, width = self.crop
-        if top + height > displayed[0] or left + width > displayed[1]:
+        if not _lies_inside(self.crop, displayed):
             raise ArgumentError(
                 f"{name}: crop {self.crop} (top, left, height, width) reaches outside the "
                 f"picture of {displayed[0]}x{displayed[1]} (height x width)"
@@ -181,6 +197,22 @@ class View:
             f"{name}: frame {frame} is {size[0]}x{size[1]}, the stream began with "
             f"{first[0]}x{first[1]}; {advice}"
         )
+
+
+def _rectangle(name: str, given: Sequence[int] | None) -> tuple[int, int, int, int] | None:
+    if given is None:
+        return None
+    numbers = tuple(operator.index(number) for number in given)
+    if len(numbers) != 4 or min(numbers[:2]) < 0 or min(numbers[2:]) < 1:
+        raise ArgumentError(
+            f"{name} is (top, left, height, width) inside the picture, got {numbers}"
+        )
+    return numbers
+
+
+def _lies_inside(part: tuple[int, int, int, int], whole: tuple[int, int]) -> bool:
+    top, left, height, width = part
+    return top + height <= whole[0] and left + width <= whole[1]
 
 
 def round_to_bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:

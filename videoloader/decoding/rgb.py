@@ -80,25 +80,28 @@ class RgbConverter:
             slot: of the element type of the output; uint16 holds the bits of bfloat16.
             view: which part of the picture; by default all of it at the size of the slot.
         """
-        size = slot.shape[1::-1] if self._orientation.transpose else slot.shape[:2]
         meaning = matrix_and_range(surface.frame, self._color, self._output)
         if self._output.matrix == "swscale":
             surface = self._by_swscale(surface, meaning)
-            whole = Box(0, 0, surface.height, surface.width)
-            box = whole if view is None else self._coded(view, whole)
-            is_done = surface.pixel_format == "rgb24" and self._output.dtype == "uint8"
-            if is_done and box[2:] == size:
-                self._deliver(box.of(surface.planes[0]), slot, view)
-                return
+        coded = surface.height, surface.width
+        view = (view or View(slot.shape[:2])).within(self._turned(coded))
+        size = self._turned(view.size)
+        box = Box(0, 0, *coded) if view.crop is None else self._coded(view.crop, coded)
+        is_done = surface.pixel_format == "rgb24" and self._output.dtype == "uint8"
+        if self._output.matrix == "swscale" and is_done and box[2:] == size:
+            self._deliver(box.of(surface.planes[0]), slot, view)
+            return
         picture = planar(surface)
-        box = picture.box if view is None else self._coded(view, picture.box)
         is_narrow = picture.depth == 8 and self._output.dtype == "uint8"
         if box[2:] == size and is_narrow:
             direct = slot if self._is_direct(slot, view) else None
             rgb = self._convert(picture, box, self._matrix(picture, meaning), direct)
         else:
             planes, shift = self._resampler.resample(picture, box, size, self._output.interpolation)
-            rgb = self._memory("mixed", (*size, CHANNELS), np.uint16)
+            if view.window is not None:
+                window = self._coded(view.window, size)
+                planes = [window.of(plane) for plane in planes]
+            rgb = self._memory("mixed", (*planes[0].shape, CHANNELS), np.uint16)
             self._mix(planes, self._matrix(picture, meaning, shift), rgb)
         if rgb is not slot:
             self._deliver(self._finish(rgb), slot, view)
@@ -110,27 +113,27 @@ class RgbConverter:
             self._reformatter = VideoReformatter()
         return to_rgb(surface, *meaning, self._reformatter)
 
-    def _coded(self, view: View, whole: Box) -> Box:
-        """The crop of a view in the coded picture, which is turned afterwards."""
-        if view.crop is None:
-            return whole
-        top, left, height, width = view.crop
-        turn = self._orientation
-        rows, columns = whole[2:]
-        displayed = (columns, rows) if turn.transpose else (rows, columns)
+    def _turned(self, size: tuple[int, int]) -> tuple[int, int]:
+        """The size of a coded picture when it is displayed, and the other way round."""
+        return size[::-1] if self._orientation.transpose else size
+
+    def _coded(self, part: tuple[int, int, int, int], coded: tuple[int, int]) -> Box:
+        """Where a part of the displayed picture lies in the coded one, of (height, width)."""
+        top, left, height, width = part
+        turn, displayed = self._orientation, self._turned(coded)
         if turn.flip_y:
             top = displayed[0] - top - height
         if turn.flip_x:
             left = displayed[1] - left - width
         return Box(left, top, width, height) if turn.transpose else Box(top, left, height, width)
 
-    def _is_direct(self, slot: NDArray[Any], view: View | None) -> bool:
+    def _is_direct(self, slot: NDArray[Any], view: View) -> bool:
         """Whether a slot is packed RGB and nothing is turned."""
         return (
             slot.dtype == np.uint8
             and slot.strides[1:] == (CHANNELS, 1)
             and self._orientation == Orientation()
-            and not (view is not None and view.flip)
+            and not view.flip
         )
 
     def _matrix(
@@ -234,7 +237,7 @@ class RgbConverter:
             return half
         return normal
 
-    def _deliver(self, rgb: NDArray[Any], slot: NDArray[Any], view: View | None) -> None:
+    def _deliver(self, rgb: NDArray[Any], slot: NDArray[Any], view: View) -> None:
         """Turn a picture and lay its channels out as the slot's are."""
         import cv2
 
@@ -244,7 +247,7 @@ class RgbConverter:
         turn = self._orientation
         if turn.transpose:
             rgb = cv2.transpose(rgb)
-        across = turn.flip_x != (view is not None and view.flip)
+        across = turn.flip_x != view.flip
         if across or turn.flip_y:
             rgb = cv2.flip(rgb, -1 if across and turn.flip_y else 1 if across else 0)
         assert rgb.dtype.itemsize == kind.itemsize, "the slot is of the output's type"
