@@ -1,6 +1,6 @@
 """Videos without files: the picture of frame n of a fake video is n, everywhere."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from videoloader.errors import DecodeError
+from videoloader.errors import DecodeError, VideoError
+from videoloader.indexing.index import Orientation
 from videoloader.ops import media
 
 FILLED = 255
@@ -21,6 +22,9 @@ class FakeIndex:
     time_base: Fraction = Fraction(1, 100)
     average_fps: float = 25.0
     pts: np.ndarray = field(default=None)
+    width: int = 6
+    height: int = 4
+    orientation: Orientation = field(default_factory=Orientation)
 
     def __post_init__(self):
         if self.pts is None:
@@ -37,50 +41,84 @@ class FakeVideos:
     def __init__(self, length=40, height=4, width=6):
         self.length, self.height, self.width = length, height, width
         self.lengths, self.broken, self.indexes = {}, set(), {}
-        self.opened, self.open_now, self.indexed = [], 0, []
+        self.batches, self.opened, self.indexed = [], [], []
 
     def index(self, path):
         self.indexed.append(path)
         known = self.indexes.get(path)
-        return known or FakeIndex(str(path), self.lengths.get(path, self.length))
+        return known or FakeIndex(
+            str(path),
+            self.lengths.get(path, self.length),
+            width=self.width,
+            height=self.height,
+        )
 
-    def open(self, path, device="cpu", index=None, **options):
-        self.opened.append(path)
-        self.open_now += 1
-        return FakeVideo(self, path, index or self.index(path))
+    def decode(self, requests, *, dtype, layout, mean, std, on_error, **options):
+        assert on_error == "mask"
+        self.batches.append([request.source for request in requests])
+        clips, failures = [], []
+        for number, request in enumerate(requests):
+            try:
+                clips.append(self._clip(request))
+            except VideoError as error:
+                failures.append(SimpleNamespace(request=number, frame=None, error=error))
+                clips.append(torch.full((1, 1, 1, 3), FILLED, dtype=torch.uint8))
+        clips = [normalised(clip, mean, std).to(getattr(torch, dtype)) for clip in clips]
+        if layout == "FCHW":
+            clips = [clip.movedim(-1, -3) for clip in clips]
+        if len({clip.shape for clip in clips}) == 1:
+            clips = torch.stack(clips)
+        return SimpleNamespace(frames=clips, failures=failures)
+
+    def _clip(self, request):
+        self.opened.append(request.source)
+        index = request.index or self.index(request.source)
+        if request.source in self.broken:
+            raise DecodeError(f"{request.source}: packet 3 does not decode")
+        request = replace(request.resolve(index), source=request.source)
+        frames = np.asarray(request.frames)
+        inside = (frames >= 0) & (frames < index.num_frames)
+        assert inside.all() or request.pad_mode == "constant"
+        values = torch.as_tensor(np.where(inside, frames, request.fill_value).astype(np.uint8))
+        crop = request.crop or (0, 0, index.height, index.width)
+        height, width = request.window[2:] if request.window else request.size or crop[2:]
+        return values[:, None, None, None].repeat(1, height, width, 3)
 
 
-class FakeVideo:
-    def __init__(self, videos, path, index):
-        self.videos, self.path, self.index = videos, path, index
-        self.name = str(path)
+def normalised(clip, mean, std):
+    if mean is None and std is None:
+        return clip
+    return (clip - torch.tensor(mean or 0.0)) / torch.tensor(std or 1.0)
 
-    def get_frames(self, frames=None, pad_mode="none", fill_value=0, size=None):
-        if self.path in self.videos.broken:
-            raise DecodeError(f"{self.path}: packet 3 does not decode")
-        frames = np.asarray(frames)
-        inside = (frames >= 0) & (frames < self.index.num_frames)
-        assert inside.all() or pad_mode == "constant"
-        values = torch.as_tensor(np.where(inside, frames, fill_value).astype(np.uint8))
-        height, width = size or (self.videos.height, self.videos.width)
-        pictures = values[:, None, None, None].repeat(1, height, width, 3)
-        return SimpleNamespace(frames=pictures)
 
-    def close(self):
-        self.videos.open_now -= 1
+@dataclass
+class FakeRequest:
+    """`ClipRequest` without its checks."""
+
+    source: object
+    frames: object = ()
+    index: object = None
+    pad_mode: str = "none"
+    fill_value: object = 0
+    size: object = None
+    crop: object = None
+    flip: bool = False
+    window: object = None
+    resolve: object = None
 
 
 @pytest.fixture
 def videos(monkeypatch):
     fake = FakeVideos()
+    monkeypatch.setattr(media, "ClipRequest", FakeRequest)
     monkeypatch.setattr(media, "index_video", fake.index)
-    monkeypatch.setattr(media, "open_video", fake.open)
+    monkeypatch.setattr(media, "clip_decoder", lambda device, workers=None: fake)
     return fake
 
 
 @pytest.fixture
 def no_threads_left():
-    """The threads after the test are those before it."""
+    """The threads after the test are those before it, after a moment."""
     import gc
     import threading
 

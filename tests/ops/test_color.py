@@ -151,4 +151,4 @@ def test_the_kernels_run_wherever_torch_runs(dtype):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_a_gpu_that_is_not_there_is_named():
     with pytest.raises(UnsupportedError, match=r"fn\.flip .* needs a GPU"):
-        fn.flip(frames(4, 5, 3), device="gpu")
+        fn.flip(frames(4, 5, 3), layout="HWC", device="gpu")

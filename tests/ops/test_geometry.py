@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from videoloader import fn
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.ops.geometry import anchor
+from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList
 
 
@@ -104,7 +105,7 @@ def test_every_sample_may_have_its_own_value():
     batch = TensorList(frames(3, 4, 5, 3), "HWC")
     flipped = fn.flip(batch, horizontal=[0, 1, 0])
     assert torch.equal(flipped[0], batch[0])
-    assert torch.equal(flipped[1], fn.flip(batch[1]))
+    assert torch.equal(flipped[1], fn.flip(batch[1], layout="HWC"))
     as_tensors = fn.flip(batch, horizontal=TensorList(torch.tensor([0, 1, 0])))
     assert torch.equal(as_tensors.as_tensor(), flipped.as_tensor())
 
@@ -129,3 +130,31 @@ def test_an_operator_documents_itself():
     parameters = inspect.signature(fn.crop).parameters
     assert parameters["crop_pos_x"].default == 0.5
     assert next(iter(parameters)) == "frames"
+
+
+def test_a_channels_first_clip_is_known_by_its_shape():
+    clip = frames(8, 20, 30, 3)
+    planes = clip.movedim(-1, -3)
+    for operator, arguments in (
+        (fn.flip, {}),
+        (fn.resize, {"resize_shorter": 10}),
+        (fn.crop, {"crop": (7, 9)}),
+    ):
+        expected = operator(clip, **arguments).movedim(-1, -3)
+        assert torch.equal(operator(planes, **arguments), expected)
+        assert torch.equal(operator(planes, layout="FCHW", **arguments), expected)
+        assert torch.equal(operator(planes[0], **arguments), expected[0])
+
+
+def test_a_shape_that_may_be_two_layouts_is_an_error_without_one():
+    both = frames(5, 3, 7, 3)
+    with pytest.raises(ArgumentError, match=r"\(5, 3, 7, 3\) may be FHWC or FCHW; .* layout="):
+        fn.flip(both)
+    assert torch.equal(fn.flip(both, layout="FHWC"), both.flip(-2))
+    assert torch.equal(fn.flip(both, layout="FCHW"), both.flip(-1))
+    with pytest.raises(ArgumentError, match=r"layout='HWC' does not fit shape \(5, 3, 7, 3\)"):
+        fn.flip(both, layout="HWC")
+    with pytest.raises(ArgumentError, match="may be anything"):
+        fn.flip(frames(5, 20, 7, 9))
+    with pytest.raises(ArgumentError, match="layout is for eager calls"):
+        pipeline_def(lambda: fn.flip(fn.external_source([both]), layout="FHWC"))(batch_size=1)

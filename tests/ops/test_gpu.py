@@ -84,7 +84,7 @@ def test_batches_on_the_gpu_hold_what_the_cpu_gives(demo_folder):
     files = [str(demo_folder / "h264.mp4")]
 
     def batches(to_gpu):
-        @vl.pipeline_def(batch_size=3, num_threads=2, seed=9)
+        @vl.pipeline_def(batch_size=3, num_threads=2, seed=9, fuse=False)
         def definition():
             clips = fn.readers.video(filenames=files, sequence_length=6, random_shuffle=True)
             clips = clips.gpu() if to_gpu else clips

@@ -12,12 +12,15 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.ops import media
 from videoloader.ops.arguments import REQUIRED, Argument, PerSample
-from videoloader.ops.operator import OPERATORS, Operator, Sample
+from videoloader.ops.clip_decoding import SampleError, decode_planned
+from videoloader.ops.operator import FRAMES, OPERATORS, Operator, Sample
 from videoloader.pipeline.graph import DataNode, current_graph, is_defining
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 
 __all__ = ["Function"]
+
+_MOST_CHANNELS = 4  # of a picture whose layout is told by its shape
 
 
 class Function:
@@ -31,14 +34,25 @@ class Function:
         self.__signature__ = _signature(self._operator)
 
     def __call__(
-        self, *values: Any, device: str | None = None, name: str | None = None, **given: Any
+        self,
+        *values: Any,
+        device: str | None = None,
+        name: str | None = None,
+        layout: str | None = None,
+        **given: Any,
     ) -> Any:
         """See the documentation of the operator."""
         operator = self._operator
         inputs, positional = operator.split(values)
         given = {**positional, **given}
+        if layout is not None and operator.declares("layout"):
+            given["layout"], layout = layout, None
         device = _device(operator, device, inputs)
         if is_defining():
+            if layout is not None:
+                raise ArgumentError(
+                    f"fn.{operator.name}: layout is for eager calls; in a pipeline data has its own"
+                )
             return _add_node(operator, inputs, device, name, given)
         if operator.kind == "source":
             raise ArgumentError(
@@ -47,11 +61,9 @@ class Function:
         if any(isinstance(value, DataNode) for value in (*inputs, *given.values())):
             raise ArgumentError(f"fn.{operator.name}: data nodes have no values outside a pipeline")
         bound = operator.bind(given)
-        return (
-            _draw(operator, bound)
-            if operator.kind == "draw"
-            else _map(operator, inputs, bound, device)
-        )
+        if operator.kind == "draw":
+            return _draw(operator, bound)
+        return _map(operator, inputs, bound, device, layout)
 
     def __repr__(self) -> str:
         return f"<operator {self.__qualname__}>"
@@ -67,6 +79,12 @@ def documentation(operator: Operator) -> str:
     lines += [_describe(argument) for argument in operator.arguments]
     lines.append(f"    device: {' or '.join(map(repr, operator.devices))}.")
     lines.append("    name: of the operator in its pipeline, for errors and `reader_meta`.")
+    if operator.layouts:
+        text = (
+            "layout: of tensors in an eager call, such as FCHW; by default the one that fits "
+            "their shape, if only one does (1 to 4 channels)."
+        )
+        lines.append(textwrap.fill(text, 96, initial_indent=" " * 4, subsequent_indent=" " * 8))
     if operator.absent:
         lines += [
             "",
@@ -102,7 +120,8 @@ def _signature(operator: Operator) -> inspect.Signature:
         )
         for argument in operator.arguments
     ]
-    common = [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in ("device", "name")]
+    names = ("device", "name", "layout") if operator.layouts else ("device", "name")
+    common = [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in names]
     return inspect.Signature([*positional, *keywords, *common])
 
 
@@ -155,7 +174,13 @@ def _draw(operator: Operator, bound: dict[str, Any]) -> torch.Tensor:
     return drawn
 
 
-def _map(operator: Operator, inputs: tuple[Any, ...], bound: dict[str, Any], device: str) -> Any:
+def _map(
+    operator: Operator,
+    inputs: tuple[Any, ...],
+    bound: dict[str, Any],
+    device: str,
+    layout: str | None,
+) -> Any:
     """Run on one sample, or on every sample of batches."""
     batches = [isinstance(data, TensorList | list | tuple) for data in inputs]
     if any(batches) and not all(batches):
@@ -163,7 +188,9 @@ def _map(operator: Operator, inputs: tuple[Any, ...], bound: dict[str, Any], dev
     if not batches[0]:
         if any(isinstance(value, PerSample) for value in bound.values()):
             raise ArgumentError(f"fn.{operator.name}: a value per sample needs a TensorList")
-        outputs = _run(operator, [Sample(data) for data in inputs], bound, device)
+        first, *rest = inputs
+        samples = [Sample(first, _layout(operator, first, layout)), *map(Sample, rest)]
+        outputs = _run(operator, samples, bound, device)
         values = tuple(output.value for output in outputs)
         return values if len(values) > 1 else values[0]
     count = len(inputs[0])
@@ -177,7 +204,7 @@ def _map(operator: Operator, inputs: tuple[Any, ...], bound: dict[str, Any], dev
     rows = [
         _run(
             operator,
-            [_sample(data, position) for data in inputs],
+            [_sample(operator, data, position, layout) for data in inputs],
             {
                 key: value[position] if isinstance(value, PerSample) else value
                 for key, value in bound.items()
@@ -193,8 +220,34 @@ def _map(operator: Operator, inputs: tuple[Any, ...], bound: dict[str, Any], dev
     return columns if len(columns) > 1 else columns[0]
 
 
-def _sample(data: Any, position: int) -> Sample:
-    return Sample(data[position], data.layout() if isinstance(data, TensorList) else "")
+def _sample(operator: Operator, data: Any, position: int, layout: str | None) -> Sample:
+    own = data.layout() if isinstance(data, TensorList) else ""
+    return Sample(data[position], own or _layout(operator, data[position], layout))
+
+
+def _layout(operator: Operator, value: Any, given: str | None) -> str:
+    """The layout of a tensor that does not carry one: as given, or the only one that fits."""
+    if not operator.layouts or not isinstance(value, torch.Tensor) or value.ndim not in (3, 4):
+        return given or ""
+    if given is not None:
+        if len(given) != value.ndim:
+            raise ArgumentError(
+                f"fn.{operator.name}: layout={given!r} does not fit shape {tuple(value.shape)}"
+            )
+        return given
+    fitting = [
+        layout
+        for layout in FRAMES
+        if len(layout) == value.ndim and 1 <= value.shape[layout.index("C")] <= _MOST_CHANNELS
+    ]
+    if operator.is_elementwise:
+        return fitting[0] if fitting else ""
+    if len(fitting) != 1:
+        raise ArgumentError(
+            f"fn.{operator.name}: a tensor of shape {tuple(value.shape)} may be "
+            f"{' or '.join(fitting) or 'anything'}; say which with layout="
+        )
+    return fitting[0]
 
 
 def _run(
@@ -202,8 +255,23 @@ def _run(
 ) -> tuple[Sample, ...]:
     if device != "cpu":
         media.check_gpu(f"fn.{operator.name} with device={device!r}")
+    if operator.kind == "decode":
+        return _decode(operator, inputs, arguments, device)
     if device == "gpu":
         inputs = [Sample(value.to("cuda"), layout) for value, layout in inputs]
     context: dict[str, Any] = {"device": "cpu" if device == "cpu" else "cuda", "empty": torch.empty}
     wanted = {name: context[name] for name in operator.context}
     return operator.apply(inputs, arguments, wanted)
+
+
+def _decode(
+    operator: Operator, inputs: list[Sample], arguments: Mapping[str, Any], device: str
+) -> tuple[Sample, ...]:
+    own = {k: v for k, v in arguments.items() if k not in operator.decoding}
+    clip = operator.run(*(sample.value for sample in inputs), **own)
+    decoder = media.clip_decoder("cpu" if device == "cpu" else "cuda")
+    try:
+        clips = decode_planned([clip], decoder, [arguments])
+    except SampleError as error:
+        raise error.error from None
+    return (Sample(clips.frames[0], clips.layout), *map(Sample, clips.others[0]))

@@ -1,56 +1,41 @@
-"""Clips for batches, epoch after epoch: what is in a batch is arithmetic, `read` is the hands."""
+"""Clips for batches, epoch after epoch: what is in a batch is a function of its number alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.errors import DecodeError, VideoError
+from videoloader.errors import DecodeError
 from videoloader.indexing.address import shown
-from videoloader.ops import media
 from videoloader.ops.clips import Clips
-from videoloader.ops.decode import decoded, frame_outputs
+from videoloader.ops.decode import frame_outputs
 from videoloader.ops.epochs import Epochs
 from videoloader.ops.failures import Failures
-from videoloader.ops.operator import Sample
+from videoloader.ops.media import Index
+from videoloader.ops.planned import Identity, PlannedClip
 from videoloader.sampling import generator, pad_frames
+from videoloader.sampling.permutation import Permutation
 
-__all__ = ["ClipReader", "Request"]
-
-
-class Request(NamedTuple):
-    """A clip that a batch wants."""
-
-    epoch: int
-    clip: int
-    path: str
-
-    def __str__(self) -> str:
-        return self.path
+__all__ = ["ClipReader"]
 
 
 @dataclass(slots=True)
 class ClipReader:
-    """A `Source` of clips.
+    """Plans the clips of a data set. Its draws depend on the clip and the epoch alone.
 
     Args:
         clips: all clips of the data set.
-        epochs: which of them make up the batches.
+        epochs: which places in the order of an epoch make up the batches.
         seed: of the permutations, and of random clips.
         stage: of both, in the pipeline.
-        device: torch device of the frames.
-        shuffle: permute the shard in every epoch.
+        shuffle: permute all clips in every epoch, before they are divided into shards.
         pad_mode: what stands outside a scope.
-        fill_value: colour of filled frames.
         frame_num: "none", "scalar" or "sequence": the output of frame numbers.
         timestamps: whether there is an output of times.
-        options: `resolution_change`, `matrix`, `color_range` and `max_pixels`, see `Video`.
         replaces: take the next clip of the shard for one that fails, instead of failing.
         failures: what was replaced or left out.
     """
@@ -59,72 +44,74 @@ class ClipReader:
     epochs: Epochs
     seed: int
     stage: int
-    device: str
     shuffle: bool
     pad_mode: str
-    fill_value: tuple[int, ...]
     frame_num: str
     timestamps: bool
-    options: Mapping[str, Any]
     replaces: bool = False
     failures: Failures = field(default_factory=Failures)
-    _order: tuple[int, NDArray[np.int64]] | None = None
 
-    def plan(self, iteration: int) -> list[Request]:
-        """The clips of a batch: a function of the iteration alone."""
-        requests = []
-        for epoch, position in self.epochs.batch(iteration):
-            clip = int(self._epoch(epoch)[position])
-            requests.append(Request(epoch, clip, self.clips.scope(clip).entry.path))
-        return requests
-
-    def read(self, request: Request) -> tuple[Sample, ...]:
-        """Decode a clip, or, when it fails and that is wanted, the next one that does not."""
-        if not self.replaces:
-            return self._decode(request)
-        shard = self.epochs.shard(request.epoch)
-        for step in range(len(shard)):
-            clip = shard.start + (request.clip - shard.start + step) % len(shard)
-            path = self.clips.scope(clip).entry.path
-            try:
-                return self._decode(Request(request.epoch, clip, path))
-            except VideoError as error:
-                self.failures.add(path, str(error))
-        raise DecodeError(f"none of the {len(shard)} clips of the shard decodes")
-
-    def _decode(self, request: Request) -> tuple[Sample, ...]:
-        scope = self.clips.scope(request.clip)
-        # Sample 0 of an epoch is its permutation.
-        rng = generator(self.seed, stage=self.stage, sample=1 + request.clip, epoch=request.epoch)
-        frames, _ = pad_frames(
-            self.clips.frames(request.clip, rng),
-            scope.index.num_frames,
-            self.pad_mode,
-            start=scope.start,
-            stop=scope.stop,
-            name=shown(request.path),
-        )
-        opened = media.open_video(request.path, self.device, scope.index, **self.options)
-        with closing(opened) as video:
-            outputs = [Sample(decoded(video, frames, self.fill_value), "FHWC")]
-        if scope.entry.label is not None:
-            outputs.append(Sample(torch.tensor([scope.entry.label], dtype=torch.int32)))
-        more = frame_outputs(scope.index, frames, self.frame_num, self.timestamps)
-        return (*outputs, *map(Sample, more))
+    def plan(self, iteration: int) -> list[PlannedClip]:
+        """The clips of a batch."""
+        return [
+            self._planned(place.epoch, place.position, tries=len(self.epochs.shard(place.epoch)))
+            for place in self.epochs.batch(iteration)
+        ]
 
     def reset(self) -> None:
         """Nothing to do: a reader never ends."""
 
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> dict[str, object]:
         """What `Pipeline.reader_meta` gives."""
         return self.epochs.meta()
 
-    def _epoch(self, epoch: int) -> NDArray[np.int64]:
-        if self._order is None or self._order[0] != epoch:
-            shard = self.epochs.shard(epoch)
-            clips = np.arange(shard.start, shard.stop)
-            if self.shuffle:
-                rng = generator(self.seed, stage=self.stage, sample=0, epoch=epoch)
-                clips = rng.permutation(clips)
-            self._order = (epoch, clips)
-        return self._order[1]
+    def _planned(self, epoch: int, position: int, tries: int) -> PlannedClip:
+        """A clip of a shard, and how many others may be tried in its place."""
+        shard = self.epochs.shard(epoch)
+        number = self._number(epoch, shard[position])
+        scope = self.clips.scope(number)
+        return PlannedClip(
+            scope.entry.path,
+            partial(self._select, number, epoch),
+            partial(self._others, number),
+            Identity(number, epoch),
+            scope.index,
+            partial(self._instead, epoch, position, tries) if self.replaces else None,
+        )
+
+    def _number(self, epoch: int, place: int) -> int:
+        if not self.shuffle:
+            return place
+        return int(_permutation(len(self.clips), self.seed, self.stage, epoch)[place])
+
+    def _select(self, number: int, epoch: int, index: Index) -> NDArray[np.int64]:
+        scope = self.clips.scope(number)
+        # Sample 0 of an epoch is its permutation.
+        rng = generator(self.seed, stage=self.stage, sample=1 + number, epoch=epoch)
+        frames, _ = pad_frames(
+            self.clips.frames(number, rng),
+            index.num_frames,
+            self.pad_mode,
+            start=scope.start,
+            stop=scope.stop,
+            name=shown(scope.entry.path),
+        )
+        return frames
+
+    def _others(self, number: int, index: Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+        label = self.clips.scope(number).entry.label
+        labels = [] if label is None else [torch.tensor([label], dtype=torch.int32)]
+        return labels + frame_outputs(index, frames, self.frame_num, self.timestamps)
+
+    def _instead(self, epoch: int, position: int, tries: int, error: Exception) -> PlannedClip:
+        shard = self.epochs.shard(epoch)
+        path = self.clips.scope(self._number(epoch, shard[position])).entry.path
+        self.failures.add(shown(path), str(error))
+        if tries <= 1:
+            raise DecodeError(f"none of the {len(shard)} clips of the shard decodes")
+        return self._planned(epoch, (position + 1) % len(shard), tries - 1)
+
+
+@lru_cache(maxsize=64)
+def _permutation(size: int, seed: int, stage: int, epoch: int) -> Permutation:
+    return Permutation(size, seed=seed, stage=stage, epoch=epoch)

@@ -7,10 +7,19 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.output import CHANNELS
 from videoloader.errors import ArgumentError
 from videoloader.ops.arguments import BOOL, DTYPE, FLOAT, FLOATS, TEXT, Argument
 from videoloader.ops.convert import saturate, scale_and_shift
-from videoloader.ops.geometry import CROP_ABSENT, CROP_ARGUMENTS, check_crop, crop_window
+from videoloader.ops.decoded import DecodedForm, element_type
+from videoloader.ops.geometry import (
+    CROP_ABSENT,
+    CROP_ARGUMENTS,
+    WINDOW,
+    absorb_crop,
+    check_crop,
+    crop_window,
+)
 from videoloader.ops.operator import FRAMES, declare
 
 __all__ = ["brightness_contrast", "crop_mirror_normalize"]
@@ -35,6 +44,7 @@ __all__ = ["brightness_contrast", "crop_mirror_normalize"]
         ),
         Argument("dtype", DTYPE, None, "element type of the output; the input's by default"),
     ),
+    is_elementwise=True,
 )
 def brightness_contrast(
     frames: torch.Tensor,
@@ -74,6 +84,32 @@ def _normalized_layout(layout: str, arguments: Mapping[str, Any]) -> str:
     return frames + order.removeprefix("F")
 
 
+def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    scale, shift = arguments["scale"], arguments["shift"]
+    dtype = element_type(arguments["dtype"])
+    mean, std = (_each(name, arguments[name], CHANNELS) for name in ("mean", "std"))
+    is_plain = (scale, shift, set(mean), set(std)) == (1, 0, {0.0}, {1.0})
+    if dtype is None or not scale or arguments["pad_output"]:
+        return None
+    if dtype == "uint8" and not is_plain:
+        return None
+    window = {name: arguments[name] for name in WINDOW}
+    cropped = absorb_crop(form, window)
+    assert cropped is not None
+    # scale * (x - mean) / std + shift = (x - (mean - shift * std / scale)) / (std / scale)
+    normal = (
+        {}
+        if is_plain
+        else {
+            "mean": tuple(m - shift * s / scale for m, s in zip(mean, std, strict=True)),
+            "std": tuple(s / scale for s in std),
+        }
+    )
+    mirrored = cropped.flipped() if arguments["mirror"] else cropped
+    layout = "FCHW" if arguments["output_layout"].endswith("CHW") else "FHWC"
+    return mirrored.finished(dtype=dtype, layout=layout, **normal)
+
+
 @declare(
     "crop_mirror_normalize",
     inputs=("frames",),
@@ -99,6 +135,8 @@ def _normalized_layout(layout: str, arguments: Mapping[str, Any]) -> str:
     ),
     result_layout=_normalized_layout,
     context=("empty",),
+    absorb=_absorb,
+    absorbed_per_sample=(*WINDOW, "mirror"),
     check=check_crop,
     absent=CROP_ABSENT,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from videoloader.ops.arguments import DTYPE, REQUIRED, Argument
+from videoloader.ops.decoded import DecodedForm, element_type
 from videoloader.ops.operator import declare
 
 __all__ = ["cast", "saturate", "scale_and_shift"]
@@ -60,10 +62,17 @@ def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.T
             out.copy_(saturate(scaled, out.dtype))
 
 
+def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    dtype = element_type(arguments["dtype"])
+    return None if dtype is None else form.finished(dtype=dtype)
+
+
 @declare(
     "cast",
     inputs=("input",),
     arguments=(Argument("dtype", DTYPE, REQUIRED, "element type of the output"),),
+    absorb=_absorb,
+    is_elementwise=True,
 )
 def cast(values: torch.Tensor, *, dtype: torch.dtype) -> torch.Tensor:
     """Convert to another element type.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,7 +16,8 @@ from videoloader.errors import ArgumentError
 from videoloader.ops import media
 from videoloader.ops.arguments import BOOL, IMAGE, INT, INTS, TEXT, Argument, Kind
 from videoloader.ops.operator import declare
-from videoloader.sampling import FILLED, PAD_MODES, pad_frames, select_frames
+from videoloader.ops.planned import PlannedClip
+from videoloader.sampling import PAD_MODES, pad_frames, select_frames
 from videoloader.types import ImageType
 
 __all__ = [
@@ -135,6 +135,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
 
 @declare(
     "decoders.video",
+    kind="decode",
     inputs=("encoded",),
     arguments=(
         Argument("frames", INTS, None, "frame numbers, any order, repeats too", per_sample=True),
@@ -155,27 +156,22 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     ),
     devices=("cpu", "mixed"),
     num_outputs=_num_outputs,
-    result_layout=lambda layout, arguments: "FHWC",  # noqa: ARG005
-    context=("device",),
+    decoding=(
+        "fill_value",
+        "size",
+        "resolution_change",
+        "output_type",
+        "matrix",
+        "color_range",
+        "max_pixels",
+    ),
     check=_check,
     absent={"roi": None, "times": None, "fps": None, "audio": False},
     unused=("affine", "build_index"),
 )
 def decode_video(
-    encoded: Any,
-    *,
-    fill_value: tuple[int, ...],
-    size: tuple[int, ...] | None,
-    output_type: ImageType,  # noqa: ARG001  (RGB is the only one so far)
-    enable_frame_num: str,
-    enable_timestamps: bool,
-    resolution_change: str,
-    matrix: str,
-    color_range: str,
-    max_pixels: int,
-    device: str,
-    **selection: Any,
-) -> tuple[torch.Tensor, ...]:
+    encoded: Any, *, enable_frame_num: str, enable_timestamps: bool, **selection: Any
+) -> PlannedClip:
     """Decode frames of a video: bytes of a whole file (1-D uint8), or its path or URL.
 
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
@@ -184,36 +180,17 @@ def decode_video(
     (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the times (float64)
     if they were asked for.
     """
-    opened = media.open_video(
-        _source(encoded),
-        device,
-        resolution_change=resolution_change,
-        matrix=matrix,
-        color_range=color_range,
-        max_pixels=max_pixels,
-    )
-    with closing(opened) as video:
-        index = video.index
+
+    def select(index: media.Index) -> NDArray[np.int64]:
         wanted = wanted_frames(index.num_frames, **selection)
-        frames, _ = pad_frames(wanted, index.num_frames, selection["pad_mode"], name=video.name)
-        pictures = decoded(video, frames, fill_value, size)
-    return (pictures, *frame_outputs(index, frames, enable_frame_num, enable_timestamps))
+        pad_mode = selection["pad_mode"]
+        return pad_frames(wanted, index.num_frames, pad_mode, name=str(planned))[0]
 
+    def others(index: media.Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+        return frame_outputs(index, frames, enable_frame_num, enable_timestamps)
 
-def decoded(
-    video: media.OpenVideo,
-    frames: NDArray[np.int64],
-    fill_value: tuple[int, ...],
-    size: tuple[int, ...] | None = None,
-) -> torch.Tensor:
-    """Pictures of frames that lie inside the video or are `FILLED`, uint8 (F, H, W, C)."""
-    arguments: dict[str, Any] = {"pad_mode": "none"}
-    if (frames == FILLED).any():
-        fill = fill_value[0] if len(fill_value) == 1 else fill_value
-        arguments = {"pad_mode": "constant", "fill_value": fill}
-    if size is not None:
-        arguments["size"] = (size[0], size[-1])
-    return video.get_frames(frames, **arguments).frames
+    planned = PlannedClip(_source(encoded), select, others)
+    return planned
 
 
 def frame_outputs(

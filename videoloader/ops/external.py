@@ -54,6 +54,8 @@ class ExternalSource:
         self._dtype = arguments["dtype"]
         self._ndim = arguments["ndim"]
         self._fed: deque[Any] = deque()
+        self.num_fed = 0
+        """Batches that were fed so far."""
         self._epoch = 0
         self._first = 0
         self._iterator: Iterator[Any] | None = None
@@ -64,19 +66,18 @@ class ExternalSource:
         """Whether its data comes from `Pipeline.feed_input`."""
         return self._source is None
 
-    @property
-    def num_fed(self) -> int:
-        """Batches that were fed and not planned yet."""
-        return len(self._fed)
-
     def feed(self, batch: Any) -> None:
         """Queue a batch."""
         if not self.is_fed:
             raise ArgumentError(f"{self._name} has a source of its own, it cannot be fed")
         self._fed.append(batch)
+        self.num_fed += 1
 
-    def plan(self, iteration: int) -> list[tuple[Any, ...]]:
-        """The samples of the next batch, each a tuple with one value an output."""
+    def plan(self, iteration: int) -> list[tuple[Sample, ...]]:
+        """The samples of the next batch."""
+        return [self._read(item) for item in self._batch(iteration)]
+
+    def _batch(self, iteration: int) -> list[tuple[Any, ...]]:
         if self.is_fed:
             if not self._fed:
                 raise ArgumentError(f"no data: call feed_input({self._name!r}, ...) before run()")
@@ -85,7 +86,7 @@ class ExternalSource:
             return self._samples(self._next_batch(iteration))
         return [self._values(self._next_sample(iteration, at)) for at in range(self._batch_size)]
 
-    def read(self, item: tuple[Any, ...]) -> tuple[Sample, ...]:
+    def _read(self, item: tuple[Any, ...]) -> tuple[Sample, ...]:
         """The values of a sample as tensors."""
         layouts = self._layout or ("",)
         layouts = layouts if len(layouts) == len(item) else layouts * len(item)

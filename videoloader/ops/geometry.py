@@ -11,9 +11,19 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.ops.arguments import BOOL, DTYPE, FLOAT, FLOATS, TEXT, Argument
 from videoloader.ops.convert import saturate
+from videoloader.ops.decoded import DecodedForm
 from videoloader.ops.operator import FRAMES, declare
 
-__all__ = ["CROP_ARGUMENTS", "anchor", "check_crop", "crop", "crop_window", "flip"]
+__all__ = [
+    "CROP_ARGUMENTS",
+    "WINDOW",
+    "absorb_crop",
+    "anchor",
+    "check_crop",
+    "crop",
+    "crop_window",
+    "flip",
+]
 
 CROP_ARGUMENTS = (
     Argument(
@@ -48,6 +58,9 @@ CROP_ARGUMENTS = (
     ),
 )
 """The window arguments that every cropping operator shares."""
+
+WINDOW = tuple(argument.name for argument in CROP_ARGUMENTS)
+"""Their names."""
 
 CROP_ABSENT = {
     "crop_d": 0.0,
@@ -104,6 +117,14 @@ def crop_window(
     return slice(top, top + rows), slice(left, left + columns)
 
 
+def absorb_crop(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    """The form behind `crop`."""
+    if arguments.get("dtype") not in (None, torch.uint8):
+        return None
+    window = {name: arguments[name] for name in WINDOW}
+    return form.cropped(*crop_window(*form.size, **window))
+
+
 @declare(
     "crop",
     inputs=("frames",),
@@ -111,6 +132,8 @@ def crop_window(
     arguments=(*CROP_ARGUMENTS, Argument("dtype", DTYPE, None, "element type of the output")),
     check=check_crop,
     absent=CROP_ABSENT,
+    absorb=absorb_crop,
+    absorbed_per_sample=WINDOW,
 )
 def crop(frames: torch.Tensor, *, dtype: torch.dtype | None, **window: Any) -> torch.Tensor:
     """Cut a window out of frames, the same one out of every frame of a clip.
@@ -122,6 +145,12 @@ def crop(frames: torch.Tensor, *, dtype: torch.dtype | None, **window: Any) -> t
     return saturate(frames[..., rows, columns, :], dtype or frames.dtype)
 
 
+def _absorb_flip(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    if arguments["vertical"]:
+        return None
+    return form.flipped() if arguments["horizontal"] else form
+
+
 @declare(
     "flip",
     inputs=("frames",),
@@ -131,6 +160,8 @@ def crop(frames: torch.Tensor, *, dtype: torch.dtype | None, **window: Any) -> t
         Argument("vertical", BOOL, default=False, doc="swap top and bottom", per_sample=True),
     ),
     absent={"depthwise": 0},
+    absorb=_absorb_flip,
+    absorbed_per_sample=("horizontal",),
 )
 def flip(frames: torch.Tensor, *, horizontal: bool, vertical: bool) -> torch.Tensor:
     """Mirror frames, every frame of a clip alike."""

@@ -10,10 +10,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.assembly import ClipRequest
 from videoloader.errors import UnsupportedError
 from videoloader.sampling import FILLED
 
-__all__ = ["Index", "OpenVideo", "check_gpu", "index_video", "open_video", "seconds"]
+__all__ = [
+    "ClipDecoder",
+    "ClipRequest",
+    "Index",
+    "check_gpu",
+    "clip_decoder",
+    "displayed_size",
+    "index_video",
+    "seconds",
+]
 
 
 class Index(Protocol):
@@ -26,6 +36,18 @@ class Index(Protocol):
     @property
     def num_frames(self) -> int:
         """Number of frames."""
+
+    @property
+    def width(self) -> int:
+        """Coded width, before rotation."""
+
+    @property
+    def height(self) -> int:
+        """Coded height, before rotation."""
+
+    @property
+    def orientation(self) -> Any:
+        """The turn for display, an `Orientation`."""
 
     @property
     def pts(self) -> NDArray[np.int64]:
@@ -44,31 +66,12 @@ class Index(Protocol):
         """When each frame begins, in seconds, and when the last one ends."""
 
 
-class Frames(Protocol):
-    """What decoding gives; `videoloader.Clip` is one."""
+class ClipDecoder(Protocol):
+    """What decodes the clips of a batch; `BatchDecoder` is one."""
 
     @property
-    def frames(self) -> torch.Tensor:
-        """The pictures, uint8 (F, H, W, C)."""
-
-
-class OpenVideo(Protocol):
-    """What operators do with a video; `videoloader.Video` is one."""
-
-    @property
-    def name(self) -> str:
-        """File name, for messages."""
-
-    @property
-    def index(self) -> Any:
-        """Its `Index`."""
-
-    @property
-    def get_frames(self) -> Callable[..., Frames]:
-        """Decodes frames."""
-
-    def close(self) -> None:
-        """Let go of the file."""
+    def decode(self) -> Callable[..., Any]:
+        """Makes a `ClipBatch` of `ClipRequest`s."""
 
 
 def index_video(source: Any) -> Index:
@@ -79,15 +82,17 @@ def index_video(source: Any) -> Index:
     return index
 
 
-def open_video(source: Any, device: str, index: Any = None, **options: Any) -> OpenVideo:
-    """Open a video for decoding on a device; with an index nothing is read to do so.
+def clip_decoder(device: str, workers: int | None = None) -> ClipDecoder:
+    """The decoder of this process for a torch device, with at most so many worker processes."""
+    from videoloader.batch import shared_decoder
 
-    `options` are those of `videoloader.Video`.
-    """
-    from videoloader.video import Video
+    return shared_decoder(device, workers)
 
-    video: OpenVideo = Video(source, device=device, index=index, **options)
-    return video
+
+def displayed_size(index: Index) -> tuple[int, int]:
+    """(height, width) of the pictures of a video, rotation applied."""
+    size = index.height, index.width
+    return size[::-1] if index.orientation.transpose else size
 
 
 def seconds(index: Index, frames: NDArray[np.int64]) -> NDArray[np.float64]:

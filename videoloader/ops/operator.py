@@ -12,7 +12,8 @@ An operator is a plain function on one sample and a description of it::
         \"\"\"Mirror frames.\"\"\"
 
 `videoloader.fn` makes the public function from it. A *map* turns samples into samples; a *draw*
-takes a random generator in place of inputs; a *source* opens a `Source`, which feeds a pipeline.
+takes a random generator in place of inputs; a *source* opens a `Source`, which feeds a pipeline;
+a *decode* turns a sample into a `PlannedClip`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import torch
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.ops.arguments import REQUIRED, Argument
+from videoloader.ops.decoded import DecodedForm
 
 __all__ = [
     "FRAMES",
@@ -57,17 +59,14 @@ class Sample(NamedTuple):
 
 
 class Source(Protocol):
-    """Feeds a pipeline: `plan` decides what is in a batch, `read` fetches one sample of it."""
+    """Feeds a pipeline: `plan` decides what is in a batch."""
 
     def plan(self, iteration: int) -> Sequence[Any]:
-        """What each sample of batch `iteration` is; StopIteration when there is no more.
+        """The samples of batch `iteration`; StopIteration when there is no more.
 
-        Called in one thread, in order.
+        Called in one thread, in order. A sample is a `PlannedClip`, or a tuple with a `Sample` for
+        each output.
         """
-        ...
-
-    def read(self, item: Any) -> tuple[Sample, ...]:
-        """The sample that `plan` decided on, one value an output. Called in many threads."""
         ...
 
     def reset(self) -> None:
@@ -88,7 +87,6 @@ class SourceContext:
     seed: int
     batch_size: int
     num_threads: int
-    device: str
 
 
 def _one(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature of num_outputs)
@@ -105,8 +103,10 @@ class Operator:
 
     Args:
         name: public name below `videoloader.fn`, such as "readers.video".
-        run: the kernel: `run(*inputs, **arguments)` for a map, `run(generator, **arguments)` for
-            a draw, `run(context, **arguments)` for a source.
+        run: the kernel: `run(*inputs, **arguments)` for a map or a decode, `run(generator,
+            **arguments)` for a draw, `run(context, **arguments)` for a source. Kernels of maps that
+            declare layouts take (..., H, W, C), whatever stands in front: one frame, a clip, or a
+            batch of clips.
         doc: documentation, without the arguments.
         kind: what it is.
         inputs: names of the positional inputs.
@@ -120,6 +120,12 @@ class Operator:
         context: further keywords that the kernel takes: "device" (a torch device string) and
             "empty" (allocates the result, as `torch.empty`; the pipeline hands out memory
             of the batch).
+        absorb: the form of clips behind the operator, of the form before it and the arguments;
+            None where a decoder cannot give it. Operators without this are never done by a decoder.
+        absorbed_per_sample: arguments that may differ between the samples of an absorbed operator.
+        is_elementwise: whether `run` takes tensors of any dimensions and keeps their shape.
+        decoding: arguments that say how clips are decoded, which `run` does not take. What has any
+            gives clips: `PlannedClip`s become its outputs, the pictures first.
         check: looks at the arguments together; gets the names given and the bound values.
         absent: arguments of DALI's that are not there yet, with the one value that is harmless.
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
@@ -128,7 +134,7 @@ class Operator:
     name: str
     run: Callable[..., Any]
     doc: str
-    kind: Literal["map", "draw", "source"] = "map"
+    kind: Literal["map", "draw", "source", "decode"] = "map"
     inputs: tuple[str, ...] = ()
     positional: tuple[str, ...] = ()
     layouts: tuple[str, ...] = ()
@@ -137,9 +143,22 @@ class Operator:
     num_outputs: Callable[[Mapping[str, Any]], int] = _one
     result_layout: Callable[[str, Mapping[str, Any]], str] | None = None
     context: tuple[str, ...] = ()
+    absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
+    absorbed_per_sample: tuple[str, ...] = ()
+    is_elementwise: bool = False
+    decoding: tuple[str, ...] = ()
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
     absent: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     unused: tuple[str, ...] = ()
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether one call may take the samples of a batch together, if their arguments agree."""
+        return self.kind == "map" and (bool(self.layouts) or self.is_elementwise)
+
+    def declares(self, name: str) -> bool:
+        """Whether it has an argument of this name."""
+        return any(argument.name == name for argument in self.arguments)
 
     def argument(self, name: str) -> Argument:
         """The declaration of an argument; an error that helps if there is none."""
@@ -182,19 +201,24 @@ class Operator:
         return bound
 
     def apply(
-        self, inputs: Sequence[Sample], arguments: Mapping[str, Any], context: Mapping[str, Any]
+        self,
+        inputs: Sequence[Sample],
+        arguments: Mapping[str, Any],
+        context: Mapping[str, Any],
+        leading: int = 0,
     ) -> tuple[Sample, ...]:
-        """Run a map on one sample.
+        """Run a map on one sample, or on samples of one shape that lie in one tensor.
 
         Args:
             inputs: one sample an input.
             arguments: a converted value for every argument.
             context: a value for each name of `self.context`.
+            leading: dimensions in front of those of a sample, with `takes_batches`.
         """
         layout, first = inputs[0].layout, inputs[0].value
         rest = [sample.value for sample in inputs[1:]]
         if self.layouts:
-            layout = self._check_layout(first, layout)
+            layout = self._check_layout(first, layout, leading)
             if self.result_layout is None:
                 first = _channels_last(first, layout)
         results = self.run(first, *rest, **arguments, **context)
@@ -204,7 +228,7 @@ class Operator:
         elif self.layouts:
             results = tuple(_channels_back(result, layout) for result in results)
         return tuple(
-            Sample(result, layout if len(layout) == getattr(result, "ndim", -1) else "")
+            Sample(result, layout if len(layout) == getattr(result, "ndim", -1) - leading else "")
             for result in results
         )
 
@@ -219,10 +243,10 @@ class Operator:
     def _is_harmless(self, name: str, value: Any) -> bool:
         return name in self.absent and (value is None or value == self.absent[name])
 
-    def _check_layout(self, value: Any, layout: str) -> str:
+    def _check_layout(self, value: Any, layout: str, leading: int) -> str:
         if not isinstance(value, torch.Tensor):
             raise ArgumentError(f"fn.{self.name} takes tensors, got a {type(value).__name__}")
-        layout = layout or _UNNAMED.get(value.ndim, "")
+        layout = layout or _UNNAMED.get(value.ndim - leading, "")
         if layout not in self.layouts:
             raise ArgumentError(
                 f"fn.{self.name} takes layouts {', '.join(self.layouts)}; got "

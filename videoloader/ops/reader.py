@@ -133,7 +133,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         FRAME_NUM,
         TIMESTAMPS,
         Argument(
-            "random_shuffle", BOOL, default=False, doc="a new permutation of the shard every epoch"
+            "random_shuffle", BOOL, default=False, doc="a new permutation of all clips every epoch"
         ),
         Argument("shard_id", INT, 0, "which part of the clips to read", least=0),
         Argument("num_shards", INT, 1, "number of parts", least=1),
@@ -152,6 +152,14 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         SEED,
     ),
     num_outputs=_num_outputs,
+    decoding=(
+        "fill_value",
+        "resolution_change",
+        "image_type",
+        "matrix",
+        "color_range",
+        "max_pixels",
+    ),
     check=_check,
     absent={
         "channels": 3,
@@ -179,8 +187,8 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
 
     Every file is indexed when the pipeline is built. With `pad_mode="none"` clips that do not fit
     are left out; with any other mode a file ends with one padded clip where frames remain, and
-    padding never leaves the range of a file list. `random_shuffle` permutes the whole shard, so
-    `initial_fill` is not needed and has no effect.
+    padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
+    are divided into shards, so `initial_fill` is not needed and has no effect.
 
     Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
@@ -214,16 +222,10 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         epochs,
         context.seed,
         context.stage,
-        context.device,
         arguments["random_shuffle"],
         arguments["pad_mode"],
-        arguments["fill_value"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],
-        {
-            name: arguments[name]
-            for name in ("resolution_change", "matrix", "color_range", "max_pixels")
-        },
         tolerant is not None,
         failures,
     )

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.ops.arguments import BOOL, DTYPE, FLOAT, FLOATS, INTERP, TEXT, Argument
 from videoloader.ops.convert import saturate
+from videoloader.ops.decoded import DecodedForm
 from videoloader.ops.operator import FRAMES, declare
 from videoloader.types import InterpType
 
@@ -120,6 +121,24 @@ def output_size(
     return rows, columns
 
 
+_SIDES = ("resize_x", "resize_y", "size", "resize_shorter", "resize_longer")
+
+
+def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    if arguments["dtype"] not in (None, torch.uint8):
+        return None
+    sides = {name: arguments[name] for name in (*_SIDES, "mode", "max_size")}
+    size = output_size(*form.size, **sides)
+    match arguments["interp_type"], arguments["antialias"]:
+        case InterpType.INTERP_NN, _:
+            return form.resized(size, "nearest")
+        case (InterpType.INTERP_LINEAR, True) | (InterpType.INTERP_TRIANGULAR, _):
+            return form.resized(size, "triangular")
+        case InterpType.INTERP_LINEAR, False:
+            return form.resized(size, "bilinear")
+    return None
+
+
 @declare(
     "resize",
     inputs=("frames",),
@@ -128,6 +147,8 @@ def output_size(
     check=check_resize,
     absent=RESIZE_ABSENT,
     unused=("minibatch_size", "temp_buffer_hint"),
+    absorb=_absorb,
+    absorbed_per_sample=_SIDES,
 )
 def resize(
     frames: torch.Tensor,

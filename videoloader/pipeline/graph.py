@@ -94,6 +94,11 @@ class Node:
         """The operator, its name and the line of the definition, for errors."""
         return f"fn.{self.operator.name} {self.name!r} ({self.where})"
 
+    @property
+    def has_own_arguments(self) -> bool:
+        """Whether its arguments may differ from sample to sample."""
+        return bool(self.varying) or any(isinstance(v, PerSample) for v in self.constants.values())
+
     def arguments(self, position: int, values: Mapping[int, Sequence[Sample]]) -> dict[str, Any]:
         """Its arguments for one sample.
 
@@ -192,7 +197,7 @@ def _caller() -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-@declare("copy", inputs=("input",), context=("device",))
+@declare("copy", inputs=("input",), context=("device",), is_elementwise=True)
 def _copy(value: Any, *, device: str) -> Any:
     """Copy to the device of the operator; the data itself where it is there."""
     # What reads it on a GPU waits for the copy by itself; what reads it on the CPU does not.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["Meter", "OperatorStats"]
+from videoloader.pipeline.stages import RunnerStats, StageStats
+
+__all__ = ["Meter", "OperatorStats", "PipelineStats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,47 @@ class OperatorStats:
     failures: tuple[tuple[str, str], ...] = ()
 
 
+class PipelineStats(Mapping[str, OperatorStats]):
+    """What a pipeline has done so far: its operators by name, and its stages.
+
+    `str()` of it says in one line whether the consumer waits, and for what.
+    """
+
+    def __init__(self, operators: Mapping[str, OperatorStats], runner: RunnerStats | None) -> None:
+        self._operators = operators
+        self._runner = runner or RunnerStats(0, 0.0, 0.0, ())
+
+    def __getitem__(self, name: str) -> OperatorStats:
+        return self._operators[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._operators)
+
+    def __len__(self) -> int:
+        return len(self._operators)
+
+    @property
+    def stages(self) -> tuple[StageStats, ...]:
+        """How long each stage worked, waited for input, and waited for room."""
+        return self._runner.stages
+
+    @property
+    def batches(self) -> int:
+        """Batches that the consumer took."""
+        return self._runner.items
+
+    @property
+    def waited(self) -> float:
+        """Seconds that the consumer waited for all of them but the first."""
+        return self._runner.waited
+
+    def __str__(self) -> str:
+        return str(self._runner)
+
+    def __repr__(self) -> str:
+        return f"PipelineStats({dict(self._operators)!r}, stages={self.stages!r})"
+
+
 class Meter:
     """Adds up the time of operators by name. Threads share it."""
 
@@ -34,13 +77,13 @@ class Meter:
         self._seconds: dict[str, float] = {}
 
     @contextmanager
-    def measure(self, name: str) -> Iterator[None]:
-        """Count one sample and the time that the block takes, if it ends well."""
+    def measure(self, name: str, count: int = 1) -> Iterator[None]:
+        """Count some samples and the time that the block takes, if it ends well."""
         begin = time.perf_counter()
         yield
         seconds = time.perf_counter() - begin
         with self._lock:
-            self._samples[name] = self._samples.get(name, 0) + 1
+            self._samples[name] = self._samples.get(name, 0) + count
             self._seconds[name] = self._seconds.get(name, 0.0) + seconds
 
     def read(self, name: str) -> OperatorStats:

@@ -1,0 +1,88 @@
+"""What decoding a clip gives, so that operators behind a decoder can be done by it (fusion).
+
+An operator that can be absorbed declares `absorb`, which maps the form of the clips so far to the
+form after it, or to None where the decoder cannot express that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import torch
+
+from videoloader.decoding.output import ElementType, OutputFormat, View
+
+__all__ = ["DecodedForm", "element_type"]
+
+_ELEMENT_TYPES: dict[torch.dtype, ElementType] = {
+    torch.uint8: "uint8",
+    torch.float16: "float16",
+    torch.bfloat16: "bfloat16",
+    torch.float32: "float32",
+}
+
+
+def element_type(dtype: torch.dtype) -> ElementType | None:
+    """The decoders' name of an element type on the scale from 0 to 255; None if they lack it."""
+    return _ELEMENT_TYPES.get(dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedForm:
+    """The pictures of a clip as a decoder will give them.
+
+    Attributes:
+        displayed: (height, width) of the video, rotation applied.
+        view: which part of it, how large.
+        output: element type, layout, normalising.
+        is_resized: whether an operator has resized them, if only to the same size.
+        is_finished: whether they are no pixels any more, but normalised or transposed.
+    """
+
+    displayed: tuple[int, int]
+    view: View
+    output: OutputFormat = field(default_factory=OutputFormat)
+    is_resized: bool = False
+    is_finished: bool = False
+
+    @classmethod
+    def of(cls, displayed: tuple[int, int]) -> DecodedForm:
+        """The whole pictures of a video, as it is."""
+        return cls(displayed, View(displayed))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(height, width) of the pictures."""
+        return self.view.slot
+
+    def cropped(self, rows: slice, columns: slice) -> DecodedForm:
+        """A part of the pictures. The slices have a start and a stop and no step."""
+        top, left = rows.start, columns.start
+        height, width = rows.stop - top, columns.stop - left
+        if self.view.flip:  # the decoder mirrors last
+            left = self.size[1] - left - width
+        if self.is_resized:
+            begin = (self.view.window or (0, 0))[:2]
+            window = (begin[0] + top, begin[1] + left, height, width)
+            return replace(self, view=replace(self.view, window=window))
+        begin = (self.view.crop or (0, 0))[:2]
+        crop = (begin[0] + top, begin[1] + left, height, width)
+        return replace(self, view=View((height, width), crop, self.view.flip))
+
+    def resized(
+        self, size: tuple[int, int], interpolation: Literal["nearest", "bilinear", "triangular"]
+    ) -> DecodedForm | None:
+        """Another size; None where the decoder, which mirrors last, gives other pixels."""
+        if self.is_resized or (self.view.flip and interpolation == "nearest"):
+            return None
+        output = replace(self.output, interpolation=interpolation)
+        return replace(self, view=replace(self.view, size=size), output=output, is_resized=True)
+
+    def flipped(self) -> DecodedForm:
+        """Mirrored left and right."""
+        return replace(self, view=replace(self.view, flip=not self.view.flip))
+
+    def finished(self, **output: Any) -> DecodedForm:
+        """With other fields of `OutputFormat`, behind which nothing can be absorbed."""
+        return replace(self, output=replace(self.output, **output), is_finished=True)

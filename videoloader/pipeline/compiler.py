@@ -1,0 +1,193 @@
+"""From a graph to stages: what runs together, in which order, and what decoding does by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from videoloader.decoding.output import OutputFormat
+from videoloader.errors import VideoError
+from videoloader.ops.arguments import PerSample
+from videoloader.ops.decoded import DecodedForm
+from videoloader.pipeline.graph import COPY, DataNode, Graph, Node
+
+__all__ = ["CompiledStage", "StageKind", "Step", "compile_graph"]
+
+StageKind: TypeAlias = Literal["plan", "decode", "cpu", "gpu"]
+
+_ORDER = ("plan", "decode", "cpu", "gpu")
+_PROBE = (1 << 14, 1 << 14)  # larger than any crop: whether it fits is found out with the video
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A node to run, and those behind it that its decoder does along with it.
+
+    `output` is the form in which a decoder gives pictures.
+    """
+
+    node: Node
+    absorbed: tuple[Node, ...] = ()
+    output: OutputFormat | None = None
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The node, then the absorbed ones."""
+        return (self.node, *self.absorbed)
+
+    @property
+    def last(self) -> Node:
+        """The node whose value the pictures are."""
+        return self.nodes[-1]
+
+    def __str__(self) -> str:
+        fused = "".join(f" + {node.operator.name} {node.name!r}" for node in self.absorbed)
+        return f"{self.node.operator.name} {self.node.name!r}{fused}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledStage:
+    """Steps that one thread runs, in order; `dropped` are the nodes whose values nobody needs then.
+
+    The samples of a `cpu` stage go through all its steps, each in one thread of a pool. The
+    others run a whole batch step by step.
+    """
+
+    kind: StageKind
+    steps: tuple[Step, ...]
+    dropped: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {', '.join(map(str, self.steps))}"
+
+
+def compile_graph(
+    graph: Graph, outputs: Sequence[DataNode], *, fuse: bool
+) -> tuple[CompiledStage, ...]:
+    """The stages that make the outputs; what no output needs is in none of them.
+
+    Args:
+        graph: of operators.
+        outputs: what is wanted.
+        fuse: let decoders do what they can of the operators behind them.
+    """
+    reached = _reached(outputs)
+    nodes = [node for node in graph.nodes if node.ordinal in reached]
+    steps = [Step(node) for node in nodes]
+    if fuse:
+        steps = _fused(steps, outputs)
+    ranks = _ranks(steps)
+    keys = sorted({(rank, _ORDER.index(_kind(step.node))) for step, rank in ranks.items()})
+    groups = [
+        [s for s, rank in ranks.items() if (rank, _ORDER.index(_kind(s.node))) == key]
+        for key in keys
+    ]
+    kept = {data.node.ordinal for data in outputs}
+    stages: list[CompiledStage] = []
+    for number, group in enumerate(groups):
+        later = {data.node.ordinal for g in groups[number + 1 :] for s in g for data in _inputs(s)}
+        made = {node.ordinal for g in groups[: number + 1] for s in g for node in s.nodes}
+        before = {ordinal for stage in stages for ordinal in stage.dropped}
+        dropped = tuple(sorted(made - later - kept - before))
+        stages.append(CompiledStage(_kind(group[0].node), tuple(group), dropped))
+    return tuple(stages)
+
+
+def _reached(outputs: Sequence[DataNode]) -> set[int]:
+    """The nodes that outputs need."""
+    reached: set[int] = set()
+    waiting = [data.node for data in outputs]
+    while waiting:
+        node = waiting.pop()
+        if node.ordinal not in reached:
+            reached.add(node.ordinal)
+            waiting += [data.node for data in (*node.inputs, *node.varying.values())]
+    return reached
+
+
+def _kind(node: Node) -> StageKind:
+    if node.operator.decoding:
+        return "decode"
+    if node.operator.kind in ("source", "draw"):
+        return "plan"
+    from_gpu = node.operator is COPY and node.inputs[0].device == "gpu"
+    return "gpu" if node.device == "gpu" or from_gpu else "cpu"
+
+
+def _inputs(step: Step) -> list[DataNode]:
+    """What a step takes from other steps."""
+    own = {node.ordinal for node in step.nodes}
+    taken = [data for node in step.nodes for data in (*node.inputs, *node.varying.values())]
+    return [data for data in taken if data.node.ordinal not in own]
+
+
+def _ranks(steps: Sequence[Step]) -> dict[Step, int]:
+    """How many changes of kind lie before each step."""
+    ranks: dict[Step, int] = {}
+    maker = {node.ordinal: step for step in steps for node in step.nodes}
+    waiting = list(steps)
+    while waiting:  # a fused step may take arguments that are defined behind its first node
+        for step in waiting:
+            makers = {maker[data.node.ordinal] for data in _inputs(step)}
+            if not makers <= ranks.keys():
+                continue
+            rank = max((ranks[each] for each in makers), default=0)
+            alike = all(
+                ranks[each] < rank or _kind(each.node) == _kind(step.node) for each in makers
+            )
+            ranks[step] = rank if alike else rank + 1
+        waiting = [step for step in waiting if step not in ranks]
+    return ranks
+
+
+def _fused(steps: Sequence[Step], outputs: Sequence[DataNode]) -> list[Step]:
+    """The steps, each decoder with the operators behind it that it can do."""
+    users: dict[tuple[int, int], list[Node]] = {}
+    for step in steps:
+        for data in (*step.node.inputs, *step.node.varying.values()):
+            users.setdefault((data.node.ordinal, data.output), []).append(step.node)
+    given = {(data.node.ordinal, data.output) for data in outputs}
+    absorbed: set[Node] = set()
+    fused = []
+    for step in steps:
+        if step.node in absorbed:
+            continue
+        chain: list[Node] = []
+        form = DecodedForm.of(_PROBE)
+        last = step.node
+        while step.node.operator.decoding and (last.ordinal, 0) not in given:
+            following = users.get((last.ordinal, 0), [])
+            after = _absorbed(following[0], last, form) if len(following) == 1 else None
+            if after is None or _needs_pictures(following[0], step.node):
+                break
+            chain.append(following[0])
+            last, form = following[0], after
+        absorbed.update(chain)
+        fused.append(Step(step.node, tuple(chain), form.output))
+    return fused
+
+
+def _absorbed(node: Node, before: Node, form: DecodedForm) -> DecodedForm | None:
+    """The form behind an operator, if the decoder that gives the form before can do it."""
+    operator = node.operator
+    if operator.absorb is None or form.is_finished or node.inputs[0].node is not before:
+        return None
+    given_on_gpu = before.device in ("gpu", "mixed")
+    if given_on_gpu != (node.device == "gpu"):
+        return None
+    per_sample = {k for k, v in node.constants.items() if isinstance(v, PerSample)}
+    per_sample |= node.varying.keys()
+    if not per_sample <= set(operator.absorbed_per_sample):
+        return None
+    arguments = {argument.name: argument.default for argument in operator.arguments}
+    arguments |= {k: v for k, v in node.constants.items() if k not in per_sample}
+    try:
+        return operator.absorb(form, arguments)
+    except VideoError:  # it will say so with the video at hand, and name the sample
+        return None
+
+
+def _needs_pictures(node: Node, decoder: Node) -> bool:
+    """Whether an argument of a node depends on what the decoder gives."""
+    return decoder.ordinal in _reached(tuple(node.varying.values()))

@@ -1,0 +1,89 @@
+"""The threads that work on the samples of a batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+
+import torch
+
+from videoloader.pipeline.stages import is_wanted
+
+__all__ = ["SamplePool", "sample_pool"]
+
+_starting = threading.Lock()
+"""Held while workers start: the number of torch's threads is then not that of the process."""
+
+
+class SamplePool:
+    """Runs a job for every sample of a batch."""
+
+    def __init__(self, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
+
+    def run(self, job: Callable[[int], None], count: int) -> None:
+        """Run the job for samples 0 to count - 1; the error of the first that failed, if any.
+
+        In the thread of a stage that nobody waits for any more, the rest is not run.
+        """
+        wanted = is_wanted()
+
+        def run_if_wanted(at: int) -> None:
+            if not wanted():
+                raise CancelledError
+            job(at)
+
+        futures: list[Future[None]] = [
+            self._threads.submit(run_if_wanted, at) for at in range(count)
+        ]
+        failure: BaseException | None = None
+        for future in futures:
+            try:
+                future.result()
+            except BaseException as error:  # noqa: BLE001  (raised when no sample runs any more)
+                failure = failure or error
+                for other in futures:
+                    other.cancel()
+        if failure is not None:
+            raise failure
+
+
+@contextmanager
+def sample_pool(num_threads: int, name: str) -> Iterator[SamplePool]:
+    """Threads for samples, in each of which torch takes no threads of its own."""
+    with ThreadPoolExecutor(num_threads, name) as threads:
+        _start(threads, num_threads)
+        yield SamplePool(threads)
+
+
+def _start(pool: ThreadPoolExecutor, num_threads: int) -> None:
+    """Start all workers, and keep torch from starting threads of its own inside each.
+
+    If one of them fails, which happens at the end of the interpreter too, none is left waiting.
+    """
+    everybody = threading.Barrier(num_threads)
+
+    def settle() -> None:
+        try:
+            torch.get_num_threads()  # the first call in a thread takes over that of the process
+            torch.set_num_threads(1)
+            everybody.wait()
+        except BaseException:
+            everybody.abort()
+            raise
+
+    with _starting:
+        intra = torch.get_num_threads()
+        try:
+            workers = [pool.submit(settle) for _ in range(num_threads)]
+            failures = [error for worker in workers if (error := worker.exception())]
+            if failures:  # of those that only waited for the one that failed, none says why
+                raise min(failures, key=lambda e: isinstance(e, threading.BrokenBarrierError))
+        except BaseException:
+            everybody.abort()
+            pool.shutdown(cancel_futures=True)  # none may set the number after this
+            raise
+        finally:
+            torch.set_num_threads(intra)  # of threads that others start from here on

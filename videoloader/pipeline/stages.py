@@ -1,0 +1,463 @@
+"""Runs items through stages that overlap: a thread for each stage, a bounded queue behind it.
+
+The threads hold no reference to the runner, so that dropping it ends them. What the garbage
+collector runs to that end puts a marker into each `SimpleQueue`, whose `put` may interrupt
+anything; it takes no lock and waits for no thread.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from videoloader.errors import ArgumentError
+
+__all__ = ["RunnerStats", "Stage", "StageRunner", "StageStats", "is_wanted"]
+
+_CLOSED: Any = object()
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of the way of every item.
+
+    Args:
+        name: for `stats` and the names of threads.
+        work: makes the next stage's item of an item and of what `scope` gave.
+        scope: entered by each thread of the stage around all its work, such as a CUDA stream.
+        threads: that work on items at the same time; what becomes of them is put in order again.
+    """
+
+    name: str
+    work: Callable[[Any, Any], Any]
+    scope: Callable[[], AbstractContextManager[Any]] = nullcontext
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StageStats:
+    """What a stage has done so far: items, and seconds its threads spent working or waiting."""
+
+    name: str
+    items: int
+    busy: float
+    waiting_for_input: float
+    waiting_for_room: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerStats:
+    """Where the time of a runner went.
+
+    Attributes:
+        items: that the consumer took.
+        seconds: from the first to the last of them.
+        waited: seconds that the consumer waited for them, the first not counted.
+        stages: of each stage, in order.
+    """
+
+    items: int
+    seconds: float
+    waited: float
+    stages: tuple[StageStats, ...]
+
+    def __str__(self) -> str:
+        """One line: whether the consumer waits, and for which stage."""
+        if self.items < 2:
+            return "nothing was waited for yet"
+        share = self.waited / self.seconds if self.seconds else 0.0
+        if share < 0.01:
+            return f"the consumer does not wait ({share:.1%} of {self.seconds:.1f} s)"
+        slowest = max(self.stages, key=lambda stage: stage.busy)
+        return (
+            f"the consumer waited {self.waited:.1f} of {self.seconds:.1f} s ({share:.0%}), "
+            f"for {slowest.name} (busy {slowest.busy:.1f} s)"
+        )
+
+
+class _ClosedError(Exception):
+    """A queue was closed."""
+
+
+class _Queue:
+    """First in, first out; whoever puts an item in has reserved room for it. Threads share it."""
+
+    def __init__(self, room: int) -> None:
+        self._items: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._room: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for _ in range(room):
+            self._room.put(None)
+
+    def reserve(self) -> None:
+        """Wait until there is room for one more item."""
+        _take(self._room)
+
+    def put(self, item: Any) -> None:
+        self._items.put(item)
+
+    def get(self) -> Any:
+        """Wait for an item, and give its room back."""
+        item = _take(self._items)
+        self._room.put(None)
+        return item
+
+    def close(self) -> None:
+        """Raise `_ClosedError` in everybody who waits now or later."""
+        self._room.put(_CLOSED)
+        self._items.put(_CLOSED)
+
+
+def _take(items: queue.SimpleQueue[Any]) -> Any:
+    item = items.get()
+    if item is _CLOSED:
+        items.put(_CLOSED)  # for the next who waits
+        raise _ClosedError
+    return item
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Takes the place of an item; later stages pass it on."""
+
+    error: BaseException
+
+
+class _Clock:
+    """Counts of one stage. Written by its thread, read by others."""
+
+    def __init__(self) -> None:
+        self.items = 0
+        self.busy = self.waiting_for_input = self.waiting_for_room = 0.0
+        self._last = time.perf_counter()
+
+    def lap(self) -> float:
+        """Seconds since the last lap."""
+        now = time.perf_counter()
+        last, self._last = self._last, now
+        return now - last
+
+
+class _Order:
+    """Keeps the items of a stage in order, however many threads work on them."""
+
+    def __init__(self, before: Any, behind: _Queue) -> None:
+        self.behind = behind
+        self._before = before
+        self._taking = threading.Lock()
+        self._giving = threading.Lock()
+        self._taken = 0
+        self._given = 0
+        self._early: dict[int, Any] = {}
+
+    def take(self) -> tuple[int, Any]:
+        """The next item, and its place."""
+        with self._taking:
+            item = self._before.get()
+            self._taken += 1
+            return self._taken - 1, item
+
+    def give(self, place: int, item: Any) -> None:
+        """Hand on an item when those before it have been handed on; does not wait for them."""
+        with self._giving:
+            self._early[place] = item
+            while self._given in self._early:
+                self.behind.put(self._early.pop(self._given))
+                self._given += 1
+
+
+class _Mark:
+    """Set once, when a runner is closed or dropped."""
+
+    is_set = False
+
+    def close(self) -> None:
+        self.is_set = True
+
+
+class _StageThread(threading.Thread):
+    """Runs a stage until one of its queues is closed."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        order: _Order,
+        fail: Callable[[BaseException], None],
+        closed: _Mark,
+    ) -> None:
+        super().__init__(name=f"videoloader-{next(_numbers)}-{stage.name}", daemon=True)
+        self.stage = stage
+        self.clock = _Clock()
+        self.closed = closed
+        self._order = order
+        self._fail = fail
+
+    def run(self) -> None:
+        try:
+            with self.stage.scope() as resource, suppress(_ClosedError):
+                self._work(resource)
+        except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
+            self._fail(error)
+
+    def _work(self, resource: Any) -> None:
+        clock = self.clock
+        clock.lap()
+        while True:
+            self._order.behind.reserve()
+            clock.waiting_for_room += clock.lap()
+            place, item = self._order.take()
+            clock.waiting_for_input += clock.lap()
+            if not isinstance(item, _Failure):
+                try:
+                    item = self.stage.work(item, resource)
+                except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
+                    item = _Failure(error)
+            self._order.give(place, item)
+            item = None  # the next stage's alone from here on
+            clock.items += 1
+            clock.busy += clock.lap()
+
+
+class _Numbers:
+    """Numbers 0, 1, ... for the first stage, as far as they are allowed."""
+
+    def __init__(self, *, on_demand: bool) -> None:
+        self._allowed: queue.SimpleQueue[Any] | None = queue.SimpleQueue() if on_demand else None
+        self._given = 0
+        self._next = 0
+
+    def get(self) -> int:
+        if self._allowed is not None:
+            _take(self._allowed)
+        self._next += 1
+        return self._next - 1
+
+    def again(self) -> None:
+        """Give the last number once more. Called by the thread that gets them."""
+        self._next -= 1
+
+    def allow(self, count: int) -> None:
+        """Let numbers below `count` be given."""
+        while self._allowed is not None and self._given < count:
+            self._given += 1
+            self._allowed.put(None)
+
+    def is_allowed(self, number: int) -> bool:
+        return self._allowed is None or number < self._given
+
+    def close(self) -> None:
+        if self._allowed is not None:
+            self._allowed.put(_CLOSED)
+
+
+class StageRunner:
+    """Sends 0, 1, 2, ... through stages, some items ahead of whoever takes the results.
+
+    A stage begins an item only when there is room for what becomes of it: at most `depth` finished
+    items wait for the consumer, and as many behind each other stage as it has threads. An error
+    takes the place of its item: `next` raises it once, and goes on with the next item.
+    StopIteration of the first stage, which has one thread, pauses it until `resume`, which goes on
+    with the same number.
+
+    One thread takes the results. A process that forked from the one that made it gets an error.
+
+    Args:
+        stages: at least one.
+        depth: finished items that wait for the consumer, at least 1.
+        on_demand: begin an item only when `next` or `allow` asks for it.
+    """
+
+    def __init__(self, stages: Sequence[Stage], *, depth: int, on_demand: bool = False) -> None:
+        self._numbers = _Numbers(on_demand=on_demand)
+        self._resumed = _Queue(room=1)
+        rooms = [*(stage.threads for stage in stages[:-1]), max(depth, stages[-1].threads)]
+        queues = [_Queue(room) for room in rooms]
+        self._results = queues[-1]
+        self._ahead: list[Any] = []
+        self._taken = 0
+        self._has_ended = self._is_closed = False
+        self._failures: list[BaseException] = []
+        self._waited = self._first_at = self._last_at = 0.0
+        self._process = os.getpid()
+        closed = _Mark()
+        closing = [closed, self._numbers, self._resumed, *queues]
+        failures = self._failures
+
+        def fail(error: BaseException) -> None:
+            failures.append(error)
+            _close_all(closing)
+
+        first = _first_stage(stages[0], self._numbers, self._resumed)
+        befores = [self._numbers, *queues[:-1]]
+        self._threads = []
+        for stage, before, behind in zip([first, *stages[1:]], befores, queues, strict=True):
+            order = _Order(before, behind)
+            self._threads += [
+                _StageThread(stage, order, fail, closed) for _ in range(stage.threads)
+            ]
+        self._end = weakref.finalize(self, _close_all, closing)
+        self._end.atexit = False  # `_end_all` does more
+        try:
+            for thread in self._threads:
+                _running[thread] = closing
+                thread.start()
+        except BaseException:
+            _close_all(closing)
+            raise
+
+    def next(self) -> Any:
+        """The next result.
+
+        Raises:
+            StopIteration: the first stage has no more; see `resume`.
+            ArgumentError: the runner is closed, or belongs to another process.
+            RuntimeError: a thread could not start what it needs.
+        """
+        if self._has_ended:
+            raise StopIteration
+        self.allow(self._taken + 1)
+        begin = time.perf_counter()
+        result = self._take()
+        self._last_at = time.perf_counter()
+        if isinstance(result, _Failure) and isinstance(result.error, StopIteration):
+            self._has_ended = True
+            raise StopIteration from result.error
+        if self._taken:
+            self._waited += self._last_at - begin
+        else:
+            self._first_at = self._last_at
+        self._taken += 1
+        if isinstance(result, _Failure):
+            raise result.error
+        return result
+
+    def allow(self, count: int) -> None:
+        """With `on_demand`: begin the first `count` items as soon as there is room."""
+        self._numbers.allow(count)
+
+    def resume(self, before: Callable[[], None]) -> bool:
+        """Go on after StopIteration when `before` has run; otherwise nothing, and False.
+
+        Waits for an item that is in the making, for it may turn out to be the end.
+        """
+        if not self._has_ended and self._numbers.is_allowed(self._taken) and not self._ahead:
+            self._ahead.append(self._take())
+        if self._ahead and isinstance(self._ahead[0], _Failure):
+            self._has_ended = isinstance(self._ahead[0].error, StopIteration)
+        if not self._has_ended:
+            return False
+        self._ahead.clear()
+        before()
+        self._has_ended = False
+        self._resumed.put(None)
+        return True
+
+    def stats(self) -> RunnerStats:
+        """What was done so far."""
+        groups = itertools.groupby(self._threads, key=lambda thread: thread.stage)
+        clocks = [(stage.name, [thread.clock for thread in threads]) for stage, threads in groups]
+        stages = tuple(
+            StageStats(
+                name,
+                sum(clock.items for clock in several),
+                sum(clock.busy for clock in several),
+                sum(clock.waiting_for_input for clock in several),
+                sum(clock.waiting_for_room for clock in several),
+            )
+            for name, several in clocks
+        )
+        return RunnerStats(self._taken, self._last_at - self._first_at, self._waited, stages)
+
+    def close(self) -> None:
+        """End the threads, each after the item it works on, and wait for them."""
+        self._is_closed = True
+        self._end()
+        self._ahead.clear()
+        if os.getpid() != self._process:
+            return  # they did not come along
+        for thread in self._threads:
+            if thread.ident is not None and thread is not threading.current_thread():
+                thread.join()
+        self._results = _Queue(room=1)  # lets go of what nobody took
+        self._results.close()
+
+    def _take(self) -> Any:
+        if os.getpid() != self._process:
+            raise ArgumentError(
+                "this pipeline or loader runs in the process that this one forked from; "
+                "make one here"
+            )
+        if self._ahead:
+            return self._ahead.pop()
+        try:
+            return self._results.get()
+        except _ClosedError:
+            if self._is_closed:
+                raise ArgumentError("the pipeline is closed") from None
+            error = self._failures[0]
+            # Raised itself, and kept here, it would keep the frames of the consumer.
+            raise RuntimeError(
+                f"a thread of the pipeline has ended: {type(error).__name__}: {error}"
+            ) from error
+
+
+def is_wanted() -> Callable[[], bool]:
+    """Asked in the thread of a stage: a function that says whether anybody takes what it makes."""
+    thread = threading.current_thread()
+    if not isinstance(thread, _StageThread):
+        return lambda: True
+    closed = thread.closed
+    return lambda: not closed.is_set
+
+
+def _first_stage(stage: Stage, numbers: _Numbers, resumed: _Queue) -> Stage:
+    """The stage, waiting after a StopIteration that was handed on until it is resumed."""
+    has_ended = False
+
+    def work(number: int, resource: Any) -> Any:
+        nonlocal has_ended
+        if has_ended:
+            resumed.get()
+            has_ended = False
+        try:
+            return stage.work(number, resource)
+        except StopIteration:
+            numbers.again()
+            has_ended = True
+            raise
+
+    return Stage(stage.name, work, stage.scope, stage.threads)
+
+
+def _close_all(queues: Sequence[Any]) -> None:
+    for each in queues:
+        each.close()
+
+
+_running: weakref.WeakKeyDictionary[threading.Thread, Sequence[Any]] = weakref.WeakKeyDictionary()
+
+
+@atexit.register
+def _end_all() -> None:
+    """End what was not closed: a thread in native code must not outlive the interpreter."""
+    for queues in list(_running.values()):
+        _close_all(queues)
+    for thread in list(_running):
+        if thread.ident is not None and thread is not threading.current_thread():
+            thread.join()
+
+
+def _clear_running() -> None:
+    _running.clear()
+
+
+os.register_at_fork(after_in_child=_clear_running)

@@ -1,0 +1,48 @@
+"""Values that cross from one CUDA stream to another: who waits, and how long memory stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+__all__ = ["keep_for", "stage_stream", "wait_for"]
+
+
+@contextmanager
+def stage_stream(device: str) -> Iterator[Any]:
+    """A stream of its own for the work of a thread on a torch device; None on the CPU."""
+    if not device.startswith("cuda"):
+        yield None
+        return
+    make: Any = torch.cuda.Stream
+    stream = make(device)
+    with torch.cuda.stream(stream):
+        yield stream
+
+
+def wait_for(ready: Any, tensors: Iterable[torch.Tensor], stream: Any = None) -> None:
+    """Let what is queued on a stream from here on see values that another stream makes.
+
+    Args:
+        ready: the event behind them; None for values that are there.
+        tensors: the values.
+        stream: who will use them; by default the current one of the event's device.
+    """
+    if ready is None:
+        return
+    if stream is None:
+        stream = torch.cuda.current_stream(ready.device)
+    stream.wait_event(ready)
+    keep_for(stream, tensors)
+
+
+def keep_for(stream: Any, tensors: Iterable[torch.Tensor]) -> None:
+    """Keep the memory of tensors from being used again while a stream still works on it."""
+    seen = set()
+    for tensor in tensors:
+        if tensor.is_cuda and (key := tensor.untyped_storage().data_ptr()) not in seen:
+            seen.add(key)
+            tensor.record_stream(stream)
