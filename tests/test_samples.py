@@ -44,6 +44,13 @@ def test_the_pipeline_sample_trains(folder):
     assert run("samples/train_pipeline.py", folder).count("loss") == 2
 
 
+def test_the_training_sample_goes_on_where_it_stopped(folder, tmp_path):
+    words = (ROOT / "samples/train.py", folder, "--checkpoint", tmp_path / "state.pt")
+    assert run(*words, "--epochs", "1").count("loss") == 1
+    lines = run(*words, "--epochs", "3").splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["epoch 1", "epoch 2"]
+
+
 def test_the_dataloader_sample_loads_every_video_twice(folder):
     lines = run("samples/dataloader.py", folder, "--workers", "1").splitlines()
     assert sorted(re.findall(r"epoch \d", "".join(lines))) == ["epoch 0", "epoch 1"]
@@ -52,7 +59,7 @@ def test_the_dataloader_sample_loads_every_video_twice(folder):
 
 def test_the_code_of_the_readme_runs(folder):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     program = "\n".join(blocks)
     # A program in a README is not a module: workers are started by fork, and fewer of them.
     program = program.replace("num_workers=4", "num_workers=1").replace("range(10)", "range(2)")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from videoloader.dataset import ClipDataset
     from videoloader.epoch_sampler import Draw, EpochSampler
+    from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, pipeline_def
     from videoloader.tensors import TensorList
     from videoloader.video import Clip, Video
@@ -62,6 +63,7 @@ __all__ = [
     "EpochSampler",
     "FormatError",
     "FrameRangeError",
+    "Loader",
     "OperatorError",
     "OutOfMemoryError",
     "Pipeline",
@@ -98,6 +100,7 @@ _LAZY = {
     "ClipRequest": "videoloader.batch",
     "Draw": "videoloader.epoch_sampler",
     "EpochSampler": "videoloader.epoch_sampler",
+    "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",

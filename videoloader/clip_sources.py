@@ -16,7 +16,14 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.storage import decode_index, encode_index
 from videoloader.video import Video
 
-__all__ = ["ClipSources", "IndexedVideos", "KeptIndexes", "ListedVideos", "classes", "find_sources"]
+__all__ = [
+    "ClipSources",
+    "IndexedVideos",
+    "KeptIndexes",
+    "ListedVideos",
+    "find_labels",
+    "find_sources",
+]
 
 Place: TypeAlias = "str | os.PathLike[str] | Item"
 ClipSources: TypeAlias = "Place | Sequence[Place] | DatasetIndex | Videos"
@@ -87,10 +94,19 @@ class ListedVideos:
         """Key of each video: its path, and its name in an archive."""
         return [item.key for item in self.items]
 
+    def item(self, number: int) -> Item:
+        """Where a video is."""
+        return self.items[number]
+
+    def index(self, number: int) -> VideoIndex | None:
+        """The index of a video, if it was made beforehand."""
+        item = self.items[number]
+        return None if item.member else self._given.get(item.path)
+
     def open(self, number: int, **options: Any) -> Video:
         """Open a video."""
         item = self.items[number]
-        given = None if item.member else self._given.get(item.path)
+        given = self.index(number)
         known = self.kept.get(number) if given is None else given
         video = Video(item.open(), index=known, **options)
         if known is None:
@@ -115,6 +131,14 @@ class IndexedVideos:
         """Key of each video."""
         keys = self.videos.dataset.keys
         return [keys[row] for row in self.videos.rows.tolist()]
+
+    def item(self, number: int) -> Item:
+        """Where a video is."""
+        return self.videos.item(number)
+
+    def index(self, number: int) -> VideoIndex:
+        """The index of a video."""
+        return self.videos[number]
 
     def open(self, number: int, **options: Any) -> Video:
         """Open a video."""
@@ -148,7 +172,34 @@ def find_sources(
     return ListedVideos(items, indexes)
 
 
-def classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
+def find_labels(
+    videos: ClipSources,
+    found: ListedVideos | IndexedVideos,
+    labels: Sequence[int] | Mapping[str, int] | None,
+) -> tuple[list[int] | None, list[str]]:
+    """The label of each video, and the names of the folders that labels are taken from.
+
+    Args:
+        videos: as a user named them.
+        found: what that stands for.
+        labels: one integer a video or a row, or by key; None for those of folders, if there are.
+
+    Raises:
+        ArgumentError: not every video has a label.
+    """
+    if labels is not None:
+        return _labels(labels, found), []
+    if not isinstance(found, ListedVideos):
+        return None, []
+    names = _classes(videos, found.items)
+    if names is None:
+        return None, []
+    classes = sorted(set(names))
+    number = {name: label for label, name in enumerate(classes)}
+    return [number[name] for name in names], classes
+
+
+def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
     """Name of the class of each video, where one folder has a folder for each class."""
     if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
         return None
@@ -182,3 +233,27 @@ def _check_there(item: Item) -> None:
     path = local_path(item.path)
     if not is_url(path) and not os.path.exists(path):
         raise SourceError(f"{shown(path)}: no such folder or file")
+
+
+def _labels(
+    labels: Sequence[int] | Mapping[str, int], videos: ListedVideos | IndexedVideos
+) -> list[int]:
+    """The label of each video."""
+    if isinstance(labels, Mapping):
+        keys = videos.keys()
+        missing = [key for key in keys if key not in labels]
+        if missing:
+            first = shown(missing[0])
+            raise ArgumentError(
+                f"{len(missing)} of {len(keys)} videos have no label, the first is {first}"
+            )
+        return [int(labels[key]) for key in keys]
+    if len(labels) == len(videos):
+        return [int(label) for label in labels]
+    rows = ""
+    if isinstance(videos, IndexedVideos):
+        dataset = videos.videos.dataset
+        if len(labels) == len(dataset):
+            return [int(labels[row]) for row in videos.videos.rows]
+        rows = f" in {len(dataset)} rows"
+    raise ArgumentError(f"{len(videos)} videos{rows}, but {len(labels)} labels")

@@ -11,17 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset, get_worker_info
 
-from videoloader.clip_sources import (
-    ClipSources,
-    IndexedVideos,
-    ListedVideos,
-    classes,
-    find_sources,
-)
+from videoloader.clip_sources import ClipSources, find_labels, find_sources
 from videoloader.decoding.output import ColorRange, Matrix, OutputFormat
 from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError, DecodeError, VideoError
-from videoloader.indexing.address import shown
 from videoloader.indexing.index import VideoIndex
 from videoloader.limits import MAX_PIXELS, check_max_pixels
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
@@ -117,17 +110,10 @@ class ClipDataset(Dataset[dict[str, Any]]):
         if on_error not in ("raise", "replace"):
             raise ArgumentError(f'on_error must be "raise" or "replace", got {on_error!r}')
         self._videos = find_sources(videos, indexes or {})
-        names = None
-        if labels is None and isinstance(self._videos, ListedVideos):
-            names = classes(videos, self._videos.items)
-        self.classes = sorted(set(names or []))
-        if names is not None:
-            number = {name: label for label, name in enumerate(self.classes)}
-            labels = [number[name] for name in names]
+        self.labels, self.classes = find_labels(videos, self._videos, labels)
         self.sampler = sampler
         self.transform = transform
         self.seed = seed
-        self.labels = None if labels is None else _labels(labels, self._videos)
         self._options: dict[str, Any] = {"pad_mode": pad_mode, "size": size, "layout": layout}
         OutputFormat(matrix=matrix, color_range=color_range)  # checks them before anything is read
         self._opening: dict[str, Any] = {
@@ -261,27 +247,3 @@ class ClipDataset(Dataset[dict[str, Any]]):
     def __getstate__(self) -> dict[str, Any]:
         # Workers count draws for themselves; a pickle stays small.
         return self.__dict__ | {"_draws": None}
-
-
-def _labels(
-    labels: Sequence[int] | Mapping[str, int], videos: ListedVideos | IndexedVideos
-) -> list[int]:
-    """The label of each video."""
-    if isinstance(labels, Mapping):
-        keys = videos.keys()
-        missing = [key for key in keys if key not in labels]
-        if missing:
-            first = shown(missing[0])
-            raise ArgumentError(
-                f"{len(missing)} of {len(keys)} videos have no label, the first is {first}"
-            )
-        return [int(labels[key]) for key in keys]
-    if len(labels) == len(videos):
-        return [int(label) for label in labels]
-    rows = ""
-    if isinstance(videos, IndexedVideos):
-        dataset = videos.videos.dataset
-        if len(labels) == len(dataset):
-            return [int(labels[row]) for row in videos.videos.rows]
-        rows = f" in {len(dataset)} rows"
-    raise ArgumentError(f"{len(videos)} videos{rows}, but {len(labels)} labels")

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from videoloader.decoding.framing import Framing
+from videoloader.errors import ArgumentError
+
+SIDES = st.integers(30, 400)  # a View has at most 32,768 pixels a side
+SIZES = st.tuples(SIDES, SIDES)
+
+
+@given(SIZES, st.integers(1, 300))
+def test_the_shorter_side_becomes_what_is_asked_for(displayed, shorter):
+    size = Framing(resize_shorter=shorter).view(displayed).size
+    assert min(size) == shorter
+    exact = max(displayed) * shorter / min(displayed)
+    assert abs(max(size) - exact) <= 0.5
+
+
+@given(SIZES, st.integers(1, 200))
+def test_the_centre_is_kept_in_the_middle(displayed, shorter):
+    view = Framing(resize_shorter=shorter, crop=shorter).view(displayed)
+    top, left, height, width = view.window
+    assert (height, width) == view.slot == (shorter, shorter)
+    for begin, whole in zip((top, left), view.size, strict=True):
+        assert abs(begin - (whole - shorter - begin)) <= 1
+
+
+@given(SIZES, st.integers(0, 999))
+def test_a_random_part_lies_inside_and_keeps_its_bounds(displayed, seed):
+    framing = Framing(size=(30, 40), random_resized_crop=((0.3, 0.6), (0.8, 1.25)))
+    view = framing.view(displayed, np.random.default_rng(seed))
+    view.check("clip.mp4", displayed)
+    assert view.size == (30, 40)
+    height, width = view.crop[2:]
+    if min(displayed) > 150:
+        area = height * width / (displayed[0] * displayed[1])
+        fallback = view.crop[:2] == ((displayed[0] - height) // 2, (displayed[1] - width) // 2)
+        assert fallback or 0.28 < area < 0.63
+        assert 0.78 < width / height < 1.28
+
+
+def test_random_parts_are_spread_evenly():
+    framing = Framing(size=8, random_resized_crop=((0.1, 1.0), (0.5, 2.0)))
+    views = [framing.view((500, 500), np.random.default_rng(seed)) for seed in range(3000)]
+    crops = np.array([view.crop for view in views])
+    ratios = np.log(crops[:, 3] / crops[:, 2])
+    assert abs(ratios.mean()) < 0.03
+    centres = crops[:, :2] + crops[:, 2:] / 2
+    assert np.abs(centres.mean(axis=0) - 250).max() < 5
+
+
+def test_pictures_are_mirrored_as_often_as_asked_for():
+    framing = Framing(flip=0.25)
+    flips = [framing.view((9, 9), np.random.default_rng(seed)).flip for seed in range(2000)]
+    assert abs(np.mean(flips) - 0.25) < 0.04
+    assert not framing.view((9, 9)).flip
+    assert Framing(flip=1.0).view((9, 9), np.random.default_rng(0)).flip
+
+
+def test_a_crop_that_does_not_fit_is_an_error():
+    with pytest.raises(ArgumentError, match="crop 20x20 does not fit into pictures of 10x13"):
+        Framing(resize_shorter=10, crop=20).view((100, 130))

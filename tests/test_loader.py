@@ -1,0 +1,261 @@
+import random
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+import videoloader as vl
+from videoloader.demo_videos import read_frame_number
+
+NAMES = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "vp9.webm", "av1.mp4"]
+SIZE = {"size": (90, 160)}
+
+
+@pytest.fixture
+def paths(demo_folder):
+    return [demo_folder / name for name in NAMES]
+
+
+def loader(videos, clips=None, **options):
+    clips = clips or vl.RandomClip(count=4, stride=3)
+    return vl.Loader(videos, clips, **{"batch_size": 2, "workers": 0, **SIZE, **options})
+
+
+def samples(batches):
+    """Everything that a sample holds, by its number."""
+    return {
+        number: (frames.numpy().tobytes(), tuple(numbers.tolist()))
+        for batch in batches
+        for number, frames, numbers in zip(
+            batch["sample"].tolist(), batch["frames"], batch["frame_numbers"], strict=True
+        )
+    }
+
+
+def test_a_batch_holds_the_frames_that_it_says(paths):
+    with loader(paths, size=None, resize_shorter=270, layout="FHWC", batch_size=5) as batches:
+        (batch,) = batches
+    assert batch["sample"].tolist() == [0, 1, 2, 3, 4]
+    for frames, numbers in zip(batch["frames"], batch["frame_numbers"], strict=True):
+        assert [read_frame_number(frame.numpy()) for frame in frames] == numbers.tolist()
+    assert batch["mask"].all()
+    with vl.Video(paths[2]) as video:
+        times = video.index.seconds(batch["frame_numbers"][2].numpy())
+    assert np.array_equal(batch["times"][2].numpy(), times)
+
+
+def test_pixels_are_those_of_decode_batch(paths):
+    options = {"dtype": "float32", "mean": (120.0, 110.0, 100.0), "std": 60.0, "layout": "CFHW"}
+    (batch,) = loader(paths, batch_size=5, **options)
+    requests = [
+        (path, numbers.tolist())
+        for path, numbers in zip(paths, batch["frame_numbers"], strict=True)
+    ]
+    expected = vl.decode_batch(requests, workers=0, **SIZE, **options)
+    assert torch.equal(batch["frames"], expected.frames)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_a_sample_is_the_same_on_any_rank_and_in_any_batch(paths, ranks, batch_size):
+    options = {
+        "shuffle": True,
+        "seed": 7,
+        "random_resized_crop": ((0.2, 1.0), (0.7, 1.4)),
+        "flip": 0.5,
+    }
+    whole = loader(paths, batch_size=5, **options)
+    parts = [
+        loader(
+            paths,
+            batch_size=batch_size,
+            rank=rank,
+            num_ranks=ranks,
+            remainder="keep",
+            **options,
+        )
+        for rank in range(ranks)
+    ]
+    for _ in range(2):
+        assert samples(whole) == samples(batch for part in parts for batch in part)
+
+
+def test_epochs_differ_and_come_again(paths):
+    batches = loader(paths, shuffle=True, seed=1)
+    first, second = ([b["sample"].tolist() for b in batches] for _ in range(2))
+    assert first != second
+    assert batches.epoch == 1
+    batches.set_epoch(0)
+    assert [b["sample"].tolist() for b in batches] == first
+    assert samples(loader(paths, seed=1)) != samples(loader(paths, seed=2))
+
+
+@pytest.mark.parametrize("taken", [0, 1, 2, 3])
+def test_a_run_goes_on_where_it_stood(paths, taken):
+    def make(**options):
+        return loader(paths, shuffle=True, seed=3, flip=0.5, **options)
+
+    with make() as whole:
+        expected = [batch for _ in range(2) for batch in whole]
+    with make() as before:
+        iterator = iter(before)
+        seen = [next(iterator) for _ in range(taken)]
+        state = before.state_dict()
+    with make() as after:
+        after.load_state_dict(state)
+        assert after.state_dict() == state
+        rest = list(after)
+        if taken < 3:
+            rest += list(after)
+    got = seen + rest
+    assert [b["sample"].tolist() for b in got] == [b["sample"].tolist() for b in expected]
+    assert all(torch.equal(a["frames"], b["frames"]) for a, b in zip(got, expected, strict=True))
+
+
+def test_an_epoch_goes_on_with_other_ranks(paths):
+    before = [
+        loader(paths, seed=3, shuffle=True, batch_size=1, rank=r, num_ranks=2) for r in (0, 1)
+    ]
+    seen = [next(iter(part)) for part in before]
+    states = [part.state_dict() for part in before]
+    assert states[0] == states[1]
+    after = loader(paths, seed=3, shuffle=True)
+    after.load_state_dict(states[0])
+    rest = list(after)
+    assert sorted(samples(seen + rest)) == [0, 1, 2, 3, 4]
+    assert samples(seen + rest) == samples(loader(paths, seed=3, shuffle=True))
+
+
+def test_a_state_of_another_data_set_is_refused(paths):
+    with pytest.raises(vl.ArgumentError, match="size=5, this one has size=4"):
+        loader(paths[:4]).load_state_dict(loader(paths).state_dict())
+
+
+def test_folders_are_classes(paths, tmp_path):
+    for path, name in zip(paths, ["b", "a", "b", "a", "c"], strict=True):
+        (tmp_path / name).mkdir(exist_ok=True)
+        shutil.copy(path, tmp_path / name)
+    (batch,) = loader(tmp_path, batch_size=9)
+    assert batch["labels"].tolist() == [0, 0, 1, 1, 2]
+    (batch,) = loader(tmp_path, batch_size=9, labels=[0, 10, 20, 30, 40])
+    assert batch["labels"].tolist() == [0, 10, 20, 30, 40]
+    with pytest.raises(vl.ArgumentError, match="5 videos, but 2 labels"):
+        loader(tmp_path, labels=[1, 2])
+    with pytest.raises(vl.ArgumentError, match="no videos"):
+        loader([])
+
+
+def test_data_set_indexes_are_taken(paths, tmp_path):
+    dataset = vl.index_dataset(paths, tmp_path / "set.parquet", workers=0)
+    expected = samples(loader(paths))
+    assert samples(loader(dataset)) == expected
+    assert samples(loader(tmp_path / "set.parquet")) == expected
+
+
+def test_clips_of_a_sampler_of_several_have_a_dimension_of_their_own(paths):
+    clips = vl.SegmentClip(3)
+    (batch,) = loader(paths, clips, batch_size=5)
+    assert batch["frames"].shape == (5, 3, 3, 90, 160)
+
+    class Pairs:
+        def frames(self, num_frames, *, fps=None, rng=None):
+            return np.array([[0, 1, 2], [5, 6, 7]])
+
+    (flat,) = loader(paths, vl.UniformClip(3), batch_size=5)
+    for layout, shape in (("FCHW", (5, 2, 3, 3, 90, 160)), ("CFHW", (5, 2, 3, 3, 90, 160))):
+        (batch,) = loader(paths, Pairs(), batch_size=5, layout=layout)
+        assert batch["frames"].shape == shape
+        assert batch["frame_numbers"].tolist() == [[[0, 1, 2], [5, 6, 7]]] * 5
+        expected = vl.decode_batch([(paths[0], [5, 6, 7])], workers=0, layout=layout, **SIZE)
+        assert torch.equal(batch["frames"][0, 1], expected.frames[0])
+    assert flat["frames"].shape == (5, 3, 3, 90, 160)
+
+
+def broken(paths, tmp_path):
+    bad = tmp_path / "bad.mp4"
+    bad.write_bytes(b"no video at all")
+    return [paths[0], bad, paths[1], tmp_path / "missing.mp4", paths[2]]
+
+
+def test_a_bad_file_is_an_error_that_names_it(paths, tmp_path):
+    batches = loader(broken(paths, tmp_path))
+    iterator = iter(batches)
+    with pytest.raises(vl.VideoError, match=r"bad\.mp4"):
+        next(iterator)
+    assert 1 in [failure.sample for failure in batches.failures]
+
+
+def test_a_bad_file_is_skipped(paths, tmp_path):
+    batches = loader(broken(paths, tmp_path), on_error="skip")
+    assert [b["sample"].tolist() for b in batches] == [[0], [2], [4]]
+    assert sorted((f.sample, f.video.rpartition("/")[2]) for f in batches.failures) == [
+        (1, "bad.mp4"),
+        (3, "missing.mp4"),
+    ]
+
+
+def test_a_bad_file_is_replaced_by_the_next_that_decodes(paths, tmp_path):
+    batches = loader(broken(paths, tmp_path), on_error="replace", batch_size=5)
+    (batch,) = batches
+    assert batch["sample"].tolist() == [0, 2, 2, 4, 4]
+    assert "bad.mp4" in batch["error"][1]
+    assert batch["error"][0] == ""
+    (good,) = loader([paths[0], paths[1], paths[2]], batch_size=3)
+    assert batch["frames"].shape == (5, 4, 3, 90, 160)
+    assert torch.equal(batch["frames"][0], good["frames"][0])
+    bad = tmp_path / "bad.mp4"
+    with pytest.raises(vl.DecodeError, match="none of the 2 videos"):
+        next(iter(loader([bad, bad], on_error="replace")))
+
+
+def test_a_bad_file_is_masked(paths, tmp_path):
+    (batch,) = loader(broken(paths, tmp_path), on_error="mask", batch_size=5)
+    assert batch["mask"].tolist() == [[good] * 4 for good in (True, False, True, False, True)]
+    assert batch["frames"].shape == (5, 4, 3, 90, 160)
+    assert not batch["frames"][1].any()
+
+
+def test_a_transform_sees_the_sample_and_its_random_numbers_come_again(paths):
+    def transform(sample):
+        noise = torch.rand(1).item() + np.random.rand() + random.random()  # noqa: NPY002
+        return {"x": sample["frames"].float().mean(), "noise": noise, "sample": sample["sample"]}
+
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    by_two = list(loader(paths, transform=transform))
+    (by_five,) = loader(paths, transform=transform, batch_size=5)
+    assert torch.equal(torch.rand(3), expected)
+    assert torch.cat([b["noise"] for b in by_two]).tolist() == by_five["noise"].tolist()
+    assert len(set(by_five["noise"].tolist())) == 5
+
+
+def test_leaving_a_loop_early_ends_its_threads(paths):
+    import threading
+
+    before = set(threading.enumerate())
+    batches = loader(paths)
+    for _ in batches:
+        break
+    batches.close()
+    assert set(threading.enumerate()) == before
+    assert batches.stats().items == 1
+
+
+def test_wrong_arguments_are_named(paths):
+    for wrong, words in (
+        ({"on_error": "ignore"}, "on_error must be"),
+        ({"prefetch": 0}, "prefetch"),
+        ({"rank": 1}, "come together"),
+        ({"flip": 2}, "flip is a probability"),
+        ({"size": None, "crop": 9000}, "crop 9000x9000 does not fit"),
+        ({"size": None, "random_resized_crop": ((0.1, 1), (1, 1))}, "goes with size"),
+        ({"random_resized_crop": (0.1, 1)}, "random_resized_crop is"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"dtype": "int8"}, "dtype must be"),
+    ):
+        with pytest.raises(vl.ArgumentError, match=words):
+            list(loader(paths, **wrong))
+    with pytest.raises(vl.ArgumentError, match="clip sampler"):
+        loader(paths, [1, 2])

@@ -1,0 +1,133 @@
+"""How the pictures of a clip are cropped, resized and mirrored, the same for all its frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from videoloader.decoding.output import View, normalize_size
+from videoloader.errors import ArgumentError
+
+__all__ = ["Framing"]
+
+_TRIES = 10  # for a random crop that fits
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """From pictures of any size to the part of them that a batch holds.
+
+    Args:
+        size: (height, width) that pictures are resized to, or one number for both. None leaves
+            them as they are.
+        resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
+        crop: (height, width), or one number for both, of the centre that is kept after resizing.
+        random_resized_crop: ((smallest, largest) part of the area, (narrowest, widest) ratio of
+            width to height) of a random part that is resized to `size`: the augmentation of
+            Szegedy et al., "Going deeper with convolutions" (CVPR 2015), section 6.
+        flip: probability of mirroring left and right.
+
+    >>> Framing(resize_shorter=4, crop=4).view((6, 9))
+    View(size=(4, 6), crop=None, flip=False, window=(0, 1, 4, 4))
+    """
+
+    size: int | Sequence[int] | None = None
+    resize_shorter: int | None = None
+    crop: int | Sequence[int] | None = None
+    random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None
+    flip: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("size", "crop"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, normalize_size(given))
+        if self.size is not None and self.resize_shorter is not None:
+            raise ArgumentError("give size or resize_shorter, not both")
+        if self.resize_shorter is not None and self.resize_shorter < 1:
+            raise ArgumentError(f"resize_shorter must be at least 1, got {self.resize_shorter}")
+        if not 0 <= self.flip <= 1:
+            raise ArgumentError(f"flip is a probability, from 0 to 1, got {self.flip}")
+        if self.random_resized_crop is not None:
+            self._check_random_crop(self.random_resized_crop)
+
+    def _check_random_crop(self, given: Any) -> None:
+        if self.size is None or self.crop is not None:
+            raise ArgumentError("random_resized_crop goes with size, and not with crop")
+        try:
+            (least, most), (narrow, wide) = given
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                "random_resized_crop is ((least, most) area, (narrowest, widest) ratio), "
+                f"got {self.random_resized_crop!r}"
+            ) from error
+        if not (0 < least <= most <= 1 and 0 < narrow <= wide):
+            raise ArgumentError(
+                "random_resized_crop needs 0 < least <= most <= 1 of the area and "
+                f"0 < narrowest <= widest, got {self.random_resized_crop}"
+            )
+
+    @property
+    def resizes(self) -> bool:
+        """Whether pictures are brought to another size."""
+        return self.size is not None or self.resize_shorter is not None
+
+    def view(self, displayed: tuple[int, int], rng: np.random.Generator | None = None) -> View:
+        """The part of a displayed picture of (height, width) that fills a slot.
+
+        Args:
+            displayed: size of the pictures, rotation applied.
+            rng: of the random choices; without one none is made.
+
+        Raises:
+            ArgumentError: the crop is larger than the resized picture.
+        """
+        # Drawn first, so that it does not depend on the size of the picture.
+        flip = rng is not None and bool(rng.random() < self.flip)
+        size: tuple[int, int] = displayed if self.size is None else tuple(self.size)  # type: ignore[assignment, arg-type]
+        part = None
+        if self.random_resized_crop is not None and rng is not None:
+            part = _random_part(displayed, *self.random_resized_crop, rng)
+        if self.resize_shorter is not None:
+            scale = self.resize_shorter / min(displayed)
+            height, width = (max(1, math.floor(side * scale + 0.5)) for side in displayed)
+            size = (height, width)
+        if self.crop is None:
+            return View(size, part, flip)
+        rows, columns = self.crop  # type: ignore[misc]
+        if rows > size[0] or columns > size[1]:
+            raise ArgumentError(
+                f"crop {rows}x{columns} does not fit into pictures of {size[0]}x{size[1]} "
+                "(height x width); resize to more, or crop less"
+            )
+        window = ((size[0] - rows) // 2, (size[1] - columns) // 2, rows, columns)
+        return View(size, part, flip, window)
+
+
+def _random_part(
+    displayed: tuple[int, int],
+    areas: tuple[float, float],
+    ratios: tuple[float, float],
+    rng: np.random.Generator,
+) -> tuple[int, int, int, int]:
+    """(top, left, height, width): the area equally likely, the ratio on a logarithmic scale.
+
+    After some tries that do not fit, the largest part in the middle with a ratio in the bounds.
+    """
+    height, width = displayed
+    low, high = (math.log(ratio) for ratio in ratios)
+    for _ in range(_TRIES):
+        area = height * width * rng.uniform(*areas)
+        ratio = math.exp(rng.uniform(low, high))
+        columns, rows = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if 1 <= rows <= height and 1 <= columns <= width:
+            top, left = rng.integers(height - rows + 1), rng.integers(width - columns + 1)
+            return int(top), int(left), rows, columns
+    ratio = min(max(width / height, ratios[0]), ratios[1])
+    rows = min(height, max(1, round(width / ratio)))
+    columns = min(width, max(1, round(height * ratio)))
+    return (height - rows) // 2, (width - columns) // 2, rows, columns

@@ -1,0 +1,512 @@
+"""`Loader`: batches of clips for training, decoded ahead of the training step."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import default_collate
+
+from videoloader.assembly import ClipBatch, ClipRequest, OnError
+from videoloader.batch import BatchDecoder, shared_decoder
+from videoloader.clip_sources import ClipSources, find_labels, find_sources
+from videoloader.decoding.framing import Framing
+from videoloader.decoding.output import ElementType, Interpolation, Layout, OutputFormat
+from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.indexing.index import VideoIndex
+from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
+from videoloader.pipeline.streams import stage_stream, wait_for
+from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
+from videoloader.sampling.order import EpochOrder, Remainder
+from videoloader.video import as_channels, as_device
+
+__all__ = ["Loader", "LoaderFailure"]
+
+_SAMPLING, _TRANSFORM, _FRAMING = 0, 1, 2  # stages of randomness, as in `ClipDataset`
+_FAILURES = 10_000  # that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderFailure:
+    """A sample that could not be had.
+
+    Attributes:
+        sample: its row in the data set index, or place in the list.
+        epoch: in which it was wanted.
+        video: its path or URL.
+        error: what went wrong.
+    """
+
+    sample: int
+    epoch: int
+    video: str
+    error: VideoError
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """A batch on its way: decoded, with the event behind what a GPU still computes."""
+
+    clips: ClipBatch
+    samples: NDArray[np.int64]
+    epoch: int
+    errors: list[str]
+    ready: Any = None
+
+
+class Loader:
+    """Batches of clips, one clip or one set of clips a video, for a training loop.
+
+    Each iteration is an epoch. Batches are decoded ahead, in worker processes on the CPU or on the
+    engines of a GPU; what is done to the pictures is part of decoding. What a sample holds depends
+    on `seed`, the epoch and its number alone: not on the batch size, ranks, workers, or where the
+    run was resumed.
+
+    A batch is a dictionary:
+
+    - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
+      several clips (B, clips, ...). A list where sizes differ.
+    - `labels`: int64 (B,), if there are any.
+    - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool.
+    - `sample`: int64 (B,), the rows of the data set index, or the places in the list, of the videos
+      that are really there.
+    - `error`: with `on_error="replace"` or `"mask"`, for each sample what went wrong, or "".
+
+    Args:
+        dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index.
+        clips: which frames of a video make up its clip.
+        batch_size: samples in a batch of this process.
+        device: where frames are given, and decoded if they can be.
+        size: see `Framing`, as the next four.
+        resize_shorter: length of the shorter side, keeping the aspect ratio.
+        crop: centre that is kept after resizing.
+        random_resized_crop: (areas, ratios) of a random part that becomes `size`.
+        flip: probability of mirroring left and right.
+        dtype: element type, see `OutputFormat`.
+        layout: of a clip.
+        mean: subtracted, on the scale from 0 to 255.
+        std: divided by after that.
+        interpolation: filter of resizing.
+        pad_mode: what stands for frames past the end of a short video.
+        fill_value: of filled frames.
+        shuffle: permute the data set in each epoch.
+        seed: of all randomness.
+        labels: one integer a video or row, or a mapping from keys, see `ClipDataset`; by default
+            those of the folders, where `dataset` is a folder of folders.
+        transform: called with each sample as a dictionary, on the thread that iterates; what it
+            returns is collated. The global random numbers of torch (CPU), NumPy and Python are
+            seeded for it by the sample, and put back.
+        rank: which part of each step this process takes; by default that of torch.distributed,
+            if it is initialised.
+        num_ranks: number of parts.
+        remainder: the last step where it is not full, see `EpochOrder`; `repeat` with several
+            ranks by default, else `keep`.
+        prefetch: finished batches that wait for the training step.
+        workers: processes that decode on the CPU, see `decode_batch`.
+        on_error: `raise` the error of a sample; `skip` it, which makes the batch smaller;
+            `replace` it by the next of the data set that decodes; `mask` the frames concerned.
+            `failures` lists what went wrong.
+
+    >>> loader = Loader("videos/", RandomClip(16, stride=4), batch_size=8)  # doctest: +SKIP
+    >>> for batch in loader:  # doctest: +SKIP
+    ...     loss = model(batch["frames"], batch["labels"])
+    """
+
+    def __init__(
+        self,
+        dataset: ClipSources,
+        clips: ClipSampler,
+        *,
+        batch_size: int,
+        device: str | torch.device = "cpu",
+        size: int | Sequence[int] | None = None,
+        resize_shorter: int | None = None,
+        crop: int | Sequence[int] | None = None,
+        random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None,
+        flip: float = 0.0,
+        dtype: ElementType = "uint8",
+        layout: Layout = "FCHW",
+        mean: float | Sequence[float] | None = None,
+        std: float | Sequence[float] | None = None,
+        interpolation: Interpolation = "triangular",
+        pad_mode: PadMode | str = "edge",
+        fill_value: int | Sequence[int] = 0,
+        shuffle: bool = False,
+        seed: int = 0,
+        labels: Sequence[int] | Mapping[str, int] | None = None,
+        transform: Callable[[dict[str, Any]], Any] | None = None,
+        rank: int | None = None,
+        num_ranks: int | None = None,
+        remainder: Remainder | None = None,
+        prefetch: int = 2,
+        workers: int | None = None,
+        on_error: OnError = "raise",
+    ) -> None:
+        self._videos = find_sources(dataset, {})
+        self._labels, self.classes = find_labels(dataset, self._videos, labels)
+        rank, num_ranks = _rank(rank, num_ranks)
+        if remainder is None:
+            remainder = "keep" if num_ranks == 1 else "repeat"
+        self.order = EpochOrder(
+            len(self._videos), batch_size, shuffle, seed, rank, num_ranks, remainder
+        )
+        if prefetch < 1:
+            raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
+        if not isinstance(clips, ClipSampler):
+            raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
+        if on_error not in ("raise", "skip", "replace", "mask"):
+            raise ArgumentError(f"on_error must be raise, skip, replace or mask, got {on_error!r}")
+        self._clips = clips
+        self._framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
+        self._output = OutputFormat(
+            dtype, layout, as_channels(mean), as_channels(std), interpolation
+        )
+        self._pad_mode = check_pad_mode(pad_mode)
+        self._fill_value = fill_value
+        self._transform = transform
+        self._prefetch = prefetch
+        self._device = as_device(device)
+        self._workers = workers
+        self._on_error: OnError = on_error
+        self._shapes: dict[tuple[int, int], tuple[int, ...]] = {}  # of the clips on their way
+        self.failures: list[LoaderFailure] = []
+        self.epoch = 0
+        """The epoch of the iteration that runs, or ran last."""
+        self.next_epoch = 0
+        """The epoch of the next iteration."""
+        self._start = 0  # samples of the epoch, of all ranks, that were done before this iteration
+        self._steps = 0  # batches that this iteration has given
+        self._is_resumed = False
+        self._runner: StageRunner | None = None
+        self._last_stats = RunnerStats(0, 0.0, 0.0, ())
+
+    def __len__(self) -> int:
+        """Batches in a whole epoch of this rank."""
+        return self.order.num_steps()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The batches of the next epoch, or the rest of the one that was resumed."""
+        self._end_iteration()
+        if not self._is_resumed:
+            self._start = 0
+        self._is_resumed = False
+        self.epoch, self.next_epoch = self.next_epoch, self.next_epoch + 1
+        self._steps = 0
+        runner = self._runner = self._run(self.epoch, self._start)
+        try:
+            while self._runner is runner:
+                try:
+                    batch = runner.next()
+                except StopIteration:
+                    return
+                except BaseException:
+                    self._steps += 1  # it is lost; who goes on gets the next
+                    raise
+                self._steps += 1
+                if len(batch.samples):
+                    yield self._deliver(batch)
+        finally:
+            if self._runner is runner:
+                self._end_iteration()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch the next iteration is; without this they count from 0."""
+        self.next_epoch = int(epoch)
+        self._is_resumed = False
+
+    def state_dict(self) -> dict[str, int]:
+        """Where the run stands: a few integers, the same on every rank after the same step."""
+        done = min(self._start + self._steps * self.order.samples_per_step, self.order.size)
+        is_over = self._steps and self._steps >= self.order.num_steps(self._start)
+        if is_over or (not self._steps and not self._is_resumed and self._runner is None):
+            return self._state(self.next_epoch, 0)
+        return self._state(self.next_epoch if self._is_resumed else self.epoch, done)
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Go on where another run stood, also with another batch size or number of ranks.
+
+        Raises:
+            ArgumentError: the data set or the seed is another.
+        """
+        for name in ("seed", "size"):
+            if state[name] != getattr(self.order, name):
+                raise ArgumentError(
+                    f"the state is of a loader with {name}={state[name]}, "
+                    f"this one has {name}={getattr(self.order, name)}"
+                )
+        self._end_iteration()
+        self.next_epoch, self._start, self._steps = state["epoch"], state["position"], 0
+        self._is_resumed = True
+
+    def stats(self) -> RunnerStats:
+        """How long the stages of this epoch, or of the last one, worked and waited.
+
+        `str()` of it says in one line whether the training loop waits, and for what.
+        """
+        return self._last_stats if self._runner is None else self._runner.stats()
+
+    def close(self) -> None:
+        """End the iteration and drop the batches made ahead. Another iteration may begin."""
+        self._end_iteration()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        order = self.order
+        ranks = f", rank {order.rank} of {order.num_ranks}" if order.num_ranks > 1 else ""
+        return (
+            f"Loader({order.size} samples, {len(self)} batches of {order.batch_size}{ranks}, "
+            f"epoch {self.epoch}, {self._device})"
+        )
+
+    def _state(self, epoch: int, position: int) -> dict[str, int]:
+        return {
+            "epoch": epoch,
+            "position": position,
+            "seed": self.order.seed,
+            "size": self.order.size,
+        }
+
+    def _end_iteration(self) -> None:
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            runner.close()
+            self._last_stats = runner.stats()
+            self._shapes.clear()
+
+    def _run(self, epoch: int, start: int) -> StageRunner:
+        steps = self.order.num_steps(start)
+        decoder = shared_decoder(self._device, self._workers)
+
+        def plan(step: int, _: Any) -> NDArray[np.int64]:
+            if step >= steps:
+                raise StopIteration
+            return self.order.batch(epoch, step, start)
+
+        def decode(samples: NDArray[np.int64], stream: Any) -> _Batch:
+            batch = self._decode(decoder, samples, epoch)
+            if stream is not None:
+                batch.ready = stream.record_event()
+            return batch
+
+        scope = partial(stage_stream, str(self._device))
+        stages = [Stage("plan", plan), Stage("decode", decode, scope, threads=2)]
+        return StageRunner(stages, depth=self._prefetch)
+
+    def _decode(self, decoder: BatchDecoder, samples: NDArray[np.int64], epoch: int) -> _Batch:
+        """Decode the clips of some samples; failures are treated as `on_error` says."""
+        chosen = samples.tolist()
+        clips = self._attempt(decoder, chosen, epoch)
+        errors = [""] * len(chosen)
+        failed = self._failed(clips, chosen, epoch)
+        for at, error in failed.items():
+            if self._on_error == "raise":
+                raise error
+            errors[at] = str(error)
+        if failed and self._on_error == "skip":
+            kept = [at for at in range(len(chosen)) if at not in failed]
+            clips, chosen = _taken(clips, kept), [chosen[at] for at in kept]
+        tries = 1
+        while failed and self._on_error == "replace":
+            if tries == len(self._videos):
+                last = next(iter(failed.values()))
+                raise DecodeError(f"none of the {tries} videos decodes; the last: {last}") from last
+            tries += 1
+            again = sorted(failed)
+            for at in again:
+                chosen[at] = (chosen[at] + 1) % len(self._videos)
+            others = [chosen[at] for at in again]
+            more = self._attempt(decoder, others, epoch)
+            clips = _replaced(clips, again, more)
+            failed = {again[at]: why for at, why in self._failed(more, others, epoch).items()}
+        return _Batch(clips, np.array(chosen, dtype=np.int64), epoch, errors)
+
+    def _attempt(self, decoder: BatchDecoder, samples: Sequence[int], epoch: int) -> ClipBatch:
+        requests = [
+            ClipRequest(
+                self._videos.item(sample),
+                (),
+                self._videos.index(sample),
+                resolve=partial(self._resolve, sample, epoch),
+            )
+            for sample in samples
+        ]
+        output = self._output
+        return decoder.decode(
+            requests,
+            dtype=output.dtype,
+            layout=output.layout,
+            mean=output.mean,
+            std=output.std,
+            interpolation=output.interpolation,
+            on_error="mask",
+        )
+
+    def _resolve(self, sample: int, epoch: int, index: VideoIndex) -> ClipRequest:
+        """The request for a sample, now that the index of its video is known."""
+        frames = sample_frames(self._clips, index, rng=self._rng(_SAMPLING, sample, epoch))
+        self._shapes[epoch, sample] = frames.shape
+        size = (index.height, index.width)
+        displayed = size[::-1] if index.orientation.transpose else size
+        view = self._framing.view(displayed, self._rng(_FRAMING, sample, epoch))
+        return ClipRequest(
+            "",
+            frames.reshape(-1),
+            pad_mode=self._pad_mode,
+            fill_value=self._fill_value,
+            size=view.size if self._framing.resizes else None,
+            crop=view.crop,
+            flip=view.flip,
+            window=view.window,
+        )
+
+    def _failed(
+        self, clips: ClipBatch, samples: Sequence[int], epoch: int
+    ) -> dict[int, VideoError]:
+        """The failures of a batch by place; they are noted."""
+        failed: dict[int, VideoError] = {}
+        for failure in clips.failures:
+            failed.setdefault(failure.request, failure.error)
+        for at, error in failed.items():
+            if len(self.failures) < _FAILURES:
+                number = samples[at]
+                row, name = self._videos.row(number), self._videos.item(number).name
+                self.failures.append(LoaderFailure(row, epoch, name, error))
+        return failed
+
+    def _rng(self, stage: int, sample: int, epoch: int) -> np.random.Generator:
+        return generator(self.order.seed, stage=stage, sample=sample, epoch=epoch)
+
+    def _deliver(self, batch: _Batch) -> dict[str, Any]:
+        """A batch as the training loop gets it."""
+        clips = batch.clips
+        tensors = [clips.frames] if isinstance(clips.frames, torch.Tensor) else clips.frames
+        wait_for(batch.ready, tensors)
+        samples = batch.samples.tolist()
+        shapes = [self._shapes.pop((batch.epoch, sample), ()) for sample in samples]
+        several = {shape for shape in shapes if len(shape) > 1}
+        if len(several) == 1:
+            clips = _divided(clips, self._output.layout, several.pop())
+        result: dict[str, Any] = {
+            "frames": clips.frames,
+            "frame_numbers": _stacked(clips.indices),
+            "times": _stacked(clips.times),
+            "mask": _stacked(clips.masks),
+            "sample": torch.tensor([self._videos.row(sample) for sample in samples]),
+        }
+        if self._labels is not None:
+            result["labels"] = torch.tensor([self._labels[sample] for sample in samples])
+        if self._on_error in ("replace", "mask"):
+            result["error"] = batch.errors
+        return (
+            result if self._transform is None else self._transformed(result, samples, batch.epoch)
+        )
+
+    def _transformed(self, batch: dict[str, Any], samples: Sequence[int], epoch: int) -> Any:
+        """The samples of a batch, each transformed with random numbers of its own, as a batch."""
+        assert self._transform is not None
+        results = []
+        with _random_state():
+            for at, sample in enumerate(samples):
+                _seed(self._rng(_TRANSFORM, sample, epoch))
+                results.append(self._transform({name: each[at] for name, each in batch.items()}))
+        return default_collate(results)
+
+
+def _taken(clips: ClipBatch, places: Sequence[int]) -> ClipBatch:
+    """Some clips of a batch."""
+    frames: Any = clips.frames
+    frames = frames[places] if isinstance(frames, torch.Tensor) else [frames[at] for at in places]
+    return ClipBatch(
+        frames,
+        [clips.indices[at] for at in places],
+        [clips.times[at] for at in places],
+        [clips.masks[at] for at in places],
+        clips.requests[places],
+        [],
+    )
+
+
+def _replaced(clips: ClipBatch, places: Sequence[int], others: ClipBatch) -> ClipBatch:
+    """A batch with the clips of another in some places."""
+    by_place = dict(zip(places, others.clips, strict=True))
+    mine = [by_place.get(at, clip) for at, clip in enumerate(clips.clips)]
+    frames: Any = [clip.frames for clip in mine]
+    if len({each.shape for each in frames}) == 1:
+        frames = torch.stack(frames)
+    return ClipBatch(
+        frames,
+        [clip.indices for clip in mine],
+        [clip.times for clip in mine],
+        [clip.mask for clip in mine],
+        clips.requests,
+        [],
+    )
+
+
+def _divided(clips: ClipBatch, layout: Layout, shape: tuple[int, ...]) -> ClipBatch:
+    """Samples of several clips, of which each tensor holds all frames one after another."""
+    axis = layout.index("F")
+
+    def divide(frames: torch.Tensor) -> torch.Tensor:
+        lead = frames.ndim - len(layout)  # 1 for a batch
+        parts = frames.view(*frames.shape[: lead + axis], *shape, *frames.shape[lead + axis + 1 :])
+        return parts.movedim(lead + axis, lead)
+
+    frames = clips.frames
+    return ClipBatch(
+        divide(frames) if isinstance(frames, torch.Tensor) else [divide(one) for one in frames],
+        [each.reshape(shape) for each in clips.indices],
+        [each.reshape(shape) for each in clips.times],
+        [each.reshape(shape) for each in clips.masks],
+        clips.requests,
+        clips.failures,
+    )
+
+
+def _stacked(arrays: Sequence[NDArray[Any]]) -> Any:
+    """One tensor, or a list where the lengths differ."""
+    tensors = [torch.from_numpy(array) for array in arrays]
+    return torch.stack(tensors) if len({each.shape for each in tensors}) == 1 else tensors
+
+
+def _rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:
+    """As given, else of torch.distributed."""
+    if (rank is None) != (num_ranks is None):
+        raise ArgumentError("rank and num_ranks come together")
+    if rank is not None and num_ranks is not None:
+        return rank, num_ranks
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    return 0, 1
+
+
+@contextmanager
+def _random_state() -> Iterator[None]:
+    """Put the global random numbers of torch (CPU), NumPy and Python back afterwards."""
+    before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        torch.set_rng_state(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        random.setstate(before[2])
+
+
+def _seed(rng: np.random.Generator) -> None:
+    # Not torch.manual_seed: that would reset the random numbers of GPUs as well.
+    torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
+    np.random.seed(int(rng.integers(1 << 32)))  # noqa: NPY002
+    random.seed(int(rng.integers(1 << 63)))
