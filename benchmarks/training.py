@@ -1,0 +1,239 @@
+"""What a training loop gets: pipelines and Loader beside the batch decoder under them.
+
+    python benchmarks/training.py                      every video, device cuda if there is one
+    python benchmarks/training.py --video h264-360p --device cpu --batches 4
+    python benchmarks/training.py --out training.json  keeps what there is after every case
+
+Clips of 16 frames with a stride of 4 become 224x224, normalised, float16 (float32 on the CPU). All
+contenders get the same number of files with the same content, in one process, in turn. `beside a
+step` adds a training step on the GPU, a transformer of about 60 ms: steps a second of both together
+over those of the slower of the two alone.
+
+Every frame of the first batch of each contender is compared with `decode_batch` on the frames that
+the batch says it holds; `gpu.py` and `decoding.py` compare those with a full decode by FFmpeg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from footage import VIDEOS, make_all
+from gpu import copies, gpu
+from machine import RESULTS, machine, today
+from rich.console import Console
+from rich.table import Table
+
+import videoloader as vl
+from videoloader import fn, pipeline_def, types
+from videoloader.plugin.pytorch import GenericIterator
+
+SIDE, COUNT, STRIDE = 224, 16, 4
+MEAN = (123.675, 116.28, 103.53)
+STD = (58.395, 57.12, 57.375)
+PACKAGES = ("videoloader", "PyNvVideoCodec", "cupy-cuda13x", "torch", "numpy", "av")
+MATRIX = ("h264-1080p", "h264-360p", "hevc-1080p")
+SAMPLER = vl.RandomClip(COUNT, stride=STRIDE)
+
+Batches = Iterator[tuple[torch.Tensor, list[int], list[list[int]]]]  # frames, files, their numbers
+
+
+class Case:
+    """Files, and what is made of them."""
+
+    def __init__(self, files: list[str], device: str, batch_size: int) -> None:
+        self.files, self.device, self.batch_size = files, device, batch_size
+        self.dtype: Any = "float16" if device == "cuda" else "float32"
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "size": (SIDE, SIDE),
+            "dtype": self.dtype,
+            "layout": "FCHW",
+            "mean": MEAN,
+            "std": STD,
+        }
+
+    def decode_batch(self) -> Batches:
+        """Batch after batch of the frames that Loader takes, nothing ahead of the consumer."""
+        index = vl.index_video(self.files[0])
+        for epoch in itertools.count():
+            for first in range(0, len(self.files), self.batch_size):
+                samples = list(range(first, min(first + self.batch_size, len(self.files))))
+                numbers = [
+                    vl.sampling.sample_frames(
+                        SAMPLER, index, rng=vl.sampling.generator(0, sample=sample, epoch=epoch)
+                    ).tolist()
+                    for sample in samples
+                ]
+                requests = [(self.files[s], n) for s, n in zip(samples, numbers, strict=True)]
+                batch = vl.decode_batch(requests, device=self.device, **self.options())
+                assert isinstance(batch.frames, torch.Tensor)
+                yield batch.frames, samples, numbers
+
+    def loader(self) -> Batches:
+        loader = vl.Loader(
+            self.files,
+            SAMPLER,
+            batch_size=self.batch_size,
+            device=self.device,
+            **self.options(),
+        )
+        for _ in itertools.count():
+            for batch in loader:
+                yield batch["frames"], batch["sample"].tolist(), batch["frame_numbers"].tolist()
+
+    def pipeline(self) -> Batches:
+        device = "gpu" if self.device == "cuda" else "cpu"
+
+        @pipeline_def(batch_size=self.batch_size, seed=0)
+        def definition() -> Any:
+            clips, label, numbers = fn.readers.video(
+                filenames=self.files,
+                labels=list(range(len(self.files))),
+                sampler=SAMPLER,
+                pad_mode="edge",
+                device=device,
+                enable_frame_num="sequence",
+                name="Reader",
+            )
+            clips = fn.resize(clips, size=(SIDE, SIDE))
+            clips = fn.crop_mirror_normalize(
+                clips,
+                mean=list(MEAN),
+                std=list(STD),
+                dtype=types.FLOAT16 if self.device == "cuda" else types.FLOAT,
+            )
+            return clips, label, numbers
+
+        iterator = GenericIterator(
+            definition(), ["clips", "file", "numbers"], reader_name="Reader", auto_reset=True
+        )
+        try:
+            while True:
+                for (batch,) in iterator:
+                    files = batch["file"].flatten().tolist()
+                    yield batch["clips"], files, batch["numbers"].tolist()
+        finally:
+            iterator.close()
+
+    def is_right(self, frames: torch.Tensor, files: list[int], numbers: list[list[int]]) -> bool:
+        """Whether a batch holds the frames that it says it does."""
+        requests = [(self.files[file], n) for file, n in zip(files, numbers, strict=True)]
+        expected = vl.decode_batch(requests, device=self.device, **self.options()).frames
+        return isinstance(expected, torch.Tensor) and torch.equal(frames, expected)
+
+
+CONTENDERS: dict[str, Callable[[Case], Batches]] = {
+    "decode_batch": Case.decode_batch,
+    "Loader": Case.loader,
+    "pipeline": Case.pipeline,
+}
+
+
+def training_step() -> Callable[[torch.Tensor | None], None]:
+    """Forward and backward of a transformer on the GPU, about 60 ms on an H200."""
+    layer = torch.nn.TransformerEncoderLayer(1024, 16, 4096, batch_first=True)
+    model = torch.nn.TransformerEncoder(layer, 12, enable_nested_tensor=False).cuda().bfloat16()
+    tokens = torch.randn(16, 784, 1024, device="cuda", dtype=torch.bfloat16)
+
+    def step(frames: torch.Tensor | None) -> None:
+        extra = 0 if frames is None else frames.flatten()[0].to(torch.bfloat16)
+        model(tokens + extra).float().square().mean().backward()
+        model.zero_grad()
+        torch.cuda.synchronize()
+
+    return step
+
+
+def seconds_a_batch(
+    batches: Batches, count: int, repetitions: int, step: Callable[..., None] | None = None
+) -> float:
+    """Median over repetitions of `count` batches in a row."""
+    times = []
+    for _ in range(repetitions):
+        begin = time.perf_counter()
+        for frames, _, _ in itertools.islice(batches, count):
+            if step is not None:
+                step(frames)
+            elif frames.is_cuda:
+                torch.cuda.current_stream().synchronize()
+        times.append((time.perf_counter() - begin) / count)
+    return statistics.median(times)
+
+
+def measure(case: Case, name: str, arguments: argparse.Namespace, step: Any) -> dict[str, Any]:
+    if case.device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    batches = CONTENDERS[name](case)
+    right = case.is_right(*next(batches))
+    list(itertools.islice(batches, 2))
+    alone = seconds_a_batch(batches, arguments.batches, arguments.repetitions)
+    found = {"clips_per_second": case.batch_size / alone, "right": right}
+    if step is not None:
+        for _ in range(3):
+            step(None)
+        begin = time.perf_counter()
+        for _ in range(10):
+            step(None)
+        single = (time.perf_counter() - begin) / 10
+        beside = seconds_a_batch(batches, arguments.batches, 3, step)
+        found |= {"step_ms": 1000 * single, "beside_a_step": max(single, alone) / beside}
+    if case.device == "cuda":
+        found["gpu_memory_mib"] = torch.cuda.max_memory_reserved() / 2**20
+    batches.close()  # type: ignore[attr-defined]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--video", choices=VIDEOS, action="append")
+    parser.add_argument("--contender", choices=CONTENDERS, action="append")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--files", type=int, default=112)
+    parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--batches", type=int, default=14)
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--no-step", action="store_true", help="leave out the training step")
+    parser.add_argument("--out", type=Path, default=RESULTS / f"training-{today()}.json")
+    arguments = parser.parse_args()
+    names = arguments.video or list(MATRIX)
+    make_all(names)
+    step = None if arguments.device == "cpu" or arguments.no_step else training_step()
+    results: dict[str, Any] = {}
+    for name in names:
+        case = Case(copies(name, arguments.files), arguments.device, arguments.batch_size)
+        results[name] = {}
+        table = Table(title=f"{name}, {arguments.device}")
+        for column in ("contender", "clips/s", "of decode_batch", "beside a step", "MiB", "right"):
+            table.add_column(column, justify="right")
+        for contender in arguments.contender or CONTENDERS:
+            found = measure(case, contender, arguments, step)
+            results[name][contender] = found
+            base = results[name].get("decode_batch", found)["clips_per_second"]
+            print(name, contender, found, flush=True)
+            table.add_row(
+                contender,
+                f"{found['clips_per_second']:.1f}",
+                f"{found['clips_per_second'] / base:.2f}",
+                f"{found.get('beside_a_step', float('nan')):.2f}",
+                f"{found.get('gpu_memory_mib', float('nan')):.0f}",
+                str(found["right"]),
+            )
+            facts = {**machine(PACKAGES), **gpu()}
+            report = {"benchmark": "training", "run": facts, "results": results}
+            arguments.out.parent.mkdir(parents=True, exist_ok=True)
+            arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+        Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
