@@ -59,11 +59,15 @@ OPERATORS = {
 LAST = {"normalize", "half"}
 
 
-def clips_of(folder, names, *, fuse):
+def clips_of(folder, names, device, *, fuse):
     @pipeline_def(batch_size=len(VIDEOS), seed=3, num_threads=2, fuse=fuse)
     def graph():
         clips = fn.readers.video(
-            filenames=[folder / name for name in VIDEOS], sequence_length=2, stride=3, step=500
+            filenames=[folder / name for name in VIDEOS],
+            sequence_length=2,
+            stride=3,
+            step=500,
+            device=device,
         )
         for name in names:
             clips = OPERATORS[name](clips)
@@ -72,7 +76,7 @@ def clips_of(folder, names, *, fuse):
     with graph() as pipe:
         described = pipe.describe()
         (clips,) = pipe.run()
-        return [clip.float().numpy() for clip in clips], described
+        return [clip.float().cpu().numpy() for clip in clips], described
 
 
 PAIRS = [
@@ -83,11 +87,12 @@ PAIRS = [
 ] + [("half",), ("normalize",), ("resize_shorter", "crop_each", "flip_each", "normalize")]
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
-def test_a_fused_graph_gives_the_pixels_of_the_unfused_one(folder, names):
-    unfused, described = clips_of(folder, names, fuse=False)
+def test_a_fused_graph_gives_the_pixels_of_the_unfused_one(folder, names, device):
+    unfused, described = clips_of(folder, names, device, fuse=False)
     assert " + " not in described
-    fused, described = clips_of(folder, names, fuse=True)
+    fused, described = clips_of(folder, names, device, fuse=True)
     assert " + " in described
     for one, other in zip(fused, unfused, strict=True):
         assert one.shape == other.shape
