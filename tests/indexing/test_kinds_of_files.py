@@ -37,7 +37,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path, clip):
     refused(tmp_path / "clip.mp4", "is a pipe, not a file")
     dataset = vl.index_dataset([tmp_path / "clip.mp4", clip], tmp_path / "set.parquet", 1)
     with dataset:
-        assert len(dataset) == 1
+        assert len(dataset.videos) == 1
         assert "is a pipe" in dataset.errors["error"][0].as_py()
 
 

@@ -124,7 +124,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     except FormatError as error:
         if entries is None and not isinstance(error, RepetitionError):
             return None  # FFmpeg may make something of it
-        raise
+        raise FormatError(str(error)) from error
     if entries is None:
         return None
     _check_places(samples, timeline, source)
