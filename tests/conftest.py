@@ -5,13 +5,18 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from videoloader.demo_videos import make_videos
 
 collect_ignore = ["attacks"]  # programs of their own: `make attack`
 
-settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],  # which a busy machine fails, not a test
+)
 settings.load_profile("deterministic")
 
 
