@@ -194,7 +194,8 @@ def test_parameter_sets_without_b_frames_need_no_look(tmp_path, kind):
         data = data[:profile] + bytes([66]) + data[profile + 1 :]
     counts, index = reads(data)
     assert index.exactness == "tables"
-    assert max(counts) <= tables_of(data) + 1024
+    # The head of the file is read once more, for the fingerprint.
+    assert max(counts) <= tables_of(data) + 1024 + 4096
 
 
 @pytest.mark.parametrize("bframes", [1, 2, 3, 7])
