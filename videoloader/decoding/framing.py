@@ -32,7 +32,7 @@ class Framing:
         flip: probability of mirroring left and right.
 
     >>> Framing(resize_shorter=4, crop=4).view((6, 9))
-    View(size=(4, 6), crop=None, flip=False, window=(0, 1, 4, 4))
+    View(size=(4, 6), crop=None, flip=False, window=(0, 1, 4, 4), scales=False)
     """
 
     size: int | Sequence[int] | None = None
