@@ -13,6 +13,7 @@ import pytest
 from corpus_files import corpus_files, has_reference, md5_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transport_files import check_sum
 
 import videoloader as vl
 from videoloader.demo_videos import encode_video
@@ -74,15 +75,6 @@ def packets_of(data):
 
 def pid_of(packet):
     return (packet[1] & 0x1F) << 8 | packet[2]
-
-
-def check_sum(section):
-    value = 0xFFFFFFFF
-    for octet in section:
-        value ^= octet << 24
-        for _ in range(8):
-            value = (value << 1 ^ (0x04C11DB7 if value >> 31 else 0)) & 0xFFFFFFFF
-    return value.to_bytes(4, "big")
 
 
 def table(pid, section, counter=0):

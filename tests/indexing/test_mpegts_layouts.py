@@ -6,6 +6,7 @@ import random
 import av
 import numpy as np
 import pytest
+from transport_files import check_sum
 
 import videoloader as vl
 from videoloader.demo_videos import encode_video
@@ -71,15 +72,6 @@ def head(pid, counter, control, flags=0):
 
 def adaptation_only(pid, counter, fields=0):
     return head(pid, counter, 2) + bytes([183, fields]) + b"\xff" * 182
-
-
-def check_sum(section):
-    value = 0xFFFFFFFF
-    for octet in section:
-        value ^= octet << 24
-        for _ in range(8):
-            value = (value << 1 ^ (0x04C11DB7 if value >> 31 else 0)) & 0xFFFFFFFF
-    return value.to_bytes(4, "big")
 
 
 def program_map(version, *entries, told=b""):
