@@ -58,6 +58,7 @@ class _Batch:
     samples: NDArray[np.int64]
     epoch: int
     errors: list[str]
+    shapes: set[tuple[int, ...]]  # of the frame numbers that the sampler gave
     ready: Any = None
 
 
@@ -175,7 +176,6 @@ class Loader:
         self._device = as_device(device)
         self._workers = workers
         self._on_error: OnError = on_error
-        self._shapes: dict[tuple[int, int], tuple[int, ...]] = {}  # of the clips on their way
         self.failures: list[LoaderFailure] = []
         self.epoch = 0
         """The epoch of the iteration that runs, or ran last."""
@@ -283,7 +283,6 @@ class Loader:
         if runner is not None:
             runner.close()
             self._last_stats = runner.stats()
-            self._shapes.clear()
 
     def _run(self, epoch: int, start: int) -> StageRunner:
         steps = self.order.num_steps(start)
@@ -307,7 +306,8 @@ class Loader:
     def _decode(self, decoder: BatchDecoder, samples: NDArray[np.int64], epoch: int) -> _Batch:
         """Decode the clips of some samples; failures are treated as `on_error` says."""
         chosen = samples.tolist()
-        clips = self._attempt(decoder, chosen, epoch)
+        shapes: set[tuple[int, ...]] = set()
+        clips = self._attempt(decoder, chosen, epoch, shapes)
         errors = [""] * len(chosen)
         failed = self._failed(clips, chosen, epoch)
         for at, error in failed.items():
@@ -327,36 +327,35 @@ class Loader:
             for at in again:
                 chosen[at] = (chosen[at] + 1) % len(self._videos)
             others = [chosen[at] for at in again]
-            more = self._attempt(decoder, others, epoch)
+            more = self._attempt(decoder, others, epoch, shapes)
             clips = _replaced(clips, again, more)
             failed = {again[at]: why for at, why in self._failed(more, others, epoch).items()}
-        return _Batch(clips, np.array(chosen, dtype=np.int64), epoch, errors)
+        return _Batch(clips, np.array(chosen, dtype=np.int64), epoch, errors, shapes)
 
-    def _attempt(self, decoder: BatchDecoder, samples: Sequence[int], epoch: int) -> ClipBatch:
+    def _attempt(
+        self,
+        decoder: BatchDecoder,
+        samples: Sequence[int],
+        epoch: int,
+        shapes: set[tuple[int, ...]],
+    ) -> ClipBatch:
         requests = [
             ClipRequest(
                 self._videos.item(sample),
                 (),
                 self._videos.index(sample),
-                resolve=partial(self._resolve, sample, epoch),
+                resolve=partial(self._resolve, sample, epoch, shapes),
             )
             for sample in samples
         ]
-        output = self._output
-        return decoder.decode(
-            requests,
-            dtype=output.dtype,
-            layout=output.layout,
-            mean=output.mean,
-            std=output.std,
-            interpolation=output.interpolation,
-            on_error="mask",
-        )
+        return decoder.decode(requests, on_error="mask", **self._output.keywords)
 
-    def _resolve(self, sample: int, epoch: int, index: VideoIndex) -> ClipRequest:
+    def _resolve(
+        self, sample: int, epoch: int, shapes: set[tuple[int, ...]], index: VideoIndex
+    ) -> ClipRequest:
         """The request for a sample, now that the index of its video is known."""
         frames = sample_frames(self._clips, index, rng=self._rng(_SAMPLING, sample, epoch))
-        self._shapes[epoch, sample] = frames.shape
+        shapes.add(frames.shape)
         size = (index.height, index.width)
         displayed = size[::-1] if index.orientation.transpose else size
         view = self._framing.view(displayed, self._rng(_FRAMING, sample, epoch))
@@ -394,8 +393,7 @@ class Loader:
         tensors = [clips.frames] if isinstance(clips.frames, torch.Tensor) else clips.frames
         wait_for(batch.ready, tensors)
         samples = batch.samples.tolist()
-        shapes = [self._shapes.pop((batch.epoch, sample), ()) for sample in samples]
-        several = {shape for shape in shapes if len(shape) > 1}
+        several = {shape for shape in batch.shapes if len(shape) > 1}
         if len(several) == 1:
             clips = _divided(clips, self._output.layout, several.pop())
         result: dict[str, Any] = {

@@ -96,6 +96,11 @@ class OutputFormat:
             raise ArgumentError(f"std must not be 0, got {self.std}")
 
     @property
+    def keywords(self) -> dict[str, Any]:
+        """Its fields, as the keywords that decoders take."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """Element type in memory; uint16 holds the bits of bfloat16, which numpy lacks."""
         return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)

@@ -117,16 +117,7 @@ def decode_planned(
             )
             for at in positions
         ]
-        return decoder.decode(
-            requests,
-            dtype=output.dtype,
-            layout=output.layout,
-            mean=output.mean,
-            std=output.std,
-            interpolation=output.interpolation,
-            on_error="mask",
-            **options,
-        )
+        return decoder.decode(requests, on_error="mask", **output.keywords | options)
 
     batch = decode(range(len(chosen)))
     frames = batch.frames
