@@ -386,8 +386,8 @@ _PLANS: dict[str, Any] = {}  # index and plan of each path; processes that are f
 
 
 def _decode_plan(path: str, threads: int = 1) -> None:
-    from videoloader.decoding.libav import CpuDecoder
-    from videoloader.indexing.source import open_source
+    from videoloader.decoding.cpu.libav import CpuDecoder
+    from videoloader.sources.opening import open_source
 
     index, plan = _PLANS[path]
     source = open_source(path)

@@ -27,7 +27,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.demo_videos import BLOCKS, ROW_SHARE, read_frame_number
+from videoloader.demo.videos import BLOCKS, ROW_SHARE, read_frame_number
 from videoloader.errors import ArgumentError
 
 DATA = Path(__file__).parent / "data"

@@ -19,7 +19,7 @@ from pathlib import Path
 import av
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 FOUND = Path(__file__).parent / "data" / "fuzz"
 LIMIT_SECONDS, LIMIT_BYTES = 2.0, 200 << 20

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 if TYPE_CHECKING:
     from av import AudioStream, Packet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from videoloader.demo_videos import DEMO_VIDEOS, make_videos
+from videoloader.demo.videos import DEMO_VIDEOS, make_videos
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """The packets of a clip, to be put into files by hand."""
 
 import videoloader as vl
+from videoloader.codecs.records import parameter_sets
 from videoloader.indexing import open_source
-from videoloader.indexing.bitstream.records import parameter_sets
 from videoloader.indexing.payloads import read_packets
 
 __all__ = ["Coded", "with_start_codes"]

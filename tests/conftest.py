@@ -2,14 +2,19 @@
 
 import fcntl
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from videoloader.demo_videos import make_videos
+from videoloader.demo.videos import make_videos
 
 collect_ignore = ["attacks"]  # programs of their own: `make attack`
+
+# A shell that starts tests in the background has them ignore Ctrl-C, and programs that tests start
+# would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "deterministic",

@@ -17,7 +17,7 @@ from sequential import digest, sequential
 from transport_files import transport
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 __all__ = [
     "CASES",

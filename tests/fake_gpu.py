@@ -18,15 +18,17 @@ import pytest
 from kernel_machines import Compiled
 from sequence_headers import read_sequence
 
-from videoloader.decoding import convert, hardware, hardware_feed, nvdec
-from videoloader.decoding.descriptor import SURFACE_DTYPE
 from videoloader.decoding.merge import ClipFrames, merge_runs
+from videoloader.decoding.nvdec import convert, hardware
+from videoloader.decoding.nvdec import feeder as hardware_feed
+from videoloader.decoding.nvdec import pool as nvdec
+from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
+from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.surface import Surface
-from videoloader.decoding.targets import GpuClip, nvdec_job
-from videoloader.demo_videos import read_frame_number
+from videoloader.demo.videos import read_frame_number
 from videoloader.indexing import index_video
-from videoloader.indexing.source import open_source
+from videoloader.sources.opening import open_source
 
 CODECS = Enum("CODECS", "H264 HEVC VP8 VP9 MPEG1 MPEG2 MPEG4 JPEG AV1")
 CHROMA = Enum("CHROMA", ["420", "422", "444"])

@@ -10,7 +10,7 @@ import torch
 
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import Orientation
-from videoloader.ops import media
+from videoloader.readers import media
 
 FILLED = 255
 

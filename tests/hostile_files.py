@@ -9,7 +9,7 @@ from matroska_files import track as matroska_track
 from mp4_files import box, full, ints, movie, read_clip
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 __all__ = ["HOSTILE", "make"]
 

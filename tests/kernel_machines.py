@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from videoloader.decoding.convert import Converter, compile_options, grid, kernel_source
+from videoloader.decoding.nvdec.convert import Converter, compile_options, grid, kernel_source
 from videoloader.decoding.output import OutputFormat
 
 # What CUDA brings along. Blocks run one after another, a block's threads as threads.
@@ -117,7 +117,7 @@ class Gpu:
         return memory.data.ptr
 
     def convert(self, table, output):
-        from videoloader.decoding.convert import pinned_table
+        from videoloader.decoding.nvdec.convert import pinned_table
 
         pinned = pinned_table(len(table))
         pinned[:] = table

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from videoloader.indexing.dataset.sources import Item
+from videoloader.sources.items import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Written from displayed positions and dense weight matrices; the kernel goes by t
 
 import numpy as np
 
-from videoloader.decoding.descriptor import SITINGS
+from videoloader.decoding.nvdec.descriptor import SITINGS
 
 # format: (bytes of a sample, luma columns and rows for a chroma sample, components interleaved)
 FORMATS = {

@@ -3,7 +3,7 @@
 import av
 import numpy as np
 
-from videoloader.demo_videos import X264
+from videoloader.demo.videos import X264
 
 # Under FFmpeg's numbers (AVCOL_SPC_*, AVCOL_RANGE_*); None writes no tag.
 MATRICES = {None: 2, "bt709": 1, "smpte170m": 6, "bt2020nc": 9}

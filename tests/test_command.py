@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 
 def run(*words):

@@ -11,9 +11,9 @@ from torch.utils.data import DataLoader
 
 import videoloader as vl
 import videoloader.video
-from videoloader import clip_sources
-from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, find_videos
+from videoloader.readers import clip_sources
 
 SAMPLER = vl.RandomClip(count=4, stride=2)
 

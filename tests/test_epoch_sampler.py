@@ -17,7 +17,7 @@ from torch.utils.data import (
 )
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.epoch_sampler import _occurrences
 from videoloader.sampling import generator
 

@@ -12,13 +12,14 @@ from misbehaving import Misbehaving
 from test_gpu_engine import consumer, decoder  # noqa: F401  (fixtures)
 
 import videoloader as vl
-from videoloader import assembly, cpu_engine, opening
-from videoloader.decoding import libav
-from videoloader.decoding import memory as shared
-from videoloader.decoding.rgb import RgbConverter
-from videoloader.demo_videos import encode_video, read_frame_number
-from videoloader.indexing import source as sources
+from videoloader.decoding import assembly, opening
+from videoloader.decoding.cpu import engine as cpu_engine
+from videoloader.decoding.cpu import libav
+from videoloader.decoding.cpu.rgb import RgbConverter
+from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import video as indexing
+from videoloader.sources import local
+from videoloader.workers import shared_memory as shared
 
 KINDS = [
     OSError(errno.EMFILE, "Too many open files"),
@@ -68,7 +69,7 @@ PLACES = {
     "open": [(opening, "open_source", is_bad)],
     "fingerprint": [(vl.VideoIndex, "check", lambda index, source: is_bad(source))],
     "index": [(indexing, "_index", is_bad)],
-    "read": [(sources._LocalSource, "_read", is_bad)],
+    "read": [(local.LocalSource, "_read", is_bad)],
     "plan": [
         (assembly, "merge_runs", lambda clips: any(is_bad(c.index) for c in clips.values())),
         (libav, "PacketFeed", is_bad),

@@ -16,7 +16,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import videoloader as vl
-from videoloader.demo_videos import read_frame_number
+from videoloader.demo.videos import read_frame_number
 
 FORKS = 12
 TIME_LIMIT = 60

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader.demo_videos import read_frame_number
+from videoloader.demo.videos import read_frame_number
 
 NAMES = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "vp9.webm", "av1.mp4"]
 SIZE = {"size": (90, 160)}

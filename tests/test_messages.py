@@ -15,7 +15,7 @@ from tagged_videos import tagged_video
 from test_gpu_engine import consumer, decoder  # noqa: F401  (fixtures)
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items
 from videoloader.indexing.index import PacketFlags
@@ -340,7 +340,7 @@ def test_a_video_on_a_gpu_treats_a_change_of_resolution_as_on_the_cpu(
     growing,
     monkeypatch,
 ):
-    monkeypatch.setattr("videoloader.batch.shared_decoder", lambda device: decoder)
+    monkeypatch.setattr("videoloader.decoding.batch.shared_decoder", lambda device: decoder)
 
     def both(take, **options):
         with vl.Video(growing, **options) as here, vl.Video(growing, **options) as there:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "videoloader"
@@ -82,29 +82,84 @@ def is_inside(module, packages):
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
+# From the bottom up: a package or module of ours, and those of ours that it may import, be it
+# inside a function. What a layer below may use, those above may too.
 LAYERS = {
-    # layer: what it may import when it is imported, and what besides inside a function
+    "errors": "",
+    "forking": "",
+    "types": "errors",
+    "writing": "errors",
+    "tensors": "errors types",
+    "codecs": "errors",
+    "sampling": "errors",
+    "sources": "errors forking",
+    "workers": "errors forking sources",
+    "indexing": "errors writing sources codecs workers",
+    "decoding": "errors forking writing sources codecs workers indexing sampling",
+    "video": "errors forking sources workers indexing sampling decoding",
+    "operators": "errors types tensors decoding sampling",
+    "readers": "errors types tensors sources indexing sampling decoding operators video",
+    "pipeline": "errors tensors sampling decoding operators readers",
+    "fn": "errors tensors sampling operators readers pipeline",
+    "plugin": "errors tensors readers pipeline",
+    "epoch_sampler": "errors sampling",
+    "dataset": "errors sources indexing sampling decoding readers video epoch_sampler",
+    "loader": "errors indexing sampling decoding readers pipeline",
+    "report": "errors writing indexing",
+    "demo": "errors sampling indexing report fn plugin",
+    "cli": "errors sources sampling indexing decoding report demo video",
+}
+
+USERS = {"demo", "cli"}  # take public names from the package itself, as its users do
+
+# Layers that run without torch and without a decoder: what else they may import when they are
+# imported, and what inside a function.
+PURE = {
     "errors": ((), ()),
-    "indexing": (
-        ("numpy", "videoloader.errors", "videoloader.indexing"),
-        ("av", "obstore", "pyarrow", "ray"),
-    ),
-    "sampling": (("numpy", "videoloader.errors", "videoloader.sampling"), ()),
+    "forking": ((), ()),
+    "writing": ((), ()),
+    "sources": (("numpy",), ("obstore",)),
+    "codecs": (("numpy",), ()),
+    "sampling": (("numpy",), ()),
+    "workers": (("numpy",), ("av",)),
+    "indexing": (("numpy",), ("av", "pyarrow", "ray")),
 }
 
 
+def test_every_module_is_in_a_layer():
+    there = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix != ".typed"}
+    assert there - {"__init__", "__main__", "__pycache__"} == set(LAYERS)
+
+
 @pytest.mark.parametrize("layer", LAYERS)
-def test_a_pure_layer_imports_only_what_is_below_it(layer):
-    allowed, lazily = LAYERS[layer]
+def test_a_layer_imports_only_what_is_below_it(layer):
+    names = list(LAYERS)
+    below = LAYERS[layer].split()
+    assert all(names.index(name) < names.index(layer) for name in below)
+    allowed = [f"videoloader.{name}" for name in (*below, layer)]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: imports {module} {when}"
+        for path in modules(layer)
+        for module, line, when in imports(path)
+        if module.startswith("videoloader.") and when != "for types only"
+        if not is_inside(module, allowed)
+        if not (layer in USERS and module.split(".")[1] not in LAYERS)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("layer", PURE)
+def test_a_pure_layer_imports_no_heavy_library(layer):
+    allowed, lazily = PURE[layer]
     wrong = []
     for path in modules(layer):
         for module, line, when in imports(path):
             top = module.partition(".")[0]
-            if top in sys.stdlib_module_names or is_inside(module, allowed):
+            if top in sys.stdlib_module_names or top == "videoloader" or is_inside(module, allowed):
                 continue
             if when == "in a function" and is_inside(module, lazily):
                 continue
-            if when == "for types only" and top in ("numpy", "videoloader", *lazily):
+            if when == "for types only" and top in ("numpy", *lazily):
                 continue
             wrong.append(f"{path.relative_to(ROOT)}:{line}: imports {module} {when}")
     assert not wrong

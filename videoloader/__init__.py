@@ -30,19 +30,20 @@ from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformCli
 
 if TYPE_CHECKING:
     from videoloader import fn, pipeline, types
-    from videoloader.batch import (
+    from videoloader.dataset import ClipDataset
+    from videoloader.decoding.batch import (
         BatchDecoder,
         ClipBatch,
         ClipFailure,
         ClipRequest,
         decode_batch,
     )
-    from videoloader.dataset import ClipDataset
+    from videoloader.decoding.clip import Clip
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, pipeline_def
     from videoloader.tensors import TensorList
-    from videoloader.video import Clip, Video
+    from videoloader.video import Video
 
 __version__ = "0.1.0"
 
@@ -92,19 +93,19 @@ __all__ = [
 
 # What needs torch, and the module it comes from; None stands for the module itself.
 _LAZY = {
-    "BatchDecoder": "videoloader.batch",
-    "Clip": "videoloader.video",
-    "ClipBatch": "videoloader.batch",
+    "BatchDecoder": "videoloader.decoding.batch",
+    "Clip": "videoloader.decoding.clip",
+    "ClipBatch": "videoloader.decoding.batch",
     "ClipDataset": "videoloader.dataset",
-    "ClipFailure": "videoloader.batch",
-    "ClipRequest": "videoloader.batch",
+    "ClipFailure": "videoloader.decoding.batch",
+    "ClipRequest": "videoloader.decoding.batch",
     "Draw": "videoloader.epoch_sampler",
     "EpochSampler": "videoloader.epoch_sampler",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
-    "decode_batch": "videoloader.batch",
+    "decode_batch": "videoloader.decoding.batch",
     "fn": None,
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",

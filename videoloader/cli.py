@@ -26,7 +26,7 @@ from rich.text import Text
 import videoloader
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import VideoIndex, index_video
-from videoloader.indexing.source import as_check
+from videoloader.sources.source import as_check
 
 __all__ = ["app", "main"]
 
@@ -265,7 +265,7 @@ def demo(
     workers: Annotated[int, typer.Option(help="Threads, then processes, that decode.")] = 2,
 ) -> None:
     """Turn a folder of videos into training batches and say how that went."""
-    from videoloader.demo import main as run
+    from videoloader.demo.show import main as run
 
     run(folder, out, workers)
 

@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset, get_worker_info
 
-from videoloader.clip_sources import ClipSources, find_labels, find_sources
-from videoloader.decoding.output import ColorRange, Matrix, OutputFormat
+from videoloader.decoding.limits import MAX_PIXELS, check_max_pixels
+from videoloader.decoding.output import ColorRange, Layout, Matrix, OutputFormat
 from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
-from videoloader.limits import MAX_PIXELS, check_max_pixels
+from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
-from videoloader.video import Layout, Video
+from videoloader.video import Video
 
 __all__ = ["ClipDataset"]
 

@@ -14,18 +14,18 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import default_collate
 
-from videoloader.assembly import ClipBatch, ClipRequest, OnError
-from videoloader.batch import BatchDecoder, shared_decoder
-from videoloader.clip_sources import ClipSources, find_labels, find_sources
+from videoloader.decoding.arguments import as_channels, as_device
+from videoloader.decoding.assembly import ClipBatch, ClipRequest, OnError
+from videoloader.decoding.batch import BatchDecoder, shared_decoder
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.output import ElementType, Interpolation, Layout, OutputFormat
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
+from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
 from videoloader.sampling.order import EpochOrder, Remainder
-from videoloader.video import as_channels, as_device
 
 __all__ = ["Loader", "LoaderFailure"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.writing import written
+from videoloader.writing import written
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -7,7 +7,7 @@ import logging
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, overload
@@ -16,11 +16,22 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from videoloader.decoding.arguments import as_channels, as_device, as_fill, as_frame_numbers
 from videoloader.decoding.beside import starmap_beside
+from videoloader.decoding.clip import Clip
 from videoloader.decoding.color import chroma_siting
-from videoloader.decoding.libav import CpuDecoder
+from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.rgb import RgbConverter
+from videoloader.decoding.limits import (
+    MAX_PIXELS,
+    check_max_pixels,
+    check_pixels,
+    machine_memory,
+    too_large,
+)
+from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
+from videoloader.decoding.opening import open_any, source_name
 from videoloader.decoding.output import (
-    CHANNELS,
     ColorRange,
     ElementType,
     Interpolation,
@@ -32,10 +43,8 @@ from videoloader.decoding.output import (
     check_resolution_change,
     normalize_size,
 )
-from videoloader.decoding.rgb import RgbConverter
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.switches import quick_switches
-from videoloader.decoding.use import Use
 from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -44,21 +53,9 @@ from videoloader.errors import (
     FrameRangeError,
     UnsupportedError,
 )
-from videoloader.indexing.dataset.sources import Item
-from videoloader.indexing.faults import blamed_on
-from videoloader.indexing.forking import ForkSafeLock, reset_after_fork
+from videoloader.forking import ForkSafeLock, reset_after_fork
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
-from videoloader.indexing.source import Source, VideoSource
 from videoloader.indexing.video import index_video
-from videoloader.limits import (
-    MAX_PIXELS,
-    check_max_pixels,
-    check_pixels,
-    machine_memory,
-    too_large,
-)
-from videoloader.memory import TORCH_TYPES, Recycler, as_slots
-from videoloader.opening import open_any, source_name
 from videoloader.sampling import (
     PadMode,
     frames_at_times,
@@ -66,32 +63,16 @@ from videoloader.sampling import (
     plan_decode,
     select_frames,
 )
+from videoloader.sources.faults import blamed_on
+from videoloader.sources.items import Item
+from videoloader.sources.source import Source, VideoSource
+from videoloader.workers.use import Use
 
-__all__ = ["Clip", "Layout", "Video"]
+__all__ = ["Video"]
 
 _FREE_BLOCKS = 2  # of memory, kept for the next frames
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Clip:
-    """Frames that were sampled together.
-
-    Attributes:
-        frames: tensor of RGB of full range, in the element type and layout that were asked for.
-        indices: int64[F], the frame that stands at each place, -1 where it was filled.
-        times: float64[F], presentation times in seconds, -1 where filled.
-        mask: bool[F], False where filled.
-    """
-
-    frames: torch.Tensor
-    indices: NDArray[np.int64]
-    times: NDArray[np.float64]
-    mask: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.indices)
 
 
 class Video:
@@ -198,7 +179,7 @@ class Video:
         """All frames (H, W, C), decoded as they are consumed."""
         done = 0
         if self.device.type == "cuda" and not self._scales:
-            from videoloader.batch import shared_decoder
+            from videoloader.decoding.batch import shared_decoder
 
             try:
                 stream = shared_decoder(self.device).read(
@@ -468,7 +449,7 @@ class Video:
         fill_value: int | Sequence[int],
     ) -> Clip:
         """Decode on NVDEC, through the pool that batches use."""
-        from videoloader.batch import ClipRequest, shared_decoder
+        from videoloader.decoding.batch import ClipRequest, shared_decoder
 
         request = ClipRequest(
             self._source,
@@ -546,37 +527,3 @@ class Video:
     def _make_converter(self, output: OutputFormat) -> RgbConverter:
         siting = chroma_siting(self.index.codec)
         return RgbConverter(self.index.color, self._orientation, siting=siting, output=output)
-
-
-def as_device(device: str | torch.device) -> torch.device:
-    try:
-        chosen = torch.device(device)
-    except RuntimeError as error:
-        raise ArgumentError(f'device must be "cpu", "cuda" or "cuda:N", got {device!r}') from error
-    if chosen.type not in ("cpu", "cuda"):
-        raise ArgumentError(f'device must be "cpu", "cuda" or "cuda:N", got {device!r}')
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise UnsupportedError(f'device={str(device)!r}, but torch sees no GPU; use device="cpu"')
-    return chosen
-
-
-def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
-    numbers = np.asarray(frames).reshape(-1)
-    if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
-        raise ArgumentError(f"frame numbers are integers, got {numbers.dtype}")
-    if numbers.size and numbers.dtype == np.uint64 and numbers.max() > np.iinfo(np.int64).max:
-        raise ArgumentError(f"frame number {numbers.max()} is over 63 bits")
-    return numbers.astype(np.int64)
-
-
-def as_channels(values: Sequence[float] | float | None) -> tuple[float, ...] | None:
-    return None if values is None else tuple(np.asarray(values, dtype=np.float64).reshape(-1))
-
-
-def as_fill(value: int | Sequence[int], output: OutputFormat) -> NDArray[Any]:
-    """A fill value as one element for each channel, or one for all."""
-    values = np.asarray(value).reshape(-1)
-    fits = np.issubdtype(values.dtype, np.integer) and len(values) in (1, CHANNELS)
-    if not fits or values.min() < 0 or values.max() > 255:
-        raise ArgumentError(f"fill_value is a number from 0 to 255, or {CHANNELS}, got {value!r}")
-    return output.encode(values)

@@ -15,7 +15,7 @@ import torch
 from torch.utils.data import DataLoader
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 COUNT = 12
 

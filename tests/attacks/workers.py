@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from child_processes import children
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 120.0
 

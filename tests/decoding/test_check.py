@@ -10,7 +10,7 @@ import pytest
 import videoloader as vl
 from videoloader.decoding import check
 from videoloader.decoding.check import check_dataset
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 COUNT, NO_VIDEO, DAMAGED, CHANGED = 6, 1, (2, 5), 4
 

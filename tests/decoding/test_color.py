@@ -4,10 +4,10 @@ import av
 import numpy as np
 import pytest
 
+from videoloader.codecs.color import Color
 from videoloader.decoding.color import matrix_and_range
-from videoloader.decoding.rgb import RgbConverter
+from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.surface import Surface
-from videoloader.indexing.bitstream.color import Color
 from videoloader.indexing.index import Orientation
 
 # Kr and Kb of the matrices (ITU-T H.273, table 4).

@@ -5,7 +5,7 @@ import pytest
 from corpus_files import md5_of
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 GOP = 10
 COUNT = 40

@@ -12,11 +12,11 @@ import pytest
 
 import videoloader as vl
 from videoloader.decoding.indexer import Indexer
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items
-from videoloader.indexing.dataset.workers import Failure, run_tasks
 from videoloader.indexing.video import index_natively
+from videoloader.workers.tasks import Failure, run_tasks
 
 ODD = ("crash", "hang", "memory", "once")
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import videoloader as vl
 from videoloader.decoding import needed
-from videoloader.decoding.libav import CpuDecoder
+from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.surface import Surface
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.errors import FormatError
 from videoloader.indexing import open_source
 from videoloader.indexing.payloads import PacketReader

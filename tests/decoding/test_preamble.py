@@ -12,14 +12,14 @@ import pytest
 from av.video.frame import PictureType
 
 import videoloader as vl
-from videoloader.decoding.hardware_feed import Feeder
+from videoloader.codecs.nal import annexb_units
+from videoloader.decoding.nvdec.feeder import Feeder
 from videoloader.decoding.preamble import LEARNING, has_film_grain, preamble
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.bitstream.nal import annexb_units
 from videoloader.indexing.payloads import PacketReader
-from videoloader.indexing.source import open_source
 from videoloader.sampling import plan_decode
+from videoloader.sources.opening import open_source
 
 FRAMES, KEYINT = 24, 8
 START = b"\0\0\0\1"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 FRAMES = 12
 

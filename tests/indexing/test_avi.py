@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
 from videoloader.indexing.avi import index_avi
 from videoloader.indexing.libav import index_by_demuxing

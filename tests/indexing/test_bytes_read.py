@@ -16,9 +16,9 @@ from object_server import serve
 from sequential import agrees
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 ROOM = 64 << 10
 PICTURE = "mandelbrot=maxiter=300"

@@ -14,7 +14,7 @@ from damaged_times import (
 )
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 FORWARD = ("forward", "vp9", "av1")  # clips whose pictures are shown as they are decoded
 

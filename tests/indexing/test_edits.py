@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mp4_files import demuxed, full, indexed, ints, movie, read_clip, track
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 FRAMES = 36
 

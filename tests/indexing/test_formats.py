@@ -12,7 +12,7 @@ import pytest
 from object_server import serve
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.indexing.formats import CONFINED
 
 _IN_OPEN = 0x20

@@ -7,7 +7,7 @@ import pytest
 from mp4_files import box, full, ints, movie, read_clip
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import PacketFlags, open_source
 from videoloader.indexing.payloads import PacketReader
 from videoloader.indexing.storage import decode_index, encode_index

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
-from videoloader.indexing.source import open_member, rows_at
+from videoloader.sources.opening import open_member
+from videoloader.sources.source import rows_at
 
 
 @pytest.fixture(scope="module")

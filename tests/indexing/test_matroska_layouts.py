@@ -10,7 +10,7 @@ import pytest
 from matroska_files import block, cluster, demuxed, element, laced, matroska, track, unknown
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import PacketFlags, open_source
 from videoloader.indexing.matroska import index_matroska
 from videoloader.indexing.payloads import read_packets

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from transport_files import check_sum
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.codecs import h264
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
-from videoloader.indexing.bitstream import h264
 from videoloader.indexing.mpegts.pieces import Packing
 from videoloader.indexing.mpegts.stream import index_mpegts
 from videoloader.indexing.payloads import PacketReader, read_packets

@@ -9,9 +9,9 @@ import pytest
 from transport_files import check_sum
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.codecs.picture import PictureFormat
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
-from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.mpegts.pictures import read_pictures
 from videoloader.indexing.mpegts.stream import index_mpegts
 from videoloader.indexing.mpegts.units import HEADER, Units

@@ -10,7 +10,7 @@ import pytest
 from mp4_files import box, demuxed, full, indexed, ints, movie, read_clip, track
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 
 FRAMES = 36
 X264 = {"x264-params": "keyint=12:bframes=2:scenecut=0:threads=1"}

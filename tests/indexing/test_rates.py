@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
-from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 
 FRAMES = 30
 X265 = "log-level=none:pools=none:frame-threads=1:keyint=12:bframes=3:no-vui-timing-info=1"

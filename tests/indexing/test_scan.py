@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import Fingerprint, open_source
 from videoloader.indexing.libav import open_decoder
 from videoloader.indexing.payloads import read_packets

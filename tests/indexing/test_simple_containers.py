@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import PacketFlags, open_source
 from videoloader.indexing.avi import index_avi
 from videoloader.indexing.flv import index_flv

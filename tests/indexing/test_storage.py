@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.codecs.color import Color
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import Fingerprint
-from videoloader.indexing.bitstream.color import Color
 from videoloader.indexing.columns import FREE_PACKETS, MAX_PACKETS
 from videoloader.indexing.dataset.rows import make_row
-from videoloader.indexing.dataset.sources import Item
 from videoloader.indexing.index import PACKET_DTYPE, Orientation
 from videoloader.indexing.storage import decode_index, encode_index
+from videoloader.sources.items import Item
 
 INT = st.integers(-(1 << 63), (1 << 63) - 1)
 TEXT = st.text(max_size=8)

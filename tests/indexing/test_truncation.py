@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
-from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 
 FRAMES = 30
 VPX = {"g": "10", "deadline": "realtime", "cpu-used": "8"}

@@ -13,7 +13,7 @@ from sequential import agrees, sequential
 from transport_files import transport
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.payloads import PacketReader, read_packets
 

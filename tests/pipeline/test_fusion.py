@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from videoloader import fn, types
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.errors import OperatorError
 from videoloader.pipeline import pipeline_def
 

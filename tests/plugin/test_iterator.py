@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
-from videoloader.ops.epochs import Epochs
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import DALIGenericIterator, GenericIterator, LastBatchPolicy
 from videoloader.plugin.pytorch.schedule import plan_epoch
+from videoloader.readers.epochs import Epochs
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")

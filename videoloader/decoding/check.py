@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from videoloader.decoding.libav import CpuDecoder
+from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.job import Progress, part_of
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.rows import Row
-from videoloader.indexing.dataset.workers import Failure, run_tasks
-from videoloader.indexing.source import Check
-from videoloader.indexing.writing import written, written_whole
 from videoloader.sampling import plan_decode
+from videoloader.sources.source import Check
+from videoloader.workers.tasks import Failure, run_tasks
+from videoloader.writing import written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

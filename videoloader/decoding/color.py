@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.color import Color
 from videoloader.decoding.matrix import matrix_for
 from videoloader.decoding.output import OutputFormat
-from videoloader.indexing.bitstream.color import Color
 
 if TYPE_CHECKING:
     from av import VideoFrame

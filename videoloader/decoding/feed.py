@@ -11,8 +11,8 @@ from videoloader.decoding.needed import Drop, needed_packets
 from videoloader.decoding.preamble import LEARNING, preamble
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import PacketReader
-from videoloader.indexing.source import Source
 from videoloader.sampling import Run
+from videoloader.sources.source import Source
 
 __all__ = ["PacketFeed"]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from videoloader.decoding.supervisor import Parcel, Supervisor
-from videoloader.decoding.worker import Worker
 from videoloader.errors import FormatError
-from videoloader.indexing.dataset.sources import Item
-from videoloader.indexing.faults import blamed_on
-from videoloader.indexing.forking import ForkSafeLock
+from videoloader.forking import ForkSafeLock
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.source import Source
 from videoloader.indexing.video import index_natively, index_video
+from videoloader.sources.faults import blamed_on
+from videoloader.sources.items import Item
+from videoloader.sources.source import Source
+from videoloader.workers.program import Worker
+from videoloader.workers.supervisor import Parcel, Supervisor
 
 __all__ = ["IndexOrder", "Indexer"]
 
@@ -99,6 +99,7 @@ class Indexer:
                     workers=1,
                     time_limit=self._time_limit,
                     memory_limit=self._memory_limit,
+                    prepare="videoloader.decoding.indexer:load_libraries",
                 )
             (result,) = workers.run([order])
         if result.failure is not None:
@@ -109,6 +110,11 @@ class Indexer:
 
 def _pack(order: IndexOrder, _: None) -> tuple[Parcel, None]:
     return Parcel(order), None
+
+
+def load_libraries() -> None:
+    """Load what indexing by FFmpeg needs."""
+    import av  # noqa: F401
 
 
 def _know() -> None:

@@ -1,198 +1,88 @@
-"""Memory for decoded frames that worker processes can write, and that is used again.
+"""Memory of frames and batches, used again once nobody holds them any more.
 
-Filling fresh memory costs more than decoding into it: the kernel has to find and clear every page.
+The first write to fresh memory costs a page fault for every 4 KiB, several times the write itself,
+and clips and large pictures are too large for the allocator to keep. A `Recycler` keeps it.
 """
 
 from __future__ import annotations
 
 import math
-import mmap
-import os
 import weakref
 from collections import deque
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+import torch
+from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
-from videoloader.indexing.forking import ForkSafeLock, reset_after_fork
+from videoloader.decoding.output import OutputFormat
 
-__all__ = ["MappedSegments", "Place", "SharedMemory", "memory_file"]
+__all__ = ["TORCH_TYPES", "Recycler", "as_movable", "as_slots"]
 
-_PAGE = mmap.PAGESIZE
-_WASTE = 2  # reuse a segment if it is at most this many times as large as needed
+TORCH_TYPES = {
+    "uint8": torch.uint8,
+    "uint16": torch.uint16,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float32": torch.float32,
+}
 
-
-class Place(NamedTuple):
-    """Where an array lies: what another process needs to make it again."""
-
-    segment: int
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: str
+_SMALLEST = 1 << 20
+"""Bytes from which memory is worth keeping; below, the allocator does as well."""
 
 
-class _Segment:
-    """A stretch of shared memory. Its file is closed when nothing refers to it any more.
+class _Lease(np.ndarray[Any, Any]):
+    """Bytes on loan. A tensor made from it holds it, as do all views of the tensor."""
 
-    The mapping lives as long as the arrays over it.
+
+class Recycler:
+    """Gives out CPU tensors whose memory returns when the last view of it is gone.
+
+    Args:
+        keep: how many free blocks to keep at most. Threads may share it.
     """
 
-    __slots__ = ("__weakref__", "address", "descriptor", "memory", "number", "size")
+    def __init__(self, keep: int) -> None:
+        # Appending to a deque and popping from it are atomic. A lock would not do: memory may
+        # come back in the middle of anything, by way of the garbage collector.
+        self._free: deque[torch.Tensor] = deque(maxlen=keep)
 
-    def __init__(self, number: int, size: int) -> None:
-        self.number = number
-        self.size = size
-        self.descriptor = os.memfd_create("videoloader")
-        os.ftruncate(self.descriptor, size)
-        self.memory = mmap.mmap(self.descriptor, size)
-        self.address = np.frombuffer(self.memory, np.uint8).__array_interface__["data"][0]
+    def empty(self, shape: Sequence[int], *, dtype: torch.dtype, device: Any) -> torch.Tensor:
+        """An uninitialised tensor, as `torch.empty` gives it."""
+        size = math.prod(shape) * dtype.itemsize
+        if torch.device(device).type != "cpu" or size < _SMALLEST:
+            return torch.empty(tuple(shape), dtype=dtype, device=device)
+        block = self._take(size)
+        lease = block.numpy().view(_Lease)
+        weakref.finalize(lease, _give_back, weakref.ref(self._free), block).atexit = False
+        return torch.from_numpy(lease)[:size].view(dtype).view(tuple(shape))
 
-    def __del__(self) -> None:
-        if hasattr(self, "descriptor"):
-            os.close(self.descriptor)
-
-
-class SharedMemory:
-    """Arrays in segments of shared memory; a segment is used again once its array is garbage.
-
-    The arrays stay valid whatever happens to this object; once it is closed or gone, the memory of
-    each is freed with the last view of it. Threads may share it. A fork of this process uses none
-    of the segments that exist, since the parent does.
-    """
-
-    def __init__(self) -> None:
-        self._lock = ForkSafeLock()
-        self._next = 0
-        self._peak = 0
-        self._let_go()
-        reset_after_fork(self, SharedMemory._let_go)
-
-    def allocate(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """An array whose contents are arbitrary."""
-        kind = np.dtype(dtype)
-        size = max(math.prod(shape) * kind.itemsize, 1)
-        with self._lock:
-            segment = self._take(size)
-            # All views have this array as their base, so it lives as long as the last of them.
-            root = np.frombuffer(segment.memory, dtype=np.uint8)
-            returned = weakref.ref(self._returned)
-            weakref.finalize(root, _give_back, returned, segment).atexit = False
-            self._live[segment.number] = segment
-            self._peak = max(self._peak, sum(s.size for s in self._live.values()))
-        return root[: math.prod(shape) * kind.itemsize].view(kind).reshape(shape)
-
-    def locate(self, array: NDArray[Any]) -> Place:
-        """Where an array, or a part of one, lies.
-
-        Raises:
-            ArgumentError: it is not from here.
-        """
-        address = array.__array_interface__["data"][0]
-        with self._lock:
-            for segment in self._live.values():
-                if segment.address <= address < segment.address + segment.size:
-                    offset = address - segment.address
-                    kind = array.dtype.str
-                    return Place(segment.number, offset, array.shape, array.strides, kind)
-        raise ArgumentError("slots for worker processes lie in memory from allocate()")
-
-    def descriptor(self, segment: int) -> int:
-        """The open file of a live segment."""
-        return self._live[segment].descriptor
-
-    def gone(self, segment: int) -> bool:
-        """Whether a segment will not be used again."""
-        with self._lock:
-            return segment not in self._live and all(s.number != segment for s in self._free)
-
-    @property
-    def size(self) -> int:
-        """Bytes held, in use or to be used again."""
-        with self._lock:
-            self._collect()
-            return sum(s.size for s in [*self._live.values(), *self._free])
-
-    def close(self) -> None:
-        """Give back what is not in use; the rest follows with its arrays."""
-        with self._lock:
-            self._let_go()
-
-    def _let_go(self) -> None:
-        """Begin anew; what exists belongs to the arrays alone."""
-        self._live: dict[int, _Segment] = {}
-        self._free: list[_Segment] = []
-        self._returned: deque[_Segment] = deque()  # filled when arrays go, at any time
-        self._peak = 0
-
-    def _take(self, size: int) -> _Segment:
-        """A free segment that fits, or a new one."""
-        self._collect()
-        fitting = [s for s in self._free if size <= s.size <= max(size * _WASTE, _PAGE)]
-        if fitting:
-            segment = min(fitting, key=lambda s: s.size)
-            self._free.remove(segment)
-            return segment
-        self._next += 1
-        return _Segment(self._next, -(-size // _PAGE) * _PAGE)
-
-    def _collect(self) -> None:
-        """Take back the segments of arrays that are gone; never more than were in use at once."""
-        while self._returned:
-            segment = self._returned.popleft()
-            if self._live.pop(segment.number, None) is not None:
-                self._free.append(segment)
-        held = sum(s.size for s in self._free) + sum(s.size for s in self._live.values())
-        while self._free and held > self._peak:
-            held -= self._free.pop(0).size
+    def _take(self, size: int) -> torch.Tensor:
+        """A free block of this size, or a new one; blocks of other sizes are let go."""
+        while True:
+            try:
+                block = self._free.popleft()
+            except IndexError:
+                return torch.empty(size, dtype=torch.uint8)
+            if block.numel() == size:
+                return block
 
 
-def _give_back(returned: weakref.ref[deque[_Segment]], segment: _Segment) -> None:
-    """Called when an array goes: in any thread, at any line, so it takes no lock.
-
-    Without a `SharedMemory` that would use the segment again, it goes as well.
-    """
-    queue = returned()
+def _give_back(free: weakref.ref[deque[torch.Tensor]], block: torch.Tensor) -> None:
+    """Called when a lease ends; where the recycler has gone before, the block goes too."""
+    queue = free()
     if queue is not None:
-        queue.append(segment)
+        queue.append(block)
 
 
-class MappedSegments:
-    """The same memory in another process. Not for sharing by threads."""
-
-    def __init__(self) -> None:
-        self._memory: dict[int, mmap.mmap] = {}
-
-    def add(self, segment: int, descriptor: int) -> None:
-        """Map a segment and close its file."""
-        try:
-            self._memory[segment] = mmap.mmap(descriptor, 0)
-        finally:
-            os.close(descriptor)
-
-    def drop(self, segments: Iterable[int]) -> None:
-        """Unmap segments that will not be used again."""
-        for segment in segments:
-            self._memory.pop(segment, None)
-
-    def array(self, place: Place) -> NDArray[Any]:
-        """An array in a mapped segment."""
-        return np.ndarray(
-            place.shape,
-            np.dtype(place.dtype),
-            self._memory[place.segment],
-            offset=place.offset,
-            strides=place.strides,
-        )
+def as_movable(memory: torch.Tensor) -> torch.Tensor:
+    """The same memory of a type that torch can move about, which it does not do with uint16."""
+    return memory.view(torch.int16) if memory.dtype == torch.uint16 else memory
 
 
-def memory_file(data: bytes) -> int:
-    """An open file without a name that holds some bytes, its position at their beginning."""
-    descriptor = os.memfd_create("videoloader")
-    with open(descriptor, "wb", closefd=False) as file:
-        file.write(data)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
+def as_slots(memory: torch.Tensor, output: OutputFormat) -> NDArray[Any]:
+    """The memory of a clip as (F, H, W, C) of numpy's types."""
+    if output.dtype == "bfloat16":
+        memory = memory.view(torch.uint16)
+    return output.slots(memory.numpy())

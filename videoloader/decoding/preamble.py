@@ -22,10 +22,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from videoloader.indexing.bitstream import h264, hevc
-from videoloader.indexing.bitstream.bits import unescape
-from videoloader.indexing.bitstream.nal import length_units, split_units
-from videoloader.indexing.bitstream.records import setup_units
+from videoloader.codecs import h264, hevc
+from videoloader.codecs.bits import unescape
+from videoloader.codecs.nal import length_units, split_units
+from videoloader.codecs.records import setup_units
 from videoloader.indexing.index import VideoIndex
 
 __all__ = ["LEARNING", "has_film_grain", "preamble"]

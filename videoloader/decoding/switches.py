@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from videoloader.indexing.forking import ForkSafeLock
+from videoloader.forking import ForkSafeLock
 
 __all__ = ["quick_switches"]
 

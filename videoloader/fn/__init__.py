@@ -5,7 +5,10 @@ returns the same kind. Called in the definition of a pipeline it becomes a node 
 an argument that may be per sample can be another node.
 """
 
-import videoloader.ops  # noqa: F401  (declares the operators)
+import videoloader.operators
+import videoloader.readers.decoder
+import videoloader.readers.external
+import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
 from videoloader.fn import decoders, random, readers
 from videoloader.fn.document import operators_page
 from videoloader.fn.function import Function

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 
-from videoloader.ops.arguments import REQUIRED, Argument
-from videoloader.ops.operator import OPERATORS, Operator
+from videoloader.operators.arguments import REQUIRED, Argument
+from videoloader.operators.operator import OPERATORS, Operator
 
 __all__ = ["operators_page"]
 

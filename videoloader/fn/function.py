@@ -10,11 +10,11 @@ from typing import Any
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.ops import media
-from videoloader.ops.arguments import REQUIRED, Argument, PerSample
-from videoloader.ops.clip_decoding import SampleError, decode_planned
-from videoloader.ops.operator import FRAMES, OPERATORS, Operator, Sample
+from videoloader.operators.arguments import REQUIRED, Argument, PerSample
+from videoloader.operators.operator import FRAMES, OPERATORS, Operator, Sample
 from videoloader.pipeline.graph import DataNode, current_graph, is_defining
+from videoloader.readers import media
+from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 

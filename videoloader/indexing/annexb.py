@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.source import Source, rows_at
+from videoloader.sources.source import Source, rows_at
 
 __all__ = ["Units", "find_units", "packet_begins", "split_pictures", "unit_bytes"]
 

@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.bitstream import h264, mpeg4
-from videoloader.indexing.bitstream.intra import parse_jpeg
-from videoloader.indexing.bitstream.nal import split_units
-from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.codecs import h264, mpeg4
+from videoloader.codecs.intra import parse_jpeg
+from videoloader.codecs.nal import split_units
+from videoloader.codecs.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.riff import Chunk, find_packets, riff_end, walk_chunks
-from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.survey import Survey
 from videoloader.indexing.timing import NO_TIME, packet_table
 from videoloader.indexing.truncation import past_the_end
+from videoloader.sources.local import nearby
+from videoloader.sources.source import Source
 
 __all__ = ["index_avi"]
 

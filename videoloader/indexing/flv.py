@@ -8,16 +8,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from videoloader.indexing.bitstream import av1, vpx
-from videoloader.indexing.bitstream.bits import BitReader
-from videoloader.indexing.bitstream.nal import is_random_access, length_units
-from videoloader.indexing.bitstream.picture import PictureFormat
-from videoloader.indexing.bitstream.records import parse_avc_record, parse_hevc_record
+from videoloader.codecs import av1, vpx
+from videoloader.codecs.bits import BitReader
+from videoloader.codecs.nal import is_random_access, length_units
+from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.records import parse_avc_record, parse_hevc_record
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.picture_order import picture_order, with_order
-from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.timing import order_is_told, packet_table
 from videoloader.indexing.truncation import past_the_end
+from videoloader.sources.local import nearby
+from videoloader.sources.source import Source
 
 __all__ = ["index_flv"]
 

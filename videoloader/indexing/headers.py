@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.bitstream import av1, av1_frames
-from videoloader.indexing.bitstream.nal import Reader, disposable_packets, has_b_slices
+from videoloader.codecs import av1, av1_frames
+from videoloader.codecs.nal import Reader, disposable_packets, has_b_slices
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import head_windows, read_packets
 from videoloader.indexing.picture_order import picture_order, with_order
 from videoloader.indexing.scan import scan_order
-from videoloader.indexing.source import Source, rows_at
+from videoloader.sources.source import Source, rows_at
 
 __all__ = ["classify_packets", "read_headers"]
 

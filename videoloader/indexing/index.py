@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.color import Color
 from videoloader.errors import StaleIndexError
-from videoloader.indexing.bitstream.color import Color
-from videoloader.indexing.source import Check, Fingerprint, Source, difference
+from videoloader.sources.source import Check, Fingerprint, Source, difference
 
 __all__ = [
     "PACKET_DTYPE",

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.bitstream import av1, vpx
-from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.codecs import av1, vpx
+from videoloader.codecs.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.timing import order_is_told, packet_table
 from videoloader.indexing.truncation import past_the_end
+from videoloader.sources.local import nearby
+from videoloader.sources.source import Source
 
 __all__ = ["index_ivf"]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs import hevc
+from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.h263 import is_intra
+from videoloader.codecs.nal import annexb_units
+from videoloader.codecs.vpx import count_shown, is_hidden
 from videoloader.errors import FormatError, UnsupportedError
-from videoloader.indexing.bitstream import hevc
-from videoloader.indexing.bitstream.color import Color, color_from_codes
-from videoloader.indexing.bitstream.h263 import is_intra
-from videoloader.indexing.bitstream.nal import annexb_units
-from videoloader.indexing.bitstream.vpx import count_shown, is_hidden
 from videoloader.indexing.formats import CONFINED, HEAD, is_text, refuse_references
 from videoloader.indexing.index import (
     PACKET_DTYPE,
@@ -26,7 +26,7 @@ from videoloader.indexing.index import (
     PacketFlags,
     VideoIndex,
 )
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 if TYPE_CHECKING:
     import av

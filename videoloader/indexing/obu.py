@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from videoloader.indexing.bitstream import av1
+from videoloader.codecs import av1
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.timing import order_is_told, packet_table
 from videoloader.indexing.truncation import past_the_end
+from videoloader.sources.local import nearby
+from videoloader.sources.source import Source
 
 __all__ = ["index_obu"]
 

@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.nal import Reader, walk_units
 from videoloader.errors import FormatError, SourceError
-from videoloader.indexing.bitstream.nal import Reader, walk_units
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
 from videoloader.indexing.mpegts.pieces import Packing
-from videoloader.indexing.source import Source, rows_at
+from videoloader.sources.source import Source, rows_at
 
 __all__ = [
     "PacketReader",

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.bitstream.nal import length_units, split_units
-from videoloader.indexing.bitstream.records import setup_units
+from videoloader.codecs.nal import length_units, split_units
+from videoloader.codecs.records import setup_units
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.slice_heads import SLICES
-from videoloader.indexing.source import Source
 from videoloader.indexing.survey import SLICE_HEADER, Survey
+from videoloader.sources.source import Source
 
 __all__ = ["picture_order", "survey_packets", "with_order"]
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs import h264, hevc
+from videoloader.codecs.picture import PictureFormat
 from videoloader.indexing.annexb import (
     Units,
     find_units,
@@ -15,12 +17,11 @@ from videoloader.indexing.annexb import (
     split_pictures,
     unit_bytes,
 )
-from videoloader.indexing.bitstream import h264, hevc
-from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.source import Source, nearby
 from videoloader.indexing.survey import Survey, survey_units
 from videoloader.indexing.timing import NO_TIME, packet_table
+from videoloader.sources.local import nearby
+from videoloader.sources.source import Source
 
 __all__ = ["index_raw"]
 

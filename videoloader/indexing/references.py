@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
+from videoloader.codecs import av1
+from videoloader.codecs.av1_frames import Av1References, keep_frames
+from videoloader.codecs.coded import CodedPicture
+from videoloader.codecs.hevc_references import HevcReferences
+from videoloader.codecs.nal import annexb_units, length_units
+from videoloader.codecs.records import hevc_parameter_sets
 from videoloader.errors import FormatError
-from videoloader.indexing.bitstream import av1
-from videoloader.indexing.bitstream.av1_frames import Av1References, keep_frames
-from videoloader.indexing.bitstream.coded import CodedPicture
-from videoloader.indexing.bitstream.hevc_references import HevcReferences
-from videoloader.indexing.bitstream.nal import annexb_units, length_units
-from videoloader.indexing.bitstream.records import hevc_parameter_sets
 from videoloader.indexing.index import VideoIndex
 
 __all__ = ["FOLLOWED", "PictureReader"]

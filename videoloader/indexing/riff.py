@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["Chunk", "Found", "find_packets", "riff_end", "walk_chunks"]
 

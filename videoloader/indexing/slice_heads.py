@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.bitstream.nal import annexb_units, length_units, walk_units
-from videoloader.indexing.bitstream.slice_counts import SLICE_BEGIN
+from videoloader.codecs.nal import annexb_units, length_units, walk_units
+from videoloader.codecs.slice_counts import SLICE_BEGIN
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import packet_windows, read_packets
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["SLICES", "all_slice_heads", "some_slice_heads"]
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args
 
+from videoloader.codecs.color import Color
 from videoloader.errors import FormatError, SourceError, UnsupportedError
-from videoloader.indexing.bitstream.color import Color
 from videoloader.indexing.columns import decode_columns, encode_columns
 from videoloader.indexing.index import Exactness, Orientation, VideoIndex
 from videoloader.indexing.payloads import check_packing
-from videoloader.indexing.source import Fingerprint
-from videoloader.indexing.writing import written_whole
+from videoloader.sources.source import Fingerprint
+from videoloader.writing import written_whole
 
 __all__ = ["FACTS", "decode_index", "encode_index", "load_index", "save_index"]
 

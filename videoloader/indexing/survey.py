@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.h264_order import DisorderError, H264Order
+from videoloader.codecs.hevc_order import HevcOrder
+from videoloader.codecs.nal import recovers_at_once
 from videoloader.errors import FormatError
 from videoloader.indexing.annexb import Units, unit_bytes
-from videoloader.indexing.bitstream.h264_order import DisorderError, H264Order
-from videoloader.indexing.bitstream.hevc_order import HevcOrder
-from videoloader.indexing.bitstream.nal import recovers_at_once
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["SLICE_HEADER", "Survey", "survey_units"]
 

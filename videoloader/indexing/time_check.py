@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs import h264
+from videoloader.codecs.records import setup_units
+from videoloader.codecs.slice_counts import shown_order
 from videoloader.errors import FormatError, UnsupportedError
-from videoloader.indexing.bitstream import h264
-from videoloader.indexing.bitstream.records import setup_units
-from videoloader.indexing.bitstream.slice_counts import shown_order
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.picture_order import picture_order
 from videoloader.indexing.scan import scan_order
 from videoloader.indexing.slice_heads import all_slice_heads, some_slice_heads
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["check_times"]
 

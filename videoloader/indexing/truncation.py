@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["asf_end", "past_the_end"]
 

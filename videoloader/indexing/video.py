@@ -9,7 +9,6 @@ from fractions import Fraction
 
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.avi import index_avi
-from videoloader.indexing.faults import as_video_error, is_mistake
 from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
@@ -24,10 +23,12 @@ from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.raw import index_raw
 from videoloader.indexing.riff import riff_end
 from videoloader.indexing.scan import scan_order
-from videoloader.indexing.source import Source, VideoSource, open_source
 from videoloader.indexing.time_check import check_times
 from videoloader.indexing.timing import read_rate, with_rate
 from videoloader.indexing.truncation import asf_end, past_the_end
+from videoloader.sources.faults import as_video_error, is_mistake
+from videoloader.sources.opening import open_source
+from videoloader.sources.source import Source, VideoSource
 
 __all__ = ["index_natively", "index_video"]
 

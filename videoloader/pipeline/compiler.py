@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from videoloader.decoding.output import OutputFormat
 from videoloader.errors import VideoError
-from videoloader.ops.arguments import PerSample
-from videoloader.ops.decoded import DecodedForm
+from videoloader.operators.arguments import PerSample
+from videoloader.operators.decoded import DecodedForm
 from videoloader.pipeline.graph import COPY, DataNode, Graph, Node
 
 __all__ = ["CompiledStage", "StageKind", "Step", "compile_graph"]

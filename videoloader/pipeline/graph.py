@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import videoloader.ops  # noqa: F401  (declares the operators)
+import videoloader.operators
+import videoloader.readers.decoder
+import videoloader.readers.external
+import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
 from videoloader.errors import ArgumentError
-from videoloader.ops.arguments import PerSample
-from videoloader.ops.operator import OPERATORS, Operator, Sample, declare
+from videoloader.operators.arguments import PerSample
+from videoloader.operators.operator import OPERATORS, Operator, Sample, declare
 
 __all__ = ["DataNode", "Graph", "Node", "current_graph", "defining", "is_defining"]
 

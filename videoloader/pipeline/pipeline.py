@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.ops.external import ExternalSource
 from videoloader.pipeline.graph import DataNode, Graph, defining
 from videoloader.pipeline.program import Program
 from videoloader.pipeline.stages import StageRunner
 from videoloader.pipeline.stats import PipelineStats
+from videoloader.readers.external import ExternalSource
 from videoloader.tensors import TensorList
 
 __all__ = ["PIPELINE_ARGUMENTS", "Pipeline"]

@@ -10,14 +10,10 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError
-from videoloader.memory import Recycler
-from videoloader.ops import media
-from videoloader.ops.clip_decoding import SampleError, decode_planned
-from videoloader.ops.decoded import DecodedForm
-from videoloader.ops.external import ExternalSource
-from videoloader.ops.operator import Sample, Source, SourceContext
-from videoloader.ops.planned import Identity, PlannedClip
+from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.operator import Sample, Source, SourceContext
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.pool import sample_pool
@@ -26,6 +22,10 @@ from videoloader.pipeline.stages import Stage
 from videoloader.pipeline.state import BatchState, Values
 from videoloader.pipeline.stats import Meter, OperatorStats
 from videoloader.pipeline.streams import stage_stream, wait_for
+from videoloader.readers import media
+from videoloader.readers.clip_decoding import SampleError, decode_planned
+from videoloader.readers.external import ExternalSource
+from videoloader.readers.planned import Identity, PlannedClip
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 

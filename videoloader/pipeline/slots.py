@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from videoloader.memory import Recycler
+from videoloader.decoding.memory import Recycler
 from videoloader.tensors import TensorList
 
 __all__ = ["Slots"]

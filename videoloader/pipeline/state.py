@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from videoloader.ops.operator import Sample
-from videoloader.ops.planned import Identity, PlannedClip
+from videoloader.operators.operator import Sample
 from videoloader.pipeline.slots import Slots
+from videoloader.readers.planned import Identity, PlannedClip
 
 __all__ = ["BatchState"]
 

@@ -15,11 +15,11 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader.demo_videos import encode_video, read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import make_row
-from videoloader.indexing.dataset.workers import run_tasks
+from videoloader.workers.tasks import run_tasks
 
 COUNT = 12
 

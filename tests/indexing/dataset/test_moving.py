@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
-from videoloader.demo_videos import encode_video
+from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset import Item, cache, find_items, merge_datasets
 from videoloader.indexing.dataset.rows import make_row
 from videoloader.indexing.storage import encode_index
@@ -110,7 +110,7 @@ def test_bytes_and_open_files_are_told_by_their_first_bytes(original):
 def test_a_file_whose_time_is_the_same_is_not_read_to_tell_it(original, monkeypatch):
     path = original / "cats/0.mp4"
     index = vl.index_video(path)
-    from videoloader.indexing.source import Source
+    from videoloader.sources.source import Source
 
     monkeypatch.setattr(Source, "head", property(lambda self: pytest.fail("it was read")))
     opens(path, index)

@@ -2,7 +2,7 @@
 
 from videoloader.indexing.dataset.job import index_dataset, merge_datasets
 from videoloader.indexing.dataset.reader import DatasetIndex, Videos, open_dataset
-from videoloader.indexing.dataset.sources import Item, find_items, find_videos
+from videoloader.sources.items import Item, find_items, find_videos
 
 __all__ = [
     "DatasetIndex",

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
 from videoloader.indexing.dataset.rows import check_schema
-from videoloader.indexing.source import is_url
-from videoloader.indexing.writing import written, written_whole
+from videoloader.sources.address import is_url
+from videoloader.writing import written, written_whole
 
 __all__ = ["Cache", "open_cache", "read_root", "reading", "resolve_root"]
 

@@ -18,12 +18,13 @@ from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import Row, as_error, check_schema, failed_row, schema
-from videoloader.indexing.dataset.sources import Item, as_root, find_items
-from videoloader.indexing.dataset.workers import Failure, run_tasks
-from videoloader.indexing.processes import INDEXING_MEMORY
-from videoloader.indexing.source import Check, Fingerprint, as_check, difference, is_url
 from videoloader.indexing.storage import decode_index, encode_index
-from videoloader.indexing.writing import written, written_whole
+from videoloader.sources.address import is_url
+from videoloader.sources.items import Item, as_root, find_items
+from videoloader.sources.source import Check, Fingerprint, as_check, difference
+from videoloader.workers.processes import INDEXING_MEMORY
+from videoloader.workers.tasks import Failure, run_tasks
+from videoloader.writing import written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.dataset.rows import Row
-from videoloader.indexing.dataset.sources import Item
-from videoloader.indexing.writing import written
+from videoloader.sources.items import Item
+from videoloader.writing import written
 
 __all__ = ["Journal"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.dataset.workers import Failure
-from videoloader.indexing.processes import load
+from videoloader.workers.processes import load
+from videoloader.workers.tasks import Failure
 
 __all__ = ["run_on_ray"]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from videoloader import errors
 from videoloader.errors import FormatError, SourceError, VideoError
-from videoloader.indexing.address import shown
-from videoloader.indexing.dataset.sources import Item
-from videoloader.indexing.dataset.workers import Failure
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.source import Fingerprint
 from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
+from videoloader.sources.address import shown
+from videoloader.sources.items import Item
+from videoloader.sources.source import Fingerprint
+from videoloader.workers.tasks import Failure
 
 if TYPE_CHECKING:
     import pyarrow as pa

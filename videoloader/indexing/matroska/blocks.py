@@ -13,7 +13,7 @@ from videoloader.errors import FormatError
 from videoloader.indexing.matroska.clusters import Blocks
 from videoloader.indexing.matroska.ebml import NeedsDemuxerError
 from videoloader.indexing.matroska.heads import read_numbers
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["BlockTable", "Frames", "read_blocks", "unlace"]
 

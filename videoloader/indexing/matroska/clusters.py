@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from videoloader.indexing.matroska.ebml import LEVEL_1, MAX_HEAD, Id, NeedsDemuxerError, read_head
 from videoloader.indexing.matroska.heads import HEAD, Heads, follow_simple_blocks, read_heads
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["Blocks", "scan_clusters"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from videoloader.indexing.bitstream import av1, h264, hevc, vpx
-from videoloader.indexing.bitstream.nal import split_units
-from videoloader.indexing.bitstream.picture import PictureFormat
-from videoloader.indexing.bitstream.records import (
+from videoloader.codecs import av1, h264, hevc, vpx
+from videoloader.codecs.nal import split_units
+from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.records import (
     crop_to_container,
     parse_avc_record,
     parse_hevc_record,

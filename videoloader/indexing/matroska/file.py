@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.bitstream import vpx
-from videoloader.indexing.bitstream.nal import has_b_slices
+from videoloader.codecs import vpx
+from videoloader.codecs.nal import has_b_slices
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex, believe_pictures
 from videoloader.indexing.matroska.blocks import BlockTable, Frames, read_blocks, unlace
 from videoloader.indexing.matroska.clusters import scan_clusters
@@ -21,8 +21,8 @@ from videoloader.indexing.matroska.timing import decode_times, fill_durations
 from videoloader.indexing.matroska.tracks import VIDEO, Track, check_is_readable
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.picture_order import picture_order, survey_packets, with_order
-from videoloader.indexing.source import Source
 from videoloader.indexing.truncation import past_the_end
+from videoloader.sources.source import Source
 
 __all__ = ["index_matroska"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.bitstream.nal import Reader
+from videoloader.codecs.nal import Reader
 from videoloader.indexing.matroska.ebml import Id
 
 __all__ = ["HEAD", "Heads", "follow_simple_blocks", "read_heads", "read_numbers"]

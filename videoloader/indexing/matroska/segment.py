@@ -17,7 +17,7 @@ from videoloader.indexing.matroska.ebml import (
     read_head,
 )
 from videoloader.indexing.matroska.tracks import Track, read_tracks
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["Segment", "read_segment", "segment_end"]
 

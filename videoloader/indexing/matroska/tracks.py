@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from videoloader.codecs.color import Color, color_from_codes
 from videoloader.errors import FormatError, UnsupportedError
-from videoloader.indexing.bitstream.color import Color, color_from_codes
 from videoloader.indexing.index import Orientation
 from videoloader.indexing.matroska.ebml import Element, Id, NeedsDemuxerError
 

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
-from videoloader.errors import UnsupportedError
-from videoloader.indexing.bitstream import av1, h264, hevc
-from videoloader.indexing.bitstream.color import Color, color_from_codes
-from videoloader.indexing.bitstream.nal import split_units
-from videoloader.indexing.bitstream.picture import PictureFormat
-from videoloader.indexing.bitstream.records import (
+from videoloader.codecs import av1, h264, hevc
+from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.nal import split_units
+from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.records import (
     crop_to_container,
     parse_avc_record,
     parse_hevc_record,
     parse_vp_record,
 )
+from videoloader.errors import UnsupportedError
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.older import OLDER_KINDS, describe
 from videoloader.indexing.survey import Survey

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from videoloader.errors import FormatError
 from videoloader.indexing.mp4.boxes import Box, box_name
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["Fragment", "Layout", "read_layout", "referenced_end"]
 

@@ -9,8 +9,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.h263 import is_intra
 from videoloader.errors import FormatError
-from videoloader.indexing.bitstream.h263 import is_intra
 from videoloader.indexing.index import (
     PACKET_DTYPE,
     Orientation,
@@ -42,8 +42,8 @@ from videoloader.indexing.mp4.runs import Added
 from videoloader.indexing.mp4.samples import Samples, check_sizes, concatenate, read_samples
 from videoloader.indexing.mp4.start import hide_before_keyframe
 from videoloader.indexing.mp4.sync import keys_of_pictures
-from videoloader.indexing.source import Source
 from videoloader.indexing.truncation import past_the_end
+from videoloader.sources.source import Source
 
 __all__ = ["index_mp4"]
 

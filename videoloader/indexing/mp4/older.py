@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from videoloader.indexing.bitstream import h263, mpeg2, mpeg4
-from videoloader.indexing.bitstream.intra import parse_jpeg, parse_prores
-from videoloader.indexing.bitstream.picture import PictureFormat
+from videoloader.codecs import h263, mpeg2, mpeg4
+from videoloader.codecs.intra import parse_jpeg, parse_prores
+from videoloader.codecs.picture import PictureFormat
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.samples import Samples
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["OLDER_KINDS", "describe", "tells_order"]
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from videoloader.codecs.bits import BitReader, unescape
 from videoloader.errors import FormatError
-from videoloader.indexing.bitstream.bits import BitReader, unescape
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.mp4.entry import VisualEntry
 from videoloader.indexing.mp4.older import tells_order
 from videoloader.indexing.mp4.samples import Samples
 from videoloader.indexing.picture_order import picture_order, with_order
 from videoloader.indexing.slice_heads import some_slice_heads
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["settle_order"]
 

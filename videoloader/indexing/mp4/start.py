@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from videoloader.codecs.bits import BitReader, unescape
+from videoloader.codecs.nal import RECOVERY_POINT, length_units, read_messages
 from videoloader.errors import FormatError
-from videoloader.indexing.bitstream.bits import BitReader, unescape
-from videoloader.indexing.bitstream.nal import RECOVERY_POINT, length_units, read_messages
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["hide_before_keyframe"]
 

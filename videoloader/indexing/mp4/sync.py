@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.bitstream import vpx
-from videoloader.indexing.bitstream.nal import is_random_access, length_units, split_units
+from videoloader.codecs import vpx
+from videoloader.codecs.nal import is_random_access, length_units, split_units
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import packet_windows
-from videoloader.indexing.source import Source
+from videoloader.sources.source import Source
 
 __all__ = ["keys_of_pictures"]
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.source import Source, nearby
+from videoloader.sources.local import nearby
+from videoloader.sources.source import Source
 
 __all__ = [
     "PACKET",

@@ -18,7 +18,7 @@ from videoloader.indexing.mpegts.grid import (
     has_payload,
     payload_starts,
 )
-from videoloader.indexing.source import rows_at
+from videoloader.sources.source import rows_at
 
 __all__ = ["NO_TIME", "PesPackets", "elementary_starts", "read_pes", "unwrap"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.bits import BitReader, unescape
+from videoloader.codecs.nal import annexb_units, recovers_at_once
+from videoloader.codecs.picture import PictureFormat
 from videoloader.errors import FormatError
-from videoloader.indexing.bitstream.bits import BitReader, unescape
-from videoloader.indexing.bitstream.nal import annexb_units, recovers_at_once
-from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.mpegts.grid import Bytes, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
 from videoloader.indexing.mpegts.units import Units, pes_bytes

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs import h264, hevc, mpeg2
+from videoloader.codecs.picture import PictureFormat
 from videoloader.errors import FormatError
-from videoloader.indexing.bitstream import h264, hevc, mpeg2
-from videoloader.indexing.bitstream.picture import PictureFormat
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 from videoloader.indexing.libav import find_best_stream
 from videoloader.indexing.mpegts.grid import Grid, Ints, read_grid
@@ -22,8 +22,8 @@ from videoloader.indexing.mpegts.programs import CODECS, ElementaryStream, read_
 from videoloader.indexing.mpegts.unaligned import read_unaligned
 from videoloader.indexing.mpegts.units import Units, count_pictures, pes_bytes, read_units
 from videoloader.indexing.picture_order import picture_order, with_order
-from videoloader.indexing.source import Source
 from videoloader.indexing.truncation import past_the_end
+from videoloader.sources.source import Source
 
 __all__ = ["index_mpegts"]
 

@@ -14,8 +14,8 @@ from videoloader.indexing.annexb import find_units, packet_begins, split_picture
 from videoloader.indexing.mpegts.grid import PACKET, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
 from videoloader.indexing.mpegts.units import pes_bytes
-from videoloader.indexing.source import open_source
 from videoloader.indexing.survey import Survey, survey_units
+from videoloader.sources.opening import open_source
 
 __all__ = ["Unaligned", "read_unaligned"]
 

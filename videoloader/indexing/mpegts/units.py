@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from videoloader.indexing.mpegts.grid import PACKET, Bytes, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
 from videoloader.indexing.mpegts.pieces import elementary_bytes
-from videoloader.indexing.source import rows_at
+from videoloader.sources.source import rows_at
 
 __all__ = ["HEADER", "Units", "count_pictures", "pes_bytes", "read_units"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
-from videoloader.ops.epochs import Epochs
 from videoloader.pipeline import Pipeline
 from videoloader.plugin.pytorch.schedule import EpochPlan, LastBatchPolicy, plan_epoch
+from videoloader.readers.epochs import Epochs
 from videoloader.tensors import TensorList
 
 __all__ = ["DALIGenericIterator", "GenericIterator"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from videoloader.ops.epochs import Epochs
+from videoloader.readers.epochs import Epochs
 
 __all__ = ["EpochPlan", "LastBatchPolicy", "plan_epoch"]
 

@@ -1,0 +1,270 @@
+"""What shares a batch out between GPU and CPU, on a GPU made of FFmpeg."""
+
+import threading
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from fake_gpu import FakeStream, fake_gpu  # noqa: F401  (a fixture)
+
+import videoloader as vl
+from videoloader.decoding.nvdec import engine as gpu_engine
+from videoloader.decoding.nvdec.engine import GpuEngine
+from videoloader.demo.videos import read_frame_number
+from videoloader.errors import UnsupportedError
+from videoloader.indexing import index_video
+from videoloader.indexing.index import PacketFlags
+from videoloader.sources.opening import open_source
+
+CLIPS = {
+    "h264.mp4": [0, 7, 7, 80, 3],
+    "h264_open_gop.mp4": [50, 24, 23, 0, 1],
+    "vp9.webm": [30, 20, 10, 0, 40],
+    "av1.mp4": [10, 11, 12, 70, 71],
+}
+
+
+class Consumer(FakeStream):
+    """The stream of the caller; counts the events that it waits for."""
+
+    def __init__(self):
+        self.waited = 0
+
+    def wait_event(self, event):
+        self.waited += 1
+
+
+@pytest.fixture
+def consumer(fake_gpu, monkeypatch):  # noqa: F811
+    stream = Consumer()
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: stream)
+    monkeypatch.setattr(torch.cuda, "device", nullcontext)
+    monkeypatch.setattr(torch.cuda, "stream", nullcontext)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: None)
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
+    monkeypatch.setattr(gpu_engine, "_as_cupy", lambda stream: stream)
+    return stream
+
+
+@pytest.fixture
+def decoder(consumer):
+    with vl.BatchDecoder(workers=0) as decoder:
+        decoder.device = torch.device("cuda", 0)
+        engine = decoder._gpu_engine()
+        engine._device = torch.device("cpu")  # the memory of this GPU
+        yield decoder
+
+
+def requests(folder):
+    return [(folder / name, frames) for name, frames in CLIPS.items()]
+
+
+def numbers(batch):
+    return [[read_frame_number(frame.numpy()) for frame in clip.frames] for clip in batch.clips]
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_frames_are_those_that_were_asked_for_whoever_decodes_them(decoder, demo_folder, hybrid):
+    batch = decoder.decode(requests(demo_folder), hybrid=hybrid)
+    assert numbers(batch) == list(CLIPS.values())
+    (reason,) = decoder.stats()["routed"]
+    assert "av1" in reason
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("layout", ["FHWC", "FCHW", "CFHW"])
+def test_elements_of_any_size_and_order_are_written_where_they_belong(
+    decoder, demo_folder, dtype, layout
+):
+    batch = decoder.decode(requests(demo_folder), size=(180, 320), dtype=dtype, layout=layout)
+    assert isinstance(batch.frames, torch.Tensor)  # so that clips are rows of one
+    unit = 257 if dtype == "uint16" else 1
+    axes = [layout.index(axis) for axis in "FHWC"]
+    found = [(clip.frames.permute(axes).double() / unit).round().byte() for clip in batch.clips]
+    assert [[read_frame_number(frame.numpy()) for frame in clip] for clip in found] == [
+        *CLIPS.values()
+    ]
+
+
+def test_what_the_gpu_loses_the_cpu_decodes(decoder, fake_gpu, demo_folder):  # noqa: F811
+    fake_gpu.drops = {2}
+    batch = decoder.decode(requests(demo_folder))
+    assert numbers(batch) == list(CLIPS.values())
+    routed = decoder.stats()["routed"]
+    assert "NVDEC gave no frame for a packet" in routed
+
+
+MANY = {
+    **CLIPS,
+    "hevc.mp4": [1, 2, 3, 4, 5],
+    "hevc_10bit.mkv": [59, 2, 30, 0, 0],
+    "rotated.mp4": [9, 8, 7, 6, 5],
+}
+
+
+def test_a_batch_is_its_clips_one_by_one(decoder, demo_folder):
+    wanted = [(demo_folder / name, frames) for name, frames in MANY.items()]
+    wanted.append((demo_folder / "h264.mp4", [1, 1, 2, 2, 88]))  # opened already
+    batch = decoder.decode(wanted, size=(90, 160))
+    alone = [decoder.decode([one], size=(90, 160)).frames[0] for one in wanted]
+    assert torch.equal(batch.frames, torch.stack(alone))
+    assert [clip.indices.tolist() for clip in batch.clips] == [frames for _, frames in wanted]
+
+
+def test_a_matrix_without_an_equation_is_an_error_on_both_devices(decoder, demo_folder):
+    path = demo_folder / "h264.mp4"
+    index = index_video(path)
+    index = replace(index, color=replace(index.color, matrix="ictcp"))
+    request = vl.ClipRequest(path, [3], index=index)
+    with vl.BatchDecoder(workers=0) as cpu, pytest.raises(UnsupportedError) as here:
+        cpu.decode([request])
+    with pytest.raises(UnsupportedError) as there:
+        decoder.decode([request])
+    assert str(there.value) == str(here.value)
+    assert "ictcp" in str(here.value)
+    good = decoder.decode([request, (demo_folder / "hevc.mp4", [4])], on_error="skip")
+    assert numbers(good) == [[4]]
+
+
+def test_crops_and_sizes_may_be_lists_and_arrays(decoder, demo_folder):
+    path = demo_folder / "h264.mp4"
+    plain = vl.ClipRequest(path, [3], crop=(10, 20, 90, 160), size=(45, 80))
+    others = [
+        vl.ClipRequest(path, [3], crop=kind((10, 20, 90, 160)), size=kind((45, 80)))
+        for kind in (list, np.array)
+    ]
+    here, *there = decoder.decode([plain, *others]).frames
+    assert all(torch.equal(here, clip) for clip in there)
+
+
+def test_a_video_that_is_missing_costs_its_clip_only(decoder, demo_folder):
+    names = [*list(MANY)[:5], "missing.mp4", *list(MANY)[5:]]
+    wanted = [(demo_folder / name, [0, 5]) for name in names]
+    with pytest.raises(vl.SourceError, match="missing"):
+        decoder.decode(wanted, size=64)
+    found = [decoder.decode([one], size=64).frames[0] for one in wanted if one[0].exists()]
+    kept = decoder.decode(wanted, size=64, on_error="skip")
+    assert kept.requests.tolist() == [n for n, name in enumerate(names) if name != "missing.mp4"]
+    assert torch.equal(kept.frames, torch.stack(found))
+    replaced = decoder.decode(wanted, size=64, on_error="replace")
+    assert replaced.requests.tolist() == [6 if n == 5 else n for n in range(len(names))]
+    assert torch.equal(replaced.frames[5], found[5])
+    masked = decoder.decode(wanted, size=64, on_error="mask")
+    assert not masked.frames[5].any()
+    assert [mask.all() for mask in masked.masks] == [name != "missing.mp4" for name in names]
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError])
+def test_memory_is_not_free_before_what_writes_into_it(
+    decoder, consumer, demo_folder, monkeypatch, kind
+):
+    def fail(*_):
+        raise kind
+
+    monkeypatch.setattr(GpuEngine, "_on_cpu", fail)
+    begun = []
+    submit = decoder._gpu._pool.submit
+
+    def note(job):
+        future = submit(job)
+        future.result()
+        begun.append(future)
+        return future
+
+    monkeypatch.setattr(decoder._gpu._pool, "submit", note)
+    with pytest.raises(kind):
+        decoder.decode(requests(demo_folder))
+    assert consumer.waited == len({future.result() for future in begun}) > 1
+
+
+def test_all_frames_of_a_video_are_read_in_order(decoder, demo_folder):
+    path = demo_folder / "h264_open_gop.mp4"
+    index = index_video(path)
+    with open_source(path) as source:
+        pieces = list(decoder.read(index, source, index.orientation))
+    frames = [read_frame_number(frame.numpy()) for piece in pieces for frame in piece]
+    assert frames == list(range(index.num_frames))
+
+
+def test_memory_is_of_no_stream_that_works_and_the_caller_is_noted(
+    decoder, consumer, demo_folder, monkeypatch
+):
+    entered, noted = threading.local(), []
+    engine = decoder._gpu
+    engine._allocations = allocations = FakeStream()
+
+    @contextmanager
+    def stream(chosen):
+        before = inside()
+        entered.stream = chosen
+        yield
+        entered.stream = before
+
+    def inside():
+        main = threading.current_thread() is threading.main_thread()
+        return getattr(entered, "stream", consumer if main else None)
+
+    def empty(*arguments, **options):
+        if threading.current_thread() is not threading.main_thread() or "device" in options:
+            noted.append(inside())
+        return made(*arguments, **options)
+
+    made = torch.empty
+    monkeypatch.setattr(torch.cuda, "stream", stream)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: inside())
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda _, stream: noted.append(stream))
+    monkeypatch.setattr(torch, "empty", empty)
+    decoder.decode([(demo_folder / "h264.mp4", [0, 5])])
+    assert noted == [allocations, consumer]
+    path = demo_folder / "h264.mp4"
+    index = index_video(path)
+    with open_source(path) as source:
+        pieces = len(list(decoder.read(index, source, index.orientation)))
+    assert noted == [allocations, consumer] * (1 + pieces)
+
+
+def test_a_video_that_begins_at_no_keyframe_is_not_read(decoder, demo_folder):
+    path = demo_folder / "h264.mp4"
+    index = index_video(path)
+    index.packets.flags.writeable = True
+    index.packets["flags"] &= ~np.uint16(PacketFlags.KEY)
+    with open_source(path) as source, pytest.raises(UnsupportedError, match="no keyframe"):
+        list(decoder.read(index, source, index.orientation))
+
+
+def test_a_file_is_opened_by_its_path_on_the_cpu_and_not_copied(decoder, demo_folder, monkeypatch):
+    path = demo_folder / "av1.mp4"
+    with open_source(path) as source:
+        monkeypatch.setattr(source, "read", lambda *_: pytest.fail("it is read whole"))
+        batch = decoder.decode([vl.ClipRequest(source, [3], index=index_video(path))])
+    assert numbers(batch) == [[3]]
+
+
+def test_what_is_submitted_already_is_waited_for_when_no_more_can_be(
+    decoder, consumer, demo_folder, monkeypatch
+):
+    begun = []
+    submit = decoder._gpu._pool.submit
+
+    def fail_later(job):
+        if len(begun) == 2:
+            raise RuntimeError("no thread to be had")
+        begun.append(submit(job))
+        return begun[-1]
+
+    monkeypatch.setattr(decoder._gpu._pool, "submit", fail_later)
+    with pytest.raises(RuntimeError, match="no thread"):
+        decoder.decode(requests(demo_folder))
+    assert len(begun) == 2
+    assert all(future.done() for future in begun)
+
+
+def test_masked_clips_are_of_the_form_of_the_batch_if_no_video_opens(decoder, tmp_path):
+    missing = [(tmp_path / name, [0, 1]) for name in ("a.mp4", "b.mp4")]
+    options = {"dtype": "uint16", "layout": "FCHW", "size": 32, "on_error": "mask"}
+    batch = decoder.decode(missing, **options)
+    assert (batch.frames.dtype, batch.frames.shape) == (torch.uint16, (2, 2, 3, 32, 32))
+    assert len(batch.failures) == 2

@@ -1,0 +1,357 @@
+"""NVDEC sessions, on a GPU made of FFmpeg: the frames that were asked for, whatever the stream."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from fake_gpu import (  # noqa: F401  (fake_gpu is a fixture)
+    OPENED,
+    UINT8,
+    FakeConverter,
+    FakeStream,
+    decode,
+    fake_gpu,
+    jobs_of,
+)
+
+from videoloader.codecs.records import parameter_sets
+from videoloader.decoding.nvdec import feeder as hardware_feed
+from videoloader.decoding.nvdec import pool as nvdec
+from videoloader.decoding.nvdec.descriptor import describe
+from videoloader.decoding.nvdec.hardware import obstacle
+from videoloader.decoding.nvdec.pool import NvdecJob, NvdecPool
+from videoloader.decoding.nvdec.targets import picture_of
+from videoloader.decoding.output import View
+from videoloader.demo.videos import encode_video, read_frame_number
+from videoloader.errors import DecodeError, UnsupportedError
+from videoloader.indexing import index_video
+from videoloader.sampling import plan_decode
+from videoloader.sources.opening import open_source
+
+STREAMS = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "hevc_10bit.mkv", "vp9.webm"]
+
+
+@pytest.fixture
+def pool(fake_gpu):  # noqa: F811
+    pool = NvdecPool(0)
+    yield pool
+    pool.close()
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_frames_in_any_order_are_those_that_were_asked_for(pool, demo_folder, name):
+    rng = np.random.default_rng(7)
+    count = index_video(demo_folder / name).num_frames
+    clips = [rng.integers(0, count, 8).tolist(), [0], [count - 1, 0, count - 1]]
+    assert decode(pool, demo_folder / name, clips) == clips
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_all_frames_come_whatever_a_call_carries(pool, demo_folder, name, monkeypatch):
+    frames = list(range(index_video(demo_folder / name).num_frames))
+    for most in (1, 5, 32):
+        monkeypatch.setattr(hardware_feed, "_MAX_CALL", most)
+        assert decode(pool, demo_folder / name, [frames]) == [frames]
+
+
+def test_every_frame_alone_from_a_decoder_that_had_another_stream_before(pool, demo_folder):
+    for frame in range(0, 48, 5):
+        for name in STREAMS:
+            assert decode(pool, demo_folder / name, [[frame]]) == [[frame]]
+
+
+def test_decoders_are_kept(pool, fake_gpu, demo_folder):  # noqa: F811
+    for frame in range(12):
+        decode(pool, demo_folder / "h264.mp4", [[frame]])
+    assert len(fake_gpu.made) <= 4  # one for each session at most
+    assert pool.stats.decoders == len(fake_gpu.made)
+
+
+def test_packets_that_no_frame_needs_are_not_fed(pool, demo_folder):
+    decode(pool, demo_folder / "h264.mp4", [[0, 40, 80]])
+    assert pool.stats.packets < 60
+    assert pool.stats.surfaces == 3
+
+
+def test_several_packets_go_in_with_one_call(pool, fake_gpu, demo_folder):  # noqa: F811
+    decode(pool, demo_folder / "h264.mp4", [[89]])
+    assert len(fake_gpu.calls) < pool.stats.packets / 4
+
+
+def test_a_lost_picture_that_was_wanted_is_an_error_and_no_other_frame(
+    pool,
+    fake_gpu,  # noqa: F811
+    demo_folder,
+):
+    fake_gpu.drops = {10}
+    _, jobs = jobs_of(demo_folder / "vp9.webm", [list(range(20))])
+    with pytest.raises(DecodeError, match=r"vp9\.webm: NVDEC gave no frame for packet 10"):
+        [future.result() for future in [pool.submit(job) for job in jobs]]
+
+
+@pytest.mark.parametrize("lost", [1, 5, 17, 40, 88])
+def test_a_lost_picture_within_a_call_is_never_taken_for_another(
+    pool,
+    fake_gpu,  # noqa: F811
+    demo_folder,
+    lost,
+):
+    fake_gpu.drops = {lost}
+    _, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90))])
+    with pytest.raises(DecodeError, match="NVDEC gave no frame"):
+        [future.result() for future in [pool.submit(job) for job in jobs]]
+
+
+@pytest.mark.parametrize("name", ["h264.mp4", "hevc.mp4"])
+def test_a_lost_picture_that_nobody_wanted_gives_no_other_frame(
+    pool,
+    fake_gpu,  # noqa: F811
+    demo_folder,
+    name,
+):
+    errors = 0
+    for lost in range(12):
+        fake_gpu.drops = {lost}
+        for wanted in ([[20]], [[9, 17]]):
+            try:
+                assert decode(pool, demo_folder / name, wanted) == wanted
+            except DecodeError:
+                errors += 1
+    assert errors
+
+
+def test_parameter_sets_are_fed_once(pool, fake_gpu, demo_folder, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(hardware_feed, "_MAX_CALL", 5)
+    index = index_video(demo_folder / "h264.mp4")
+    decode(pool, demo_folder / "h264.mp4", [list(range(index.num_frames))])
+    sets = parameter_sets("h264", index.extradata_of(0))
+    head = sum(4 + len(unit) for unit in sets)
+    assert len(sets) == 2
+    given = sum(size for size, _ in fake_gpu.calls)
+    assert given == head * len(index.keyframes) + index.packets["size"].sum()
+
+
+@pytest.mark.parametrize("most", [1, 32])
+def test_leading_pictures_that_the_decoder_drops_change_nothing(
+    pool, demo_folder, monkeypatch, most
+):
+    path = demo_folder / "h264_open_gop.mp4"
+    index = index_video(path)
+    key = int(index.keyframes[1])
+    assert index.leading[key - 1]
+    monkeypatch.setattr(hardware_feed, "_MAX_CALL", most)
+    wanted = [[key, key + 1, key + 9]]
+    assert decode(pool, path, wanted) == wanted
+    assert pool.stats.frames < pool.stats.packets
+
+
+def test_a_session_works_on_after_an_error(pool, fake_gpu, demo_folder):  # noqa: F811
+    fake_gpu.drops = {3}
+    _, jobs = jobs_of(demo_folder / "vp9.webm", [[3]])
+    with pytest.raises(DecodeError):
+        pool.submit(jobs[0]).result()
+    fake_gpu.drops = set()
+    assert decode(pool, demo_folder / "vp9.webm", [[3]]) == [[3]]
+
+
+def test_what_the_gpu_does_not_decode_is_known_before(fake_gpu, demo_folder, tmp_path):  # noqa: F811
+    assert obstacle(index_video(demo_folder / "h264.mp4"), 0) is None
+    assert "av1" in obstacle(index_video(demo_folder / "av1.mp4"), 0)
+    assert "odd" in obstacle(index_video(demo_folder / "odd_size.mp4"), 0)
+    small = encode_video(tmp_path / "small.mp4", size=(32, 16), frames=2)
+    assert "48" in obstacle(index_video(small), 0)
+
+
+def test_a_picture_of_another_size_than_the_index_says_is_refused(pool, demo_folder, monkeypatch):
+    _, jobs = jobs_of(demo_folder / "h264.mp4", [[0]])
+    monkeypatch.setattr(nvdec, "surface_shape", lambda index: (1, 1))
+    with pytest.raises(UnsupportedError, match="changes its size"):
+        pool.submit(jobs[0]).result()
+
+
+def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
+    monkeypatch.setattr(nvdec, "_TABLE_ROWS", 16)
+    clips = [list(range(90)), list(range(0, 90, 2)), [5, 5, 5]]
+    assert decode(NvdecPool(0, sessions=1), demo_folder / "h264.mp4", clips) == clips
+
+
+def slots_of(made, count, index):
+    """Rows for the frames of a new clip (F, H, W, C) of uint8, which goes to those made."""
+    memory = np.zeros((count, index.height, index.width, 3), np.uint8)
+    made.append(memory)
+    step, *strides = memory.strides
+    picture, view = picture_of(index, index.orientation, UINT8), View((index.height, index.width))
+    record = describe(picture, view, UINT8, strides=tuple(strides), name=index.name)
+    rows = np.full(count, record, dtype=record.dtype)
+    rows["destination"] = memory.ctypes.data + step * np.arange(count)
+    return rows
+
+
+def read(pool, path, pieces=None, most=7):
+    """The numbers that frames bear which `NvdecPool.read` gives, piece by piece."""
+    index, source = index_video(path), open_source(path)
+    OPENED.append(source)
+    made = []
+    numbers = []
+    for run in plan_decode(index, np.arange(index.num_frames)):
+        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
+        for _ in pool.read(job, lambda count: slots_of(made, count, index), most):
+            numbers.append([read_frame_number(frame) for frame in made.pop(0)])
+            if len(numbers) == pieces:
+                return numbers
+    return numbers
+
+
+@pytest.mark.parametrize("most", [1, 7, 40, 1000])
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_video_is_read_in_pieces_that_are_all_of_it_in_order(pool, demo_folder, name, most):
+    count = index_video(demo_folder / name).num_frames
+    pieces = read(pool, demo_folder / name, most=most)
+    assert [number for piece in pieces for number in piece] == list(range(count))
+    assert [len(piece) for piece in pieces[:-1]] == [most] * (len(pieces) - 1)
+
+
+def test_a_piece_that_fails_is_not_being_written_into(fake_gpu, demo_folder):  # noqa: F811
+    fake_gpu.drops = {70}
+    pool = NvdecPool(0, sessions=1)
+    session = pool._take(jobs_of(demo_folder / "h264.mp4", [[0]])[1][0])
+    stream = session._stream = Watched()
+    pool._give_back(session)
+    with pytest.raises(DecodeError, match="gave no frame"):
+        read(pool, demo_folder / "h264.mp4", most=60)
+    assert stream.waits == 2  # for the first piece, and for the second that is not complete
+    pool.close()
+
+
+def test_a_video_that_is_not_read_to_its_end_keeps_no_session(pool, demo_folder):
+    for _ in range(8):
+        assert read(pool, demo_folder / "h264.mp4", pieces=1)[0][0] == 0
+    assert decode(pool, demo_folder / "h264.mp4", [[80], [3]]) == [[80], [3]]
+
+
+class Watched:
+    """A stream that notes when it was waited for."""
+
+    def __init__(self):
+        self.waits = 0
+
+    def synchronize(self):
+        self.waits += 1
+
+    def __getattr__(self, name):
+        return getattr(FakeStream(), name)
+
+
+@pytest.mark.parametrize("collected", [False, True], ids=["closed", "collected"])
+def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
+    fake_gpu,  # noqa: F811
+    demo_folder,
+    collected,
+):
+    index, source = index_video(demo_folder / "h264.mp4"), open_source(demo_folder / "h264.mp4")
+    OPENED.append(source)
+    pool = NvdecPool(0, sessions=1)
+    (run, *_) = plan_decode(index, np.arange(index.num_frames))
+    job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
+    session = pool._take(job)
+    stream = session._stream = Watched()
+    pool._give_back(session)
+    begun, kept = threading.Event(), []
+
+    def make_slots(count):
+        rows = slots_of(kept, count, index)
+        if len(kept) > 1 and collected:
+            begun.wait(10)
+            holder.clear()  # the last reference, in the thread that works for it
+        return rows
+
+    holder = [pool.read(job, make_slots, 7)]
+    next(holder[0])
+    begun.set()
+    while collected and holder:
+        time.sleep(0.01)
+    holder.clear()
+    pool._threads.submit(int).result(10)  # the thread is free again
+    assert stream.waits == len(kept)
+    assert pool._idle == [session]
+    pool.close()
+
+
+def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
+    index = index_video(demo_folder / "hevc.mp4")
+    readers, kept = [], []
+    for _ in range(6):
+        source = open_source(demo_folder / "hevc.mp4")
+        OPENED.append(source)
+        (run, *_) = plan_decode(index, np.arange(index.num_frames))
+        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
+        readers.append(pool.read(job, lambda count: slots_of(kept, count, index), 7))
+    begun = [next(reader, "over") for reader in readers]
+    assert "over" not in begun
+    for reader in readers:
+        reader.close()
+
+
+def test_what_a_session_that_goes_has_queued_is_waited_for(fake_gpu, demo_folder):  # noqa: F811
+    pool = NvdecPool(0, sessions=1)
+    _, (job,) = jobs_of(demo_folder / "h264.mp4", [[0]])
+    kept, superfluous = pool._take(job), pool._take(job)
+    kept._stream, superfluous._stream = Watched(), Watched()
+    pool._give_back(kept)
+    pool._give_back(superfluous)
+    assert (kept._stream.waits, superfluous._stream.waits) == (0, 1)
+    assert (pool._idle, pool._made) == ([kept], 1)
+    pool.close()
+    assert (kept._stream.waits, superfluous._stream.waits) == (1, 1)
+
+
+class Queue(Watched):
+    """A stream that knows which rows of a table what is queued on it is still to read."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows, self.launches = set(), 0
+
+    def synchronize(self):
+        super().synchronize()
+        self.rows.clear()
+
+    def queue(self, table):
+        rows = set(range(table.ctypes.data, table.ctypes.data + table.nbytes, table.itemsize))
+        assert not rows & self.rows, "they are written while they are read"
+        self.rows |= rows
+        self.launches += 1
+
+
+class Event:
+    """Knows behind how many launches it was recorded."""
+
+    def record(self, stream):
+        self.behind = stream.launches
+
+
+@pytest.mark.parametrize("rows", [16, 4096])
+def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
+    fake_gpu,  # noqa: F811
+    demo_folder,
+    monkeypatch,
+    rows,
+):
+    monkeypatch.setattr(nvdec, "_TABLE_ROWS", rows)
+    launch = FakeConverter.launch
+
+    def note(converter, table, stream, tiles=None):
+        stream.queue(table)
+        launch(converter, table, stream, tiles)
+
+    monkeypatch.setattr(FakeConverter, "launch", note)
+    pool = NvdecPool(0, sessions=1)
+    session = pool._take(jobs_of(demo_folder / "h264.mp4", [[0]])[1][0])
+    session._stream, session._filled = Queue(), Event()
+    pool._give_back(session)
+    memory, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90)), [5, 5, 5]])
+    events = [future.result() for future in [pool.submit(job) for job in jobs]]
+    assert {event.behind for event in events} == {session._stream.launches}
+    assert [read_frame_number(frame) for frame in memory[0]] == list(range(90))
+    pool.close()

@@ -1,0 +1,160 @@
+import inspect
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from videoloader import fn
+from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.operators.geometry import anchor
+from videoloader.pipeline import pipeline_def
+from videoloader.tensors import TensorList
+
+
+def frames(*shape, seed=0):
+    return torch.randint(0, 256, shape, dtype=torch.uint8, generator=_generator(seed))
+
+
+def _generator(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+@given(st.floats(0, 1, width=32), st.integers(0, 4000))
+def test_a_window_lies_inside_the_frame(position, room):
+    assert 0 <= anchor(position, room) <= room
+
+
+@given(st.integers(0, 4000))
+def test_the_extreme_positions_are_the_edges_and_the_middle_rounds_up(room):
+    assert anchor(0.0, room) == 0
+    assert anchor(1.0, room) == room
+    assert anchor(0.5, room) == (room + 1) // 2
+    assert anchor(0.5, room, "truncate") == room // 2
+
+
+def test_crop_takes_the_window_that_numpy_slices():
+    clip = frames(3, 10, 12, 3)
+    window = fn.crop(clip, crop_h=4, crop_w=5, crop_pos_x=0.25, crop_pos_y=1.0)
+    left = int(np.floor(0.25 * 7 + 0.5))
+    np.testing.assert_array_equal(window.numpy(), clip.numpy()[:, 6:10, left : left + 5])
+
+
+def test_crop_of_a_clip_is_the_crop_of_each_frame():
+    clip = frames(3, 10, 12, 3)
+    whole = fn.crop(clip, crop=(4, 5), crop_pos_x=0.3)
+    each = torch.stack([fn.crop(frame, crop=(4, 5), crop_pos_x=0.3) for frame in clip])
+    assert torch.equal(whole, each)
+
+
+def test_a_side_of_zero_is_kept_whole():
+    assert fn.crop(frames(10, 12, 3), crop_h=0, crop_w=5).shape == (10, 5, 3)
+
+
+def test_a_window_that_does_not_fit_is_an_error():
+    with pytest.raises(ArgumentError, match=r"window of 11 x 5 does not fit .* 10 x 12"):
+        fn.crop(frames(10, 12, 3), crop=(11, 5))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"crop": (4, 4), "crop_h": 4}, "either crop or crop_h and crop_w"),
+        ({"crop_h": 4}, "come together"),
+        ({"crop": (4, 4), "crop_pos_x": 1.5}, r"fn\.crop: crop_pos_x must be float, at least 0"),
+        ({"crop": "big"}, r"fn\.crop: crop must be"),
+        ({"crop": (4, 4), "crop_pos_X": 0.5}, "did you mean .*crop_pos_x"),
+    ],
+)
+def test_arguments_without_a_meaning_are_errors(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        fn.crop(frames(10, 12, 3), **arguments)
+
+
+def test_an_argument_that_is_not_there_yet_says_so_unless_it_is_harmless():
+    with pytest.raises(UnsupportedError, match=r"fn\.crop: out_of_bounds_policy is not supported"):
+        fn.crop(frames(10, 12, 3), crop=(4, 4), out_of_bounds_policy="pad")
+    assert fn.crop(frames(10, 12, 3), crop=(4, 4), out_of_bounds_policy="error").shape == (4, 4, 3)
+
+
+@pytest.mark.parametrize(("horizontal", "vertical", "code"), [(1, 0, 1), (0, 1, 0), (1, 1, -1)])
+def test_flip_agrees_with_opencv(horizontal, vertical, code):
+    clip = frames(2, 6, 7, 3)
+    flipped = fn.flip(clip, horizontal=horizontal, vertical=vertical)
+    expected = np.stack([cv2.flip(frame, code) for frame in clip.numpy()])
+    np.testing.assert_array_equal(flipped.numpy(), expected)
+
+
+def test_flip_without_arguments_mirrors_and_twice_gives_the_frame_back():
+    clip = frames(2, 6, 7, 3)
+    assert not torch.equal(fn.flip(clip), clip)
+    assert torch.equal(fn.flip(fn.flip(clip)), clip)
+
+
+def test_channels_first_gives_the_same_picture():
+    clip = frames(2, 6, 7, 3)
+    planes = TensorList(clip.permute(0, 1, 2, 3).movedim(-1, -3)[None].contiguous(), "FCHW")
+    flipped = fn.flip(planes)
+    assert flipped.layout() == "FCHW"
+    assert torch.equal(flipped[0].movedim(-3, -1), fn.flip(clip))
+
+
+def test_every_sample_may_have_its_own_value():
+    batch = TensorList(frames(3, 4, 5, 3), "HWC")
+    flipped = fn.flip(batch, horizontal=[0, 1, 0])
+    assert torch.equal(flipped[0], batch[0])
+    assert torch.equal(flipped[1], fn.flip(batch[1], layout="HWC"))
+    as_tensors = fn.flip(batch, horizontal=TensorList(torch.tensor([0, 1, 0])))
+    assert torch.equal(as_tensors.as_tensor(), flipped.as_tensor())
+
+
+def test_values_for_another_number_of_samples_are_an_error():
+    with pytest.raises(ArgumentError, match="different numbers of samples"):
+        fn.flip(TensorList(frames(3, 4, 5, 3), "HWC"), horizontal=[0, 1])
+    with pytest.raises(ArgumentError, match="needs a TensorList"):
+        fn.flip(frames(4, 5, 3), horizontal=[0, 1])
+
+
+def test_a_layout_that_an_operator_does_not_take_is_an_error():
+    with pytest.raises(ArgumentError, match=r"fn\.flip takes layouts HWC, .* got no layout"):
+        fn.flip(torch.zeros(3))
+
+
+def test_an_operator_documents_itself():
+    assert "Mirror frames" in fn.flip.__doc__
+    assert "horizontal: swap left and right (bool (0 or 1); default True; may be per sample)." in (
+        fn.flip.__doc__
+    )
+    parameters = inspect.signature(fn.crop).parameters
+    assert parameters["crop_pos_x"].default == 0.5
+    assert next(iter(parameters)) == "frames"
+
+
+def test_a_channels_first_clip_is_known_by_its_shape():
+    clip = frames(8, 20, 30, 3)
+    planes = clip.movedim(-1, -3)
+    for operator, arguments in (
+        (fn.flip, {}),
+        (fn.resize, {"resize_shorter": 10}),
+        (fn.crop, {"crop": (7, 9)}),
+    ):
+        expected = operator(clip, **arguments).movedim(-1, -3)
+        assert torch.equal(operator(planes, **arguments), expected)
+        assert torch.equal(operator(planes, layout="FCHW", **arguments), expected)
+        assert torch.equal(operator(planes[0], **arguments), expected[0])
+
+
+def test_a_shape_that_may_be_two_layouts_is_an_error_without_one():
+    both = frames(5, 3, 7, 3)
+    with pytest.raises(ArgumentError, match=r"\(5, 3, 7, 3\) may be FHWC or FCHW; .* layout="):
+        fn.flip(both)
+    assert torch.equal(fn.flip(both, layout="FHWC"), both.flip(-2))
+    assert torch.equal(fn.flip(both, layout="FCHW"), both.flip(-1))
+    with pytest.raises(ArgumentError, match=r"layout='HWC' does not fit shape \(5, 3, 7, 3\)"):
+        fn.flip(both, layout="HWC")
+    with pytest.raises(ArgumentError, match="may be anything"):
+        fn.flip(frames(5, 20, 7, 9))
+    with pytest.raises(ArgumentError, match="layout is for eager calls"):
+        pipeline_def(lambda: fn.flip(fn.external_source([both]), layout="FHWC"))(batch_size=1)

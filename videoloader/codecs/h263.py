@@ -1,0 +1,34 @@
+"""H.263 picture headers (ITU-T H.263, section 5.1)."""
+
+from __future__ import annotations
+
+from videoloader.codecs.picture import PictureFormat
+
+__all__ = ["is_intra", "parse_picture"]
+
+_EXTENDED = 7  # source format of a header with PLUSPTYPE
+_SIZES = {1: (128, 96), 2: (176, 144), 3: (352, 288), 4: (704, 576), 5: (1408, 1152)}
+
+
+def is_intra(packet: bytes) -> bool | None:
+    """Whether a picture refers to no other, None where the header is no plain one.
+
+    >>> is_intra(bytes([0, 0, 0x80, 0x02, 0x08, 0])), is_intra(bytes([0, 0, 0x80, 0x02, 0x0A, 0]))
+    (True, False)
+    """
+    bits = int.from_bytes(packet[:6], "big")
+    if len(packet) < 6 or bits >> 26 != 0x20 or bits >> 10 & 7 == _EXTENDED:
+        return None
+    return not bits >> 9 & 1
+
+
+def parse_picture(packet: bytes) -> PictureFormat | None:
+    """The format of a picture, None where the header is no plain one.
+
+    >>> parse_picture(bytes([0, 0, 0x80, 0x02, 0x08, 0])).width
+    176
+    """
+    if is_intra(packet) is None:
+        return None
+    size = _SIZES.get(int.from_bytes(packet[:6], "big") >> 10 & 7)
+    return None if size is None else PictureFormat(*size, "yuv420p", 8, reorders=False)

@@ -1,0 +1,187 @@
+"""HEVC headers (ITU-T H.265, sections 7.3 and 7.4): the parameter set, and kinds of packets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from videoloader.codecs.bits import BitReader, unescape
+from videoloader.codecs.buffering import Buffering, hevc_level_frames
+from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.hevc_sets import ReferenceSet, parse_sets
+from videoloader.codecs.picture import PictureFormat, cropped_left, pixel_format
+from videoloader.errors import FormatError
+
+__all__ = ["PARAMETER_SETS", "Sequence", "parse_sequence", "parse_sps"]
+
+PARAMETER_SETS = frozenset({32, 33, 34})
+_EXTENDED_SAR = 255
+_MAX_LONG_TERM = 32
+_MAX_SET = 1 << 12  # bytes of a parameter set that are read; most have some 50
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """What of a sequence parameter set is needed to read slice headers (section 7.3.2.2.1).
+
+    `coded` is the size of a picture before cropping. `sets` are the short-term reference picture
+    sets that slices choose from, `long_term` low bits of picture order counts likewise, None where
+    the stream has no long-term references.
+    """
+
+    number: int
+    picture: PictureFormat
+    separate_planes: bool
+    order_bits: int
+    sets: tuple[ReferenceSet, ...]
+    long_term: tuple[int, ...] | None
+    coded: tuple[int, int]
+    buffering: Buffering
+
+
+def parse_sps(nal: bytes) -> PictureFormat:
+    """The pictures of a sequence parameter set, NAL header included.
+
+    Raises:
+        FormatError: it ends early or holds values that no stream may have.
+    """
+    return parse_sequence(nal).picture
+
+
+def parse_sequence(nal: bytes) -> Sequence:
+    """Read a sequence parameter set, NAL header included.
+
+    Raises:
+        FormatError: it ends early or holds values that no stream may have.
+    """
+    return _parse_sequence(nal[:_MAX_SET])
+
+
+@lru_cache(maxsize=64)  # files of one encoder have the same
+def _parse_sequence(nal: bytes) -> Sequence:
+    bits = BitReader(unescape(nal)[2:])
+    bits.u(4)  # sps_video_parameter_set_id
+    sub_layers = bits.u(3) + 1
+    bits.flag()  # sps_temporal_id_nesting_flag
+    level = _parse_profile_tier_level(bits, sub_layers)
+    number = bits.ue()
+    chroma = bits.ue()
+    if chroma > 3:
+        raise FormatError(f"HEVC chroma_format_idc is {chroma}")
+    separate_planes = chroma == 3 and bits.flag()
+    coded = width, height = bits.ue(), bits.ue()
+    left = 0
+    if bits.flag():
+        unit_x, unit_y = (2 if chroma in (1, 2) else 1), (2 if chroma == 1 else 1)
+        left = unit_x * bits.ue()
+        width -= unit_x * bits.ue()
+        height -= unit_y * (bits.ue() + bits.ue())
+    depth = 8 + bits.ue()
+    width -= cropped_left(left, chroma, depth)
+    bits.ue()  # bit_depth_chroma_minus8
+    if not (0 < width <= 1 << 16 and 0 < height <= 1 << 16 and depth <= 16):
+        raise FormatError(f"HEVC parameter set of {width}x{height} pixels, {depth} bits")
+    order_bits = bits.ue() + 4
+    if order_bits > 16:
+        raise FormatError(f"HEVC picture order counts of {order_bits} bits")
+    each = bits.flag()
+    buffered = reorder = 0
+    for _ in range(sub_layers if each else 1):
+        buffered = max(buffered, bits.ue() + 1)
+        reorder = max(reorder, bits.ue())
+        bits.ue()  # sps_max_latency_increase_plus1
+    sets, long_term = _parse_sets(bits, order_bits)
+    color, rate = _parse_vui(bits)
+    color = color.or_else(Color(range="tv"))  # limited unless said
+    name = pixel_format(chroma, depth, color)
+    picture = PictureFormat(
+        width, height, name, depth, color, reorder > 0, sub_layers, frame_rate=rate
+    )
+    buffering = Buffering(
+        level=hevc_level_frames(level, coded[0] * coded[1]), buffered=buffered, reordered=reorder
+    )
+    return Sequence(number, picture, separate_planes, order_bits, sets, long_term, coded, buffering)
+
+
+def _parse_profile_tier_level(bits: BitReader, sub_layers: int) -> int:
+    """Walk over the profiles and levels; gives the level of the whole stream."""
+    bits.u(88)
+    level = bits.u(8)
+    present = [(bits.flag(), bits.flag()) for _ in range(sub_layers - 1)]
+    if sub_layers > 1:
+        bits.u(2 * (8 - (sub_layers - 1)))
+    for has_profile, has_level in present:
+        bits.u(88 * has_profile + 8 * has_level)
+    return level
+
+
+def _parse_sets(
+    bits: BitReader, order_bits: int
+) -> tuple[tuple[ReferenceSet, ...], tuple[int, ...] | None]:
+    """Walk from the coding block sizes over the reference picture sets to the VUI."""
+    for _ in range(6):
+        bits.ue()
+    if bits.flag() and bits.flag():
+        _skip_scaling_lists(bits)
+    bits.u(2)  # amp_enabled_flag, sample_adaptive_offset_enabled_flag
+    if bits.flag():
+        bits.u(8)  # pcm bit depths
+        bits.ue()
+        bits.ue()
+        bits.flag()
+    sets, long_term = parse_sets(bits), None
+    if bits.flag():
+        count = bits.ue()
+        if count > _MAX_LONG_TERM:
+            raise FormatError(f"HEVC parameter set with {count} long-term references")
+        # Whether the current picture may use each is the last bit.
+        long_term = tuple(bits.u(order_bits + 1) >> 1 for _ in range(count))
+    bits.u(2)  # temporal motion vectors, strong intra smoothing
+    return sets, long_term
+
+
+def _parse_vui(bits: BitReader) -> tuple[Color, Fraction | None]:
+    """Colour and frame rate (annex E.2.1)."""
+    color = Color()
+    if not bits.flag():
+        return color, None
+    if bits.flag() and bits.u(8) == _EXTENDED_SAR:
+        bits.u(32)
+    if bits.flag():
+        bits.flag()  # overscan_appropriate_flag
+    if bits.flag():
+        bits.u(3)  # video_format
+        full_range = bits.flag()
+        codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
+        color = color_from_codes(*codes, full_range=full_range)
+    try:
+        return color, _parse_rate(bits)
+    except FormatError:
+        return color, None  # some parameter sets end before; nothing else hangs on it
+
+
+def _parse_rate(bits: BitReader) -> Fraction | None:
+    if bits.flag():
+        bits.ue()  # chroma_sample_loc_type_top_field
+        bits.ue()
+    bits.u(3)  # neutral_chroma_indication_flag, field_seq_flag, frame_field_info_present_flag
+    if bits.flag():
+        for _ in range(4):
+            bits.ue()  # default display window
+    if not bits.flag():
+        return None
+    tick, scale = bits.u(32), bits.u(32)
+    return Fraction(scale, tick) if tick and scale else None
+
+
+def _skip_scaling_lists(bits: BitReader) -> None:
+    for size in range(4):
+        for _ in range(0, 6, 3 if size == 3 else 1):
+            if not bits.flag():
+                bits.ue()
+                continue
+            if size > 1:
+                bits.se()
+            for _ in range(min(64, 1 << (4 + 2 * size))):
+                bits.se()

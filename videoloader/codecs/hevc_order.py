@@ -1,0 +1,108 @@
+"""Presentation order of HEVC frames from slice headers (ITU-T H.265, sections 7.3.6 and 8.3.1)."""
+
+from __future__ import annotations
+
+from videoloader.codecs import hevc
+from videoloader.codecs.bits import BitReader, unescape
+from videoloader.codecs.hevc_setup import Setup, parse_setup
+from videoloader.errors import FormatError
+
+__all__ = ["HevcOrder", "is_anchor", "whole_count"]
+
+_HEADER = 32  # more bytes than a slice header takes up to the picture order count
+_IDR = (19, 20)
+_BLA = (16, 17, 18)
+_RADL, _RASL = (6, 7), (8, 9)
+_SEQUENCE, _PICTURE = 33, 34
+_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures
+
+
+class HevcOrder:
+    """Picture order counts of successive pictures.
+
+    What could make FFmpeg's order another than that of the counts, or drop pictures, is refused:
+    streams spliced together, pictures that are not for output.
+    """
+
+    def __init__(self) -> None:
+        self._sequences: dict[int, hevc.Sequence] = {}
+        self._setups: dict[int, Setup] = {}
+        self._period = -1
+        self._anchor = 0  # count of the previous picture of the lowest sub-layer
+        self.max_reorder: int | None = None
+        """Pictures that may precede one in decode order and follow it when shown."""
+
+    def learn(self, unit: bytes) -> tuple[int, int]:
+        """Take in a parameter set, NAL header included.
+
+        Returns:
+            Its kind and number, by which a later one replaces it.
+
+        Raises:
+            FormatError: it is damaged.
+        """
+        kind, number = unit[0] >> 1, unit[2] >> 4  # of a video parameter set
+        if kind == _SEQUENCE:
+            sequence = hevc.parse_sequence(unit)
+            number = sequence.number
+            self._sequences[number] = sequence
+            self.max_reorder = sequence.buffering.reordered
+        elif kind == _PICTURE:
+            number, setup = parse_setup(unit)
+            self._setups[number] = setup
+        return kind, number
+
+    def count(self, unit: bytes) -> tuple[int, int]:
+        """Where the next picture in decode order is shown, as something to sort by.
+
+        Args:
+            unit: its first slice, NAL header included; the beginning suffices.
+
+        Raises:
+            FormatError: it is damaged, or its order is not told.
+        """
+        kind, layer = unit[0] >> 1, (unit[1] & 7) - 1
+        bits = BitReader(unescape(unit[:_HEADER])[2:])
+        if not bits.flag():
+            raise FormatError("an HEVC picture without its first slice")
+        if 16 <= kind <= 23 and bits.flag() and self._period >= 0:
+            raise FormatError("an HEVC stream that asks to drop pictures")
+        setup = self._setups.get(bits.ue())
+        sequence = None if setup is None else self._sequences.get(setup.sequence)
+        if setup is None or sequence is None:
+            raise FormatError("an HEVC slice without its parameter sets")
+        bits.u(setup.extra_bits)
+        bits.ue()  # slice_type
+        if setup.has_output_flag and not bits.flag():
+            raise FormatError("an HEVC stream with pictures that are not for output")
+        bits.u(2 * sequence.separate_planes)
+        low = 0 if kind in _IDR else bits.u(sequence.order_bits)
+        return self._period_of(kind), self._count(kind, layer, low, 1 << sequence.order_bits)
+
+    def _period_of(self, kind: int) -> int:
+        if kind in _BLA or (self._period < 0 and kind not in _IDR):
+            # Leading pictures of these are dropped; a CRA picture at the beginning has some too.
+            raise FormatError("an HEVC stream that does not begin with an IDR picture")
+        self._period += kind in _IDR
+        return self._period
+
+    def _count(self, kind: int, layer: int, low: int, limit: int) -> int:
+        if kind in _IDR:
+            self._anchor = 0
+            return 0
+        total = whole_count(low, self._anchor, limit)
+        if is_anchor(kind, layer):
+            self._anchor = total
+        return total
+
+
+def whole_count(low: int, anchor: int, limit: int) -> int:
+    """A picture order count from its low bits and the count of its anchor (section 8.3.1)."""
+    step = (low - anchor) % limit
+    return anchor + step - limit * (step > limit // 2)
+
+
+def is_anchor(kind: int, layer: int) -> bool:
+    """Whether later pictures count from one of this type and temporal sub-layer (prevTid0Pic)."""
+    is_leading = kind in _RADL or kind in _RASL
+    return layer == 0 and not is_leading and not (kind <= _LAST_SUB_LAYER and kind % 2 == 0)

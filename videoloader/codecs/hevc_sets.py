@@ -1,0 +1,68 @@
+"""Short-term reference picture sets of HEVC (ITU-T H.265, sections 7.3.7 and 7.4.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from videoloader.codecs.bits import BitReader
+from videoloader.errors import FormatError
+
+__all__ = ["ReferenceSet", "parse_set", "parse_sets"]
+
+ReferenceSet = tuple[int, ...]
+"""Picture order counts less that of the current picture: of earlier pictures, then of later ones,
+of each kind the closest first. Whether the current picture may use them is not noted."""
+
+_MAX_SETS, _MAX_REFERENCES = 64, 16
+
+
+def parse_sets(bits: BitReader) -> tuple[ReferenceSet, ...]:
+    """The sets that a sequence parameter set lists."""
+    count = bits.ue()
+    if count > _MAX_SETS:
+        raise FormatError(f"HEVC parameter set with {count} reference picture sets")
+    sets: list[ReferenceSet] = []
+    for _ in range(count):
+        sets.append(parse_set(bits, sets, in_slice=False))
+    return tuple(sets)
+
+
+def parse_set(
+    bits: BitReader, previous: Sequence[ReferenceSet], *, in_slice: bool = True
+) -> ReferenceSet:
+    """The set that follows those in `previous`; one in a slice header may build on any of them."""
+    if previous and bits.flag():
+        back = bits.ue() + 1 if in_slice else 1
+        if back > len(previous):
+            raise FormatError("an HEVC reference picture set builds on one that is not there")
+        return _derived(bits, previous[-back])
+    earlier, later = bits.ue(), bits.ue()
+    if max(earlier, later) > _MAX_REFERENCES:
+        raise FormatError(f"HEVC reference picture set of {earlier + later} pictures")
+    return (*_steps(bits, earlier, -1), *_steps(bits, later, 1))
+
+
+def _steps(bits: BitReader, count: int, direction: int) -> ReferenceSet:
+    found = []
+    delta = 0
+    for _ in range(count):
+        delta += direction * (bits.ue() + 1)
+        found.append(delta)
+        bits.flag()  # used_by_curr_pic_flag
+    return tuple(found)
+
+
+def _derived(bits: BitReader, base: ReferenceSet) -> ReferenceSet:
+    """A set made of another, seen from elsewhere: its pictures moved, and its own picture."""
+    is_negative = bits.flag()
+    step = bits.ue() + 1
+    if is_negative:
+        step = -step
+    # Of each picture: used_by_curr_pic_flag, or without that use_delta_flag.
+    stays = [bits.flag() or bits.flag() for _ in range(len(base) + 1)]
+    moved = [delta + step for delta in (*base, 0)]
+    found = [delta for delta, is_kept in zip(moved, stays, strict=True) if is_kept and delta]
+    if len(found) > _MAX_REFERENCES:
+        raise FormatError(f"HEVC reference picture set of {len(found)} pictures")
+    found.sort(key=lambda delta: (delta > 0, abs(delta)))
+    return tuple(found)

@@ -1,0 +1,119 @@
+"""MPEG-1 and MPEG-2 headers (ISO/IEC 11172-2; 13818-2, section 6.2): sequence and pictures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from videoloader.codecs.bits import BitReader
+from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.picture import PictureFormat, pixel_format
+from videoloader.errors import FormatError
+
+__all__ = ["Sequence", "is_b_picture", "parse_sequence", "splits_fields"]
+
+_SEQUENCE = b"\x00\x00\x01\xb3"
+_EXTENSION = b"\x00\x00\x01\xb5"
+_GROUP = b"\x00\x00\x01\xb8"
+_PICTURE = b"\x00\x00\x01\x00"
+_B_PICTURE = 3
+_HEADER = 32  # more than the fields of a header take
+_SEQUENCE_EXTENSION, _DISPLAY_EXTENSION, _PICTURE_EXTENSION = 1, 2, 8
+_FRAME = 3  # picture_structure of a whole frame
+
+# frame_rate_code (table 6-4).
+_RATES = {
+    1: Fraction(24000, 1001),
+    2: Fraction(24),
+    3: Fraction(25),
+    4: Fraction(30000, 1001),
+    5: Fraction(30),
+    6: Fraction(50),
+    7: Fraction(60000, 1001),
+    8: Fraction(60),
+}
+
+
+class Sequence(NamedTuple):
+    """A sequence header: FFmpeg's name of the codec, the pictures, and its bytes.
+
+    The bytes, extensions included, set up decoders that begin elsewhere in the stream. They are
+    empty where no picture follows to end them.
+    """
+
+    codec: str
+    picture: PictureFormat
+    setup: bytes
+
+
+def parse_sequence(data: bytes) -> Sequence | None:
+    """The first sequence header in some bytes, None without one.
+
+    Raises:
+        FormatError: it ends early or holds values that no stream may have.
+    """
+    at = data.find(_SEQUENCE)
+    if at < 0:
+        return None
+    ends = [end for code in (_GROUP, _PICTURE) if (end := data.find(code, at + 4)) >= 0]
+    setup = data[at : min(ends)] if ends else b""
+    bits = BitReader(data[at + 4 : at + 4 + _HEADER])
+    width, height = bits.u(12), bits.u(12)
+    bits.u(4)  # aspect_ratio_information
+    rate = _RATES.get(bits.u(4))
+    codec, chroma, color, low_delay = "mpeg1video", 1, Color(range="tv"), False
+    if (extended := _extension(data, at, _SEQUENCE_EXTENSION)) is not None:
+        codec = "mpeg2video"
+        extended.u(9)  # profile_and_level_indication, progressive_sequence
+        chroma = extended.u(2)
+        width |= extended.u(2) << 12
+        height |= extended.u(2) << 12
+        extended.u(21)  # bit_rate, marker, vbv_buffer_size
+        low_delay = extended.flag()
+        scale = Fraction(extended.u(2) + 1, extended.u(5) + 1)
+        rate = rate * scale if rate else None
+        display = _extension(data, at, _DISPLAY_EXTENSION)
+        if display is not None:
+            display.u(3)  # video_format
+            if display.flag():
+                codes = (display.u(8), display.u(8), display.u(8))
+                color = color_from_codes(*codes, full_range=False)
+    if not (width and height and chroma):
+        raise FormatError(f"MPEG sequence of {width}x{height} pixels, chroma format {chroma}")
+    picture = PictureFormat(
+        width,
+        height,
+        pixel_format(chroma, 8, Color()),
+        8,
+        color,
+        reorders=False if low_delay else None,
+        frame_rate=rate,
+    )
+    return Sequence(codec, picture, setup)
+
+
+def _extension(data: bytes, start: int, kind: int) -> BitReader | None:
+    """The fields of an extension behind a header, up to the first picture's own."""
+    at = data.find(_EXTENSION, start)
+    while at >= 0:
+        bits = BitReader(data[at + 4 : at + 4 + _HEADER])
+        if len(data) > at + 4 and bits.u(4) == kind:
+            return bits
+        at = data.find(_EXTENSION, at + 4)
+    return None
+
+
+def is_b_picture(packet: bytes) -> bool:
+    """Whether a packet begins with a B-picture, or with none at all."""
+    at = packet.find(_PICTURE)
+    return at < 0 or len(packet) < at + 6 or packet[at + 5] >> 3 & 7 == _B_PICTURE
+
+
+def splits_fields(packet: bytes) -> bool:
+    """Whether a packet is one of two fields, and not a frame."""
+    at = packet.find(_PICTURE)
+    structure = None if at < 0 else _extension(packet, at, _PICTURE_EXTENSION)
+    if structure is None:
+        return False
+    structure.u(18)
+    return structure.u(2) != _FRAME and packet.find(_PICTURE, at + 4) < 0

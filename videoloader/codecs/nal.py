@@ -1,0 +1,233 @@
+"""Kinds of H.264 and HEVC packets, told from the headers of their NAL units alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.codecs import h264, hevc
+from videoloader.codecs.bits import unescape
+
+__all__ = [
+    "RECOVERY_POINT",
+    "Reader",
+    "annexb_units",
+    "disposable_packets",
+    "has_b_slices",
+    "is_random_access",
+    "length_units",
+    "read_messages",
+    "recovers_at_once",
+    "split_units",
+    "walk_units",
+]
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+
+Reader: TypeAlias = Callable[[Ints, int], Bytes]
+"""Gives so many bytes from each of some places on, zeros behind the end; shape (places, bytes)."""
+
+# Per type octet: 1 = a coded slice that others may refer to, 2 = a coded slice that none refers
+# to, 4 = a parameter set, which later packets need whatever picture it comes with.
+_REFERENCE, _DISPOSABLE, _PARAMETERS = 1, 2, 4
+RECOVERY_POINT = 6
+"""Type of an H.264 message."""
+_MESSAGES = 1 << 10  # bytes of a message unit that are looked through for a recovery point
+_HEVC_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures (table 7-1)
+
+
+def _h264_kinds() -> Bytes:
+    kinds = np.zeros(256, dtype=np.uint8)
+    for octet in range(256):
+        unit = octet & 31
+        if unit in h264.SLICES or unit in (20, 21):
+            kinds[octet] = _REFERENCE if octet >> 5 & 3 else _DISPOSABLE
+        elif unit in h264.PARAMETER_SETS:
+            kinds[octet] = _PARAMETERS
+    return kinds
+
+
+def _hevc_kinds() -> Bytes:
+    kinds = np.zeros(256, dtype=np.uint8)
+    for octet in range(256):
+        unit = octet >> 1 & 63
+        if unit < 32:
+            disposable = unit <= _HEVC_LAST_SUB_LAYER and unit % 2 == 0
+            kinds[octet] = _DISPOSABLE if disposable else _REFERENCE
+        elif unit in hevc.PARAMETER_SETS:
+            kinds[octet] = _PARAMETERS
+    return kinds
+
+
+_KINDS = {"h264": _h264_kinds(), "hevc": _hevc_kinds()}
+
+
+def disposable_packets(
+    codec: str, read: Reader, starts: Ints, sizes: Ints, *, length_size: int, sub_layers: int = 1
+) -> NDArray[np.bool_]:
+    """Which packets no other packet refers to.
+
+    A packet is disposable when it has slices, all of them are marked as not referred to
+    (`nal_ref_idc` 0 in H.264; a sub-layer non-reference picture of the highest sub-layer in
+    HEVC), and it brings no parameter set. One whose units do not add up is kept.
+
+    Args:
+        codec: `h264` or `hevc`.
+        read: of bytes that hold the packets.
+        starts: where each packet begins.
+        sizes: bytes of each packet.
+        length_size: bytes of the length in front of each unit, 0 for Annex B start codes.
+        sub_layers: temporal sub-layers of an HEVC stream, from its parameter set.
+    """
+    if length_size == 0:
+        found = [
+            _annexb_kind(codec, read(starts[[number]], size).tobytes(), sub_layers)
+            for number, size in enumerate(sizes.tolist())
+        ]
+        return np.equal(np.array(found, dtype=np.uint8), _DISPOSABLE)
+    seen = np.zeros(len(starts), dtype=np.uint8)
+    for packets, units, heads in walk_units(read, starts, sizes, length_size):
+        if units is None:
+            seen[packets] |= _REFERENCE
+            continue
+        kinds = _KINDS[codec][heads[:, 0]]
+        if codec == "hevc":
+            layer = heads[:, 1] & 7
+            kinds = np.where((kinds == _DISPOSABLE) & (layer != sub_layers), _REFERENCE, kinds)
+        seen[packets] |= kinds
+    return np.equal(seen, _DISPOSABLE)
+
+
+def walk_units(
+    read: Reader, starts: Ints, sizes: Ints, length_size: int
+) -> Iterator[tuple[Ints, Ints | None, Bytes]]:
+    """All packets' first units, then all second ones, and so on.
+
+    Gives packet numbers, positions of their units, and the first two bytes of these, shape
+    (units, 2). Packets whose units run past their end are given once with no positions.
+    """
+    ends = starts + sizes
+    active = np.flatnonzero(sizes > length_size)
+    position = starts[active]
+    while len(active):
+        rows = read(position, length_size + 2)
+        length = np.zeros(len(active), dtype=np.int64)
+        for byte in range(length_size):
+            length = length << 8 | rows[:, byte]
+        unit, heads = position + length_size, rows[:, length_size:]
+        after = unit + length
+        sound = (length >= 1) & (after <= ends[active])
+        if not sound.all():
+            yield active[~sound], None, heads[:0]
+            active, unit, after, heads = active[sound], unit[sound], after[sound], heads[sound]
+        yield active, unit, heads
+        more = after + length_size < ends[active]
+        active, position = active[more], after[more]
+
+
+def annexb_units(data: bytes) -> Iterator[int]:
+    """Where each NAL unit of a byte stream begins, behind its start code."""
+    position = data.find(b"\x00\x00\x01")
+    while position >= 0:
+        yield position + 3
+        position = data.find(b"\x00\x00\x01", position + 3)
+
+
+def split_units(data: bytes) -> Iterator[bytes]:
+    """The units between the start codes of a byte stream, with what zeros follow them."""
+    for start, after in itertools.pairwise(itertools.chain(annexb_units(data), [len(data) + 3])):
+        yield data[start : after - 3]
+
+
+def _annexb_kind(codec: str, data: bytes, sub_layers: int) -> int:
+    seen = 0
+    for unit in annexb_units(data):
+        if unit + 1 >= len(data):
+            break
+        kind = int(_KINDS[codec][data[unit]])
+        if codec == "hevc" and kind == _DISPOSABLE and data[unit + 1] & 7 != sub_layers:
+            kind = _REFERENCE
+        seen |= kind
+    return seen
+
+
+def has_b_slices(read: Reader, starts: Ints, sizes: Ints, *, length_size: int) -> bool:
+    """Whether any H.264 packet begins with a B slice, so that decode order is not shown order.
+
+    Only slices that begin with the first macroblock are told; theirs is the first of a picture
+    (section 7.3.3: first_mb_in_slice, then slice_type, both Exp-Golomb codes).
+    """
+    for _, _, heads in walk_units(read, starts, sizes, length_size):
+        # '1' is macroblock 0; then '010' is type 1 and '00111' type 6, the two names of B.
+        first = heads[np.isin(heads[:, 0] & 31, (1, 2, 5)), 1]
+        if (((first & 0xF0) == 0xA0) | ((first & 0xFC) == 0x9C)).any():
+            return True
+    return False
+
+
+def length_units(packet: memoryview, length_size: int) -> Iterator[memoryview]:
+    """The NAL units of a packet that have their length in front; a last one cut short is cut."""
+    position = 0
+    while position + length_size < len(packet):
+        length = int.from_bytes(packet[position : position + length_size], "big")
+        position += length_size
+        yield packet[position : position + length]
+        position += length
+
+
+def is_random_access(codec: str, units: Iterable[bytes | memoryview]) -> bool:
+    """Whether decoding can begin with a packet, from its NAL units up to the first slice.
+
+    H.264: an IDR picture, or one that a recovery point message calls right by itself. HEVC: any
+    intra random access point picture.
+    """
+    recovers = False
+    for unit in units:
+        if not len(unit):
+            continue
+        if codec == "hevc":
+            kind = unit[0] >> 1
+            if kind < 32:
+                return 16 <= kind <= 23
+            continue
+        kind = unit[0] & 31
+        if kind in (1, 2, 5):
+            return kind == 5 or recovers
+        recovers |= kind == 6 and recovers_at_once(unit)
+    return False
+
+
+def recovers_at_once(unit: bytes | memoryview, *, limit: int | None = _MESSAGES) -> bool:
+    """Whether an H.264 message unit (SEI) has a recovery point of no frames (annex D.1.8).
+
+    Args:
+        unit: the unit, header included.
+        limit: bytes of it to look through, None for all.
+    """
+    for kind, payload in read_messages(unit, limit=limit):
+        if kind == RECOVERY_POINT and payload:
+            return payload[0] >= 0x80  # recovery_frame_cnt is 0
+    return False
+
+
+def read_messages(
+    unit: bytes | memoryview, *, limit: int | None = _MESSAGES
+) -> Iterator[tuple[int, bytes]]:
+    """Type and payload of each message in an H.264 message unit; see `recovers_at_once`."""
+    message = unescape(bytes(unit[1:limit]))
+    while len(message) > 2:
+        kind, message = _message_number(message)
+        size, message = _message_number(message)
+        yield kind, message[:size]
+        message = message[size:]
+
+
+def _message_number(message: bytes) -> tuple[int, bytes]:
+    """A number of octets 255 and a last one, and what follows."""
+    rest = message.lstrip(b"\xff")
+    return 255 * (len(message) - len(rest)) + (rest[0] if rest else 0), rest[1:]

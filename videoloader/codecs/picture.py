@@ -1,0 +1,73 @@
+"""What a sequence header says of the pictures that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from videoloader.codecs.color import Color
+
+__all__ = ["PictureFormat", "cropped_left", "pixel_format"]
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFormat:
+    """Size and sample format of the pictures of a stream.
+
+    `width` and `height` are those of the displayed picture, cropping applied, or 0 where the
+    header does not tell. `reorders` is False where pictures are certain to be shown in decode
+    order, None where the header leaves it open. `sub_layers` counts temporal sub-layers (HEVC).
+    `starts_cropped` tells of cropping on the left or top. `frame_rate` is frames a second, None
+    where the header does not tell. `frame_number_bits` (H.264) is the size of frame_num in slice
+    headers if pictures may be fields, 0 if all are frames.
+    """
+
+    width: int
+    height: int
+    pixel_format: str
+    bit_depth: int
+    color: Color = field(default_factory=Color)
+    reorders: bool | None = None
+    sub_layers: int = 1
+    starts_cropped: bool = False
+    frame_rate: Fraction | None = None
+    frame_number_bits: int = 0
+
+
+def pixel_format(chroma: int, depth: int, color: Color) -> str:
+    """FFmpeg's name of the format a decoder gives.
+
+    `chroma` is chroma_format_idc: 0 for grey, 1 for 4:2:0, 2 for 4:2:2 and 3 for 4:4:4.
+
+    >>> pixel_format(1, 10, Color())
+    'yuv420p10le'
+    """
+    endian = f"{depth}le" if depth > 8 else ""
+    if chroma == 0:
+        return f"gray{endian}"
+    if chroma == 3 and color.matrix == "gbr":
+        return f"gbrp{endian}"
+    family = "yuvj" if color.range == "pc" and depth == 8 else "yuv"
+    return f"{family}{('420', '422', '444')[chroma - 1]}p{endian}"
+
+
+def cropped_left(columns: int, chroma: int, depth: int) -> int:
+    """How many of the columns to crop on the left a decoder of FFmpeg crops.
+
+    It keeps the rows of every plane aligned to 32 bytes, and for that rounds down.
+
+    >>> cropped_left(26, 1, 8), cropped_left(64, 1, 8)
+    (0, 64)
+    """
+    if columns <= 0:
+        return 0
+    width = 2 if depth > 8 else 1
+    across = columns // 2 if chroma in (1, 2) else columns
+    align = min(_power(offset * width) for offset in (columns, across) if offset)
+    unit = 1 << max(5 + _power(columns) - align, 0)
+    return columns if align >= 5 else columns // unit * unit
+
+
+def _power(number: int) -> int:
+    """Twos in a number."""
+    return (number & -number).bit_length() - 1

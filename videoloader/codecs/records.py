@@ -1,0 +1,167 @@
+"""Set-up records that MP4 and Matroska share: what they say of the pictures (ISO/IEC 14496-15)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+
+from videoloader.codecs import h264, hevc
+from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.nal import split_units
+from videoloader.codecs.picture import PictureFormat, pixel_format
+from videoloader.errors import FormatError
+
+__all__ = [
+    "crop_to_container",
+    "hevc_parameter_sets",
+    "parameter_sets",
+    "parse_avc_record",
+    "parse_hevc_record",
+    "parse_vp_record",
+    "setup_units",
+]
+
+_HEVC_SEQUENCE = 33
+
+
+def parse_avc_record(record: bytes) -> tuple[PictureFormat, int] | None:
+    """Pictures and length size of an AVCDecoderConfigurationRecord (section 5.3.3.1).
+
+    None if the parameter sets are not in it, but in the packets.
+    """
+    lengths, count = _fields("BB", record, 4)
+    if count & 31 == 0:
+        return None
+    (size,) = _fields("H", record, 6)
+    return h264.parse_sps(_unit(record, 8, size)), (lengths & 3) + 1
+
+
+def parse_hevc_record(record: bytes) -> tuple[PictureFormat, int] | None:
+    """Pictures and length size of an HEVCDecoderConfigurationRecord (section 8.3.3.1).
+
+    None if the parameter sets are not in it, but in the packets.
+    """
+    (lengths,) = _fields("B", record, 21)
+    for kind, unit in hevc_parameter_sets(record):
+        if kind == _HEVC_SEQUENCE:
+            return hevc.parse_sps(unit), (lengths & 3) + 1
+    return None
+
+
+def hevc_parameter_sets(record: bytes) -> Iterator[tuple[int, bytes]]:
+    """Types and bytes of the units in an HEVCDecoderConfigurationRecord.
+
+    Raises:
+        FormatError: it is damaged.
+    """
+    (arrays,) = _fields("B", record, 22)
+    position = 23
+    for _ in range(arrays):
+        kind, count = _fields("BH", record, position)
+        position += 3
+        for _ in range(count):
+            (size,) = _fields("H", record, position)
+            yield kind & 63, _unit(record, position + 2, size)
+            position += 2 + size
+
+
+def parse_vp_record(record: bytes, width: int, height: int) -> PictureFormat:
+    """A VPCodecConfigurationRecord (VP Codec ISO Media File Format Binding, version 1)."""
+    packed, *codes = _fields("BBBB", record, 6)
+    depth, chroma = packed >> 4, packed >> 1 & 7
+    color = color_from_codes(*codes, full_range=bool(packed & 1))
+    if depth not in (8, 10, 12):
+        raise FormatError(f"a VP9 set-up record says {depth} bits a sample")
+    # 0 and 1 are 4:2:0, 2 is 4:2:2 and 3 is 4:4:4; the decoder has no full-range format names.
+    name = pixel_format(max(chroma, 1) if chroma < 4 else 1, depth, Color(matrix=color.matrix))
+    return PictureFormat(width, height, name, depth, color, reorders=False)
+
+
+def crop_to_container(picture: PictureFormat, width: int, height: int) -> PictureFormat:
+    """The size that an H.264 decoder of FFmpeg shows.
+
+    Where the container's size lies within the last row and column of macroblocks, and the stream
+    does not crop on the left or top, the container is believed.
+    """
+
+    def blocks(length: int) -> int:
+        return (length + 15) // 16
+
+    fits = blocks(width) == blocks(picture.width) and blocks(height) == blocks(picture.height)
+    if not fits or picture.starts_cropped or width > picture.width or height > picture.height:
+        return picture
+    return replace(picture, width=width, height=height)
+
+
+def _fields(layout: str, record: bytes, offset: int) -> tuple[int, ...]:
+    if offset + struct.calcsize(f">{layout}") > len(record):
+        raise FormatError(f"a set-up record of {len(record)} bytes is too short")
+    return struct.unpack_from(f">{layout}", record, offset)
+
+
+def _unit(record: bytes, offset: int, size: int) -> bytes:
+    if offset + size > len(record) or size < 4:
+        raise FormatError("a set-up record has a parameter set cut short")
+    return record[offset : offset + size]
+
+
+def setup_units(codec: str, setup: bytes) -> list[bytes]:
+    """The NAL units in the extradata of an H.264 or HEVC stream, whatever its form.
+
+    Empty where it is damaged.
+    """
+    try:
+        units = parameter_sets(codec, setup)
+    except FormatError:
+        return []
+    stripped = (unit.rstrip(b"\0") for unit in (split_units(setup) if units is None else units))
+    return [unit for unit in stripped if unit]
+
+
+def parameter_sets(codec: str, record: bytes) -> list[bytes] | None:
+    """The NAL units of an AVC or HEVC decoder configuration record (ISO/IEC 14496-15).
+
+    Args:
+        codec: `h264` (section 5.3.3.1) or `hevc` (section 8.3.3.1).
+        record: `avcC` or `hvcC`, without the box header.
+
+    Returns:
+        The units in their order, or None if this is no such record, but a byte stream.
+
+    Raises:
+        FormatError: the record is cut short.
+    """
+    if record[:1] != b"\x01":
+        return None
+    try:
+        return list(_avc_units(record) if codec == "h264" else _hevc_units(record))
+    except IndexError as error:
+        raise FormatError(f"a set-up record of {len(record)} bytes is too short") from error
+
+
+def _avc_units(record: bytes) -> Iterator[bytes]:
+    position = 5
+    for mask in (31, 255):  # sequence, then picture parameter sets
+        count, position = record[position] & mask, position + 1
+        for _ in range(count):
+            unit, position = _next_unit(record, position)
+            yield unit
+
+
+def _hevc_units(record: bytes) -> Iterator[bytes]:
+    arrays, position = record[22], 23
+    for _ in range(arrays):
+        count = record[position + 1] << 8 | record[position + 2]
+        position += 3
+        for _ in range(count):
+            unit, position = _next_unit(record, position)
+            yield unit
+
+
+def _next_unit(record: bytes, position: int) -> tuple[bytes, int]:
+    size = record[position] << 8 | record[position + 1]
+    start, stop = position + 2, position + 2 + size
+    if stop > len(record):
+        raise IndexError
+    return record[start:stop], stop

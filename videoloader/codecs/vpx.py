@@ -1,0 +1,144 @@
+"""VP8 and VP9 headers: key frames, and packets that are never shown (alternate references)."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.codecs.bits import BitReader
+from videoloader.codecs.color import Color
+from videoloader.codecs.picture import PictureFormat, pixel_format
+from videoloader.errors import FormatError
+
+__all__ = [
+    "are_hidden",
+    "are_keys",
+    "are_superframes",
+    "count_shown",
+    "is_hidden",
+    "parse_picture",
+]
+
+_VP8_SYNC, _VP9_SYNC = b"\x9d\x01\x2a", 0x498342
+_VP9_RGB = 7
+_VP9_MATRICES = (None, "bt470bg", "bt709", "smpte170m", "smpte240m", "bt2020nc", None, "gbr")
+
+
+def is_hidden(codec: str, packet: bytes) -> bool:
+    """Whether no frame of a packet is shown.
+
+    VP8 has the flag in its frame tag (RFC 6386, section 9.1), VP9 in its uncompressed header
+    (VP9 Bitstream & Decoding Process Specification, section 6.2).
+    """
+    if codec == "vp8":
+        return len(packet) > 0 and not packet[0] >> 4 & 1
+    return count_shown(packet) == 0
+
+
+def count_shown(packet: bytes) -> int:
+    """How many frames of a VP9 packet are shown: of a superframe one at most, by the standard."""
+    return sum(not _vp9_is_hidden(frame) for frame in _frames(packet) if frame)
+
+
+def are_hidden(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """`is_hidden` of many packets from their first two bytes, shape (n, 2); no superframes."""
+    if codec == "vp8":
+        return _is(heads[:, 0] >> 4 & 1, 0)
+    return _vp9_flag(heads, 2, is_set=False) & _vp9_flag(heads, 0, is_set=False)
+
+
+def are_keys(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which packets begin with a key frame, from their first two bytes, shape (n, 2)."""
+    if codec == "vp8":
+        return _is(heads[:, 0] & 1, 0)
+    return _vp9_flag(heads, 1, is_set=False) & _vp9_flag(heads, 0, is_set=False)
+
+
+def are_superframes(lasts: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which VP9 packets may hold several frames, from their last bytes."""
+    return _is(lasts & 0xE0, 0xC0)
+
+
+def _is(values: NDArray[np.uint8 | np.int64], value: int) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = values == value
+    return found
+
+
+def _vp9_flag(heads: NDArray[np.uint8], number: int, *, is_set: bool) -> NDArray[np.bool_]:
+    """A bit behind the profile: 0 show_existing_frame, 1 frame_type, 2 show_frame."""
+    bits = heads[:, 0].astype(np.int64) << 8 | heads[:, 1]
+    position = np.where(bits >> 12 & 3 == 3, 10, 11) - number  # profile 3 has a bit more
+    return _is(bits >> 14, 2) & _is(bits >> position & 1, int(is_set))
+
+
+def _frames(packet: bytes) -> list[bytes]:
+    """The frames of a superframe (annex B), or the packet, which is one."""
+    if not packet or packet[-1] & 0xE0 != 0xC0:
+        return [packet]
+    count, width = (packet[-1] & 7) + 1, (packet[-1] >> 3 & 3) + 1
+    index = 2 + width * count
+    if len(packet) < index or packet[-index] != packet[-1]:
+        return [packet]
+    sizes = [
+        int.from_bytes(packet[place : place + width], "little")
+        for place in range(len(packet) - index + 1, len(packet) - 1, width)
+    ]
+    ends = list(accumulate(sizes))
+    return [packet[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def _vp9_is_hidden(frame: bytes) -> bool:
+    if len(frame) < 2 or frame[0] >> 6 != 2:
+        return False
+    bits = int.from_bytes(frame[:2], "big")
+    profile = (bits >> 13 & 1) | (bits >> 12 & 1) << 1
+    position = 11 - (profile == 3)
+    if bits >> position & 1:  # show_existing_frame
+        return False
+    return not bits >> (position - 2) & 1
+
+
+def parse_picture(codec: str, packet: bytes) -> PictureFormat | None:
+    """What the header of a key frame says of the pictures; None if `packet` begins with no such.
+
+    Sections 9.1 of RFC 6386 and 6.2 of the VP9 specification; a few bytes of the packet suffice.
+    """
+    if codec == "vp8":
+        if len(packet) < 10 or packet[0] & 1 or packet[3:6] != _VP8_SYNC:
+            return None
+        width, height = (int.from_bytes(packet[at : at + 2], "little") & 0x3FFF for at in (6, 8))
+        return PictureFormat(width, height, "yuv420p", 8, reorders=False)
+    try:
+        return _vp9_picture(BitReader(packet[:24]))
+    except FormatError:
+        return None
+
+
+def _vp9_picture(bits: BitReader) -> PictureFormat | None:
+    if bits.u(2) != 2:
+        return None
+    profile = bits.u(1) | bits.u(1) << 1
+    if profile == 3:
+        bits.flag()
+    if bits.flag() or bits.flag():  # show_existing_frame, or no key frame
+        return None
+    bits.u(2)
+    if bits.u(24) != _VP9_SYNC:
+        return None
+    depth = 8 if profile < 2 else 10 + 2 * bits.u(1)
+    space = bits.u(3)
+    color, chroma = Color(_VP9_MATRICES[space], range="pc"), 3
+    if space != _VP9_RGB:
+        color, chroma = Color(_VP9_MATRICES[space], range="pc" if bits.flag() else "tv"), 1
+    if profile in (1, 3):
+        if space != _VP9_RGB:
+            across, down = bits.flag(), bits.flag()
+            if down and not across:
+                return None  # 4:4:0
+            chroma = 1 if down else 2 if across else 3
+        bits.flag()
+    # The decoder has no full-range format names.
+    name = pixel_format(chroma, depth, Color(color.matrix))
+    return PictureFormat(bits.u(16) + 1, bits.u(16) + 1, name, depth, color, reorders=False)

@@ -1,0 +1,1 @@
+"""FFmpeg's decoders, in this process or in worker processes."""

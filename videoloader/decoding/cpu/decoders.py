@@ -1,0 +1,189 @@
+"""One task on the CPU: frames of one video into slots."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.color import chroma_siting
+from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.rgb import RgbConverter
+from videoloader.decoding.output import OutputFormat, View
+from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.sampling import plan_decode
+from videoloader.sources.faults import blamed_on
+from videoloader.sources.items import Item
+from videoloader.sources.source import Source
+
+__all__ = ["CpuTask", "Decoders", "Target", "TaskSource"]
+
+TaskSource: TypeAlias = "str | bytes | Item"
+"""A path or URL, a video in memory, or one in an archive."""
+
+_KEPT = 8  # videos that stay open
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """Frames of a clip, and the slots that they fill.
+
+    Attributes:
+        frames: int64[F], in any order and repeated; -1 where nothing is to be written.
+        slots: (F, H, W, 3), any view of its memory.
+        view: which part of a picture fills a slot.
+    """
+
+    frames: NDArray[np.int64]
+    slots: NDArray[Any]
+    view: View
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CpuTask:
+    """What one worker does at a time: frames of one video, for one clip or several.
+
+    Attributes:
+        source: where the video is; what it is opened by in the worker.
+        index: of the video.
+        targets: what is filled.
+        output: form of what slots hold.
+        rotate: turn pictures as the container says.
+        threads: of the codec; None for as many as pay.
+        max_pixels: of a picture; packets of larger ones do not decode.
+    """
+
+    source: TaskSource
+    index: VideoIndex
+    targets: tuple[Target, ...]
+    output: OutputFormat = field(default_factory=OutputFormat)
+    rotate: bool = True
+    threads: int | None = None
+    max_pixels: int | None = None
+
+    @property
+    def frames(self) -> NDArray[np.int64]:
+        """Distinct frames, ascending."""
+        wanted = [np.asarray(target.frames, dtype=np.int64) for target in self.targets]
+        frames = np.unique(np.concatenate(wanted)) if wanted else np.empty(0, np.int64)
+        return frames[frames >= 0]
+
+    def __str__(self) -> str:
+        """The video and the frames, for messages."""
+        frames = self.frames
+        span = f"{frames[0]} to {frames[-1]}" if len(frames) > 1 else "".join(map(str, frames))
+        return f"{self.index.name}: frame{'s' * (len(frames) > 1)} {span}"
+
+
+@dataclass(slots=True)
+class _Opened:
+    source: Source
+    index: VideoIndex
+    decoders: dict[tuple[int, int | None], CpuDecoder]
+    converters: dict[tuple[OutputFormat, bool], RgbConverter]
+
+    def close(self) -> None:
+        for decoder in self.decoders.values():
+            decoder.close()
+        with suppress(BufferError):  # arrays over the file may still be about
+            self.source.close()
+
+
+class Decoders:
+    """Does tasks, and keeps the videos of the last few open. Not for sharing by threads."""
+
+    def __init__(self) -> None:
+        self._opened: OrderedDict[Any, _Opened] = OrderedDict()
+        weakref.finalize(self, _close_all, self._opened).atexit = False
+
+    def run(
+        self, task: CpuTask, *, key: Any, open_video: Callable[[], Source], threads: int
+    ) -> None:
+        """Fill the slots of a task.
+
+        Args:
+            task: what to do.
+            key: of the video among those that are open; must change with its index.
+            open_video: called if it is not.
+            threads: of the codec.
+
+        Raises:
+            VideoError: any, about the file or its frames.
+        """
+        try:
+            with blamed_on(task):
+                opened = self._open(task, key, open_video)
+                decoder = opened.decoders.get((threads, task.max_pixels))
+                if decoder is None:
+                    decoder = CpuDecoder(
+                        opened.index,
+                        opened.source,
+                        threads=threads,
+                        max_pixels=task.max_pixels,
+                    )
+                    opened.decoders[threads, task.max_pixels] = decoder
+                self._fill(task, opened, decoder)
+        except BaseException:
+            self.forget(key)
+            raise
+
+    def forget(self, key: Any) -> None:
+        """Close a video."""
+        opened = self._opened.pop(key, None)
+        if opened is not None:
+            opened.close()
+
+    def close(self) -> None:
+        """Close all videos."""
+        _close_all(self._opened)
+
+    def _open(self, task: CpuTask, key: Any, open_video: Callable[[], Source]) -> _Opened:
+        opened = self._opened.get(key)
+        if opened is None:
+            while len(self._opened) >= _KEPT:
+                self.forget(next(iter(self._opened)))
+            source = open_video()
+            opened = self._opened[key] = _Opened(source, task.index, {}, {})
+            task.index.check(source)
+        self._opened.move_to_end(key)
+        return opened
+
+    def _fill(self, task: CpuTask, opened: _Opened, decoder: CpuDecoder) -> None:
+        index = opened.index
+        converter = opened.converters.get((task.output, task.rotate))
+        if converter is None:
+            converter = RgbConverter(
+                index.color,
+                index.orientation if task.rotate else Orientation(),
+                siting=chroma_siting(index.codec),
+                output=task.output,
+            )
+            opened.converters = {(task.output, task.rotate): converter}
+        places: dict[int, list[tuple[Target, int]]] = {}
+        for target in task.targets:
+            for place, number in enumerate(np.asarray(target.frames).tolist()):
+                if number >= 0:
+                    places.setdefault(number, []).append((target, place))
+        whole = (index.width, index.height)
+        for number, surface in decoder.decode(plan_decode(index, task.frames)):
+            size = (surface.width, surface.height)
+            written: dict[View, NDArray[Any]] = {}
+            for target, place in places[number]:
+                target.view.check_surface(index.name, number, size, whole)
+                slot = target.slots[place]
+                if target.view in written:
+                    slot[...] = written[target.view]
+                else:
+                    converter.write(surface, slot, target.view)
+                    written[target.view] = slot
+
+
+def _close_all(opened: OrderedDict[Any, _Opened]) -> None:
+    while opened:
+        opened.popitem()[1].close()

@@ -1,0 +1,146 @@
+"""Decodes the runs of a batch into its clips in worker processes, or in this one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.decoding.assembly import Assembly
+from videoloader.decoding.cpu.decoders import CpuTask, Target, TaskSource
+from videoloader.decoding.cpu.pool import CpuPool, WorkerLostError
+from videoloader.decoding.memory import TORCH_TYPES, as_slots
+from videoloader.decoding.merge import MergedRun
+from videoloader.decoding.output import OutputFormat
+from videoloader.errors import DecodeError
+from videoloader.forking import ForkSafeLock
+from videoloader.sources.items import Item
+from videoloader.sources.source import Source
+
+__all__ = ["CpuEngine"]
+
+_UNBALANCED = 1.25  # a run that is longer than so many shares of the whole takes all processors
+_SPARE = 2  # frame threads more than processors: some always wait for the pictures of others
+
+
+class CpuEngine:
+    """Decodes runs in worker processes, or in this one. Threads may share it; they take turns.
+
+    Args:
+        workers: processes; 0 for none.
+        time_limit: seconds for a run.
+        memory_limit: bytes that a process may allocate.
+    """
+
+    def __init__(self, workers: int, time_limit: float, memory_limit: int | None) -> None:
+        self._pool = CpuPool(workers, time_limit=time_limit, memory_limit=memory_limit)
+        self._processors = max(workers, 1)
+        self._lock = ForkSafeLock()
+
+    def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
+        """Memory of clips that the workers can write."""
+        memory = self._pool.allocate(shape, output.numpy_dtype)
+        return torch.from_numpy(memory).view(TORCH_TYPES[output.dtype])
+
+    def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
+        """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""
+        output = assembly.output
+        slots = {number: as_slots(clip.tensor, output) for number, clip in assembly.clips.items()}
+        self.decode_into(runs, assembly, slots)
+
+    def decode_into(
+        self, runs: Sequence[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
+    ) -> None:
+        """Decode runs into slots (F, H, W, C), by number of the clip."""
+        total = sum(len(run.run.packets) for run in runs)
+        share = total / self._processors * _UNBALANCED
+        runs = sorted(runs, key=lambda run: -len(run.run.packets))
+        sources: dict[int, TaskSource] = {}
+        with self._lock:
+            begun, tasks = [], []
+            for run in runs:
+                threads = self._threads(len(run.run.packets), share)
+                with assembly.contain(run):
+                    tasks.append(_task(run, assembly, slots, sources, threads=threads))
+                    begun.append(run)
+            failed = [
+                (begun[number], failure)
+                for number, failure in self._pool.decode(tasks)
+                if failure is not None
+            ]
+            for run, failure in failed:
+                self._again(run, failure, assembly, slots, sources)
+
+    def stats(self) -> dict[str, int]:
+        """Counts of the pool."""
+        return self._pool.stats()
+
+    def close(self) -> None:
+        """End the processes, at any time; a thread that decodes gets a `ClosedError`."""
+        self._pool.close()
+
+    def _threads(self, packets: int, share: float) -> int:
+        return self._processors + _SPARE if packets > share else 1
+
+    def _again(
+        self,
+        run: MergedRun,
+        error: Exception,
+        assembly: Assembly,
+        slots: dict[int, NDArray[Any]],
+        sources: dict[int, TaskSource],
+    ) -> None:
+        """Find out which frames of a failed run it is; all of them, if it cost a worker."""
+        reasons: dict[int, Any] = dict.fromkeys(np.unique(run.wants.frames).tolist(), error)
+        if isinstance(error, DecodeError) and not isinstance(error, WorkerLostError):
+            frames = list(reasons)
+            tasks = (_task(run, assembly, slots, sources, frame=frame) for frame in frames)
+            reasons = {
+                frames[number]: why for number, why in self._pool.decode(tasks) if why is not None
+            }
+        assembly.blame(run, reasons)
+
+
+def _task(
+    merged: MergedRun,
+    assembly: Assembly,
+    slots: dict[int, NDArray[Any]],
+    sources: dict[int, TaskSource],
+    *,
+    frame: int | None = None,
+    threads: int = 1,
+) -> CpuTask:
+    """The task that decodes a run, or one frame of it; `sources` are kept from task to task."""
+    wants = merged.wants
+    chosen = np.ones(len(wants.frames), np.bool_) if frame is None else wants.frames == frame
+    targets = []
+    for number in np.unique(wants.clips[chosen]).tolist():
+        clip = assembly.clips[number]
+        mine = chosen & (wants.clips == number)
+        frames = np.full(len(clip.wanted.frames), -1, dtype=np.int64)
+        frames[wants.positions[mine]] = wants.frames[mine]
+        targets.append(Target(frames, slots[number], clip.view))
+    clip = assembly.clips[merged.clip]
+    if id(clip.source) not in sources:
+        sources[id(clip.source)] = _task_source(clip.request.source, clip.source)
+    return CpuTask(
+        source=sources[id(clip.source)],
+        index=clip.index,
+        targets=tuple(targets),
+        output=assembly.output,
+        rotate=clip.orientation == clip.index.orientation,
+        threads=threads,
+        max_pixels=assembly.max_pixels,
+    )
+
+
+def _task_source(given: object, source: Source) -> TaskSource:
+    """What a worker opens a video by."""
+    if isinstance(given, Item | bytes):
+        return given
+    if source.path is not None:
+        return source.path
+    return given if isinstance(given, str) else source.read(0, source.size)

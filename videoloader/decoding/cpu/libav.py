@@ -1,0 +1,253 @@
+"""Decode plans on the CPU: our own packets into FFmpeg's decoders.
+
+Every packet carries its own number as its timestamp. A decoder hands that on to the frame it
+makes of the packet, so frames are identified and not counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from videoloader.decoding.feed import PacketFeed
+from videoloader.decoding.needed import Drop
+from videoloader.decoding.surface import Surface
+from videoloader.errors import DecodeError
+from videoloader.forking import keep_forever, reset_after_fork
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.libav import make_packet, open_decoder
+from videoloader.sampling import DecodePlan, Run
+from videoloader.sources.faults import blamed_on
+from videoloader.sources.source import Source
+
+if TYPE_CHECKING:
+    from av import VideoCodecContext, VideoFrame
+
+__all__ = ["CpuDecoder"]
+
+# Decoders that call a picture damaged only if it is; those of MPEG-1 and MPEG-4 also say so of
+# streams that merely end a slice early.
+_TELLING = {"h264", "hevc"}
+
+_INT_MAX = (1 << 31) - 1
+
+_CHUNK = 128  # packets fetched and classified at a time
+
+
+@dataclass(frozen=True, slots=True)
+class _Damage:
+    """A packet that did not decode, or not well; with threads, one of several."""
+
+    first: int
+    last: int
+    reason: str
+
+
+class CpuDecoder:
+    """Decodes plans of one video, and keeps its decoder in between. Not for sharing by threads.
+
+    Args:
+        index: of the video.
+        source: its bytes.
+        threads: of the codec; more than one pays only where many consecutive packets are decoded.
+        drop: what not to decode.
+        max_pixels: of a picture; packets of larger ones do not decode.
+    """
+
+    def __init__(
+        self,
+        index: VideoIndex,
+        source: Source,
+        *,
+        threads: int = 1,
+        drop: Drop = "unneeded",
+        max_pixels: int | None = None,
+    ) -> None:
+        self._index = index
+        self._packets = PacketFeed(index, source, drop=drop)
+        self._threads = threads
+        # FFmpeg counts what it allocates, which is more at the edges than what is shown.
+        self._max_pixels = None if max_pixels is None else min(2 * max_pixels, _INT_MAX)
+        self._decoder: VideoCodecContext | None = None
+        self._setup = b""
+        self.packets_fed = 0
+        """Packets that decoders were given so far."""
+        self._drop: Drop = drop
+        self._source = source
+        reset_after_fork(self, CpuDecoder._begin_anew)
+
+    def decode(self, plan: DecodePlan) -> Iterator[tuple[int, Surface]]:
+        """Frame number and surface of each distinct frame of the plan.
+
+        Raises:
+            DecodeError: a packet that a wanted frame needs does not decode. Where this comes out
+                only after frames that depend on it were given, it is raised at the end.
+            SourceError: the file cannot be read as it was indexed.
+        """
+        try:
+            with blamed_on(self._index.name):
+                for run in self._joined(plan.runs):
+                    yield from self._decode_run(run)
+        except BaseException:
+            self.close()  # what the decoder holds now is anybody's guess
+            raise
+
+    def examine(self, plan: DecodePlan) -> Iterator[tuple[int, str | None]]:
+        """Decode as `decode` does, but say for each frame what is wrong with it, None if nothing.
+
+        Raises:
+            SourceError: the file cannot be read as it was indexed.
+        """
+        with blamed_on(self._index.name):
+            for run in self._joined(plan.runs):
+                wanted = self._wanted(run)
+                damage: list[_Damage] = []
+                given = {place for place, _ in self._feed(run, damage)}
+                for place, number in wanted.items():
+                    reason = self._reason(number, damage)
+                    if reason is None and place not in given:
+                        reason = f"the decoder gave no frame for packet {place[0]}"
+                    yield number, reason
+                if damage:
+                    self._decoder = None
+
+    def close(self) -> None:
+        """Let go of the decoder, and of the demuxer where there is one."""
+        self._decoder = None
+        self._packets.close()
+
+    def _begin_anew(self) -> None:
+        """In a fork: a thread that is not here may have been decoding, and so may FFmpeg's own."""
+        keep_forever(self._decoder)
+        keep_forever(self._packets)
+        self._decoder = None
+        self._packets = PacketFeed(self._index, self._source, drop=self._drop)
+
+    def _joined(self, runs: tuple[Run, ...]) -> Iterator[Run]:
+        """Runs that follow on one another made one, so that no decoder is flushed in between."""
+        start = 0
+        for number in range(1, len(runs) + 1):
+            if number < len(runs):
+                last, first = int(runs[number - 1].packets[-1]), int(runs[number].packets[0])
+                same = self._index.extradata_of(last) == self._index.extradata_of(first)
+                if first == last + 1 and same:
+                    continue
+            chain = runs[start:number]
+            start = number
+            yield (
+                chain[0]
+                if len(chain) == 1
+                else Run(
+                    *(
+                        np.concatenate([getattr(run, name) for run in chain])
+                        for name in ("packets", "frames", "frame_packets")
+                    )
+                )
+            )
+
+    def _decode_run(self, run: Run) -> Iterator[tuple[int, Surface]]:
+        wanted = self._wanted(run)
+        damage: list[_Damage] = []
+        given: list[int] = []
+        for place, frame in self._feed(run, damage):
+            number = wanted.pop(place, None)
+            if number is not None:
+                self._check(number, damage)
+                given.append(number)
+                yield number, Surface(frame)
+        for number in wanted.values():
+            self._check(number, damage)
+            raise DecodeError(
+                f"{self._index.name}: frame {number} (packet {self._packet_of(number)}) was not "
+                "given by the decoder, which named no error; the file may be damaged there"
+            )
+        if damage:
+            for number in given:
+                self._check(number, damage)
+
+    def _wanted(self, run: Run) -> dict[tuple[int, int], int]:
+        """The numbers of the frames of a run, by packet and which of its frames they are."""
+        parts = self._index.frame_parts[run.frames]
+        places = zip(run.frame_packets.tolist(), parts.tolist(), strict=True)
+        return dict(zip(places, run.frames.tolist(), strict=True))
+
+    def _feed(
+        self, run: Run, damage: list[_Damage]
+    ) -> Iterator[tuple[tuple[int, int], VideoFrame]]:
+        """All frames that a run gives, each with its packet, and which of its frames it is.
+
+        What fails goes to `damage`.
+        """
+        seen: Counter[int] = Counter()
+        for frame in self._frames(run, damage):
+            assert frame.pts is not None
+            yield (frame.pts, seen[frame.pts]), frame
+            seen[frame.pts] += 1
+
+    def _frames(self, run: Run, damage: list[_Damage]) -> Iterator[VideoFrame]:
+        import av
+
+        decoder = self._prepare(int(run.packets[0]))
+        for packets, payloads in self._packets.chunks(run, _CHUNK):
+            for number, payload in zip(packets.tolist(), payloads, strict=True):
+                self.packets_fed += 1
+                try:
+                    frames = decoder.decode(make_packet(payload, number))
+                except av.error.FFmpegError as error:
+                    first = number - self._threads + 1
+                    damage.append(_Damage(first, number, str(error.strerror or error)))
+                    continue
+                yield from self._told(frames, damage)
+        try:
+            yield from self._told(decoder.decode(None), damage)
+        except av.error.FFmpegError as error:
+            last = int(run.packets[-1])
+            damage.append(_Damage(last - self._threads + 1, last, str(error.strerror or error)))
+        decoder.flush_buffers()
+
+    def _told(self, frames: list[VideoFrame], damage: list[_Damage]) -> Iterator[VideoFrame]:
+        """The frames that name their packet; those that the decoder calls damaged are noted."""
+        for frame in frames:
+            if frame.pts is not None:
+                if frame.is_corrupt and self._index.codec in _TELLING:
+                    damage.append(_Damage(frame.pts, frame.pts, "its picture is damaged"))
+                yield frame
+
+    def _prepare(self, packet: int) -> VideoCodecContext:
+        """A decoder set up for the packets from this one on, holding nothing."""
+        setup = self._index.extradata_of(packet)
+        # Without a keyframe in front, what comes out would depend on what was decoded before.
+        is_key = bool(self._index.packets["flags"][packet] & np.uint16(PacketFlags.KEY))
+        if self._decoder is None or setup != self._setup or not is_key:
+            self._decoder = open_decoder(
+                self._index.codec,
+                extradata=setup,
+                tag=self._index.codec_tag,
+                width=self._index.width,
+                height=self._index.height,
+                threads=self._threads,
+                careful=True,
+                max_pixels=self._max_pixels,
+            )
+            self._setup = setup
+        return self._decoder
+
+    def _packet_of(self, number: int) -> int:
+        return int(self._index.frame_packets[number])
+
+    def _check(self, number: int, damage: list[_Damage]) -> None:
+        """Fail if a packet between a frame's keyframe and the frame itself is damaged."""
+        reason = self._reason(number, damage)
+        if reason is not None:
+            raise DecodeError(f"{self._index.name}: frame {number} does not decode: {reason}")
+
+    def _reason(self, number: int, damage: list[_Damage]) -> str | None:
+        begin, end = int(self._index.seek_packets[number]), self._packet_of(number)
+        for found in damage:
+            if found.first <= end and found.last >= begin:
+                return f"packet {found.last}, which it needs, is damaged ({found.reason})"
+        return None

@@ -1,0 +1,125 @@
+"""What worker processes are told to decode."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from mmap import mmap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.cpu.decoders import CpuTask, Decoders, Target
+from videoloader.decoding.output import OutputFormat, View
+from videoloader.indexing.index import VideoIndex
+from videoloader.sources.items import Item
+from videoloader.sources.opening import open_source
+from videoloader.sources.source import Source
+from videoloader.workers.program import Worker
+from videoloader.workers.shared_memory import MappedSegments, Place
+
+__all__ = ["KNOWN_VIDEOS", "DecodeOrder", "load_libraries", "remember"]
+
+KNOWN_VIDEOS = 64
+"""Videos whose index a worker keeps."""
+
+
+@dataclass(slots=True)
+class _Video:
+    index: VideoIndex
+    source: str | Item | mmap
+
+    def open(self) -> Source:
+        source = self.source
+        if isinstance(source, Item):
+            return source.open()
+        return open_source(source if isinstance(source, str) else memoryview(source))
+
+
+@dataclass(slots=True)
+class _Kept:
+    """From order to order: videos by number, shared memory, open decoders."""
+
+    videos: OrderedDict[int, _Video] = field(default_factory=OrderedDict)
+    segments: MappedSegments = field(default_factory=MappedSegments)
+    decoders: Decoders = field(default_factory=Decoders)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecodeOrder:
+    """Frames of one video into slots of shared memory.
+
+    Attributes:
+        video: its number.
+        facts: of its index, if it is new to the worker.
+        source: what it is opened by; None for one in memory, whose open file comes along.
+        segments: new ones, whose open files come along first.
+        gone: segments that will not be used again.
+        targets: frames, and the place and view of their slots.
+        output: form of what slots hold; `rotate` as of `CpuTask`.
+        threads: of the codec.
+        max_pixels: as of `CpuTask`.
+    """
+
+    video: int
+    facts: dict[str, Any] | None
+    source: str | Item | None
+    segments: tuple[int, ...]
+    gone: tuple[int, ...]
+    targets: tuple[tuple[NDArray[np.int64], Place, View], ...]
+    output: OutputFormat
+    rotate: bool
+    threads: int
+    max_pixels: int | None
+
+    def accept(self, worker: Worker, files: list[int]) -> None:
+        """Map what is new, and forget what is gone."""
+        kept = worker.kept(_Kept)
+        kept.segments.drop(self.gone)
+        for segment, descriptor in zip(self.segments, files, strict=False):
+            kept.segments.add(segment, descriptor)
+        video = kept.videos.get(self.video)
+        if self.facts is not None:
+            source: str | Item | mmap | None = self.source
+            if source is None:
+                source = mmap(files[-1], 0)
+                os.close(files[-1])
+            video = _Video(VideoIndex(**self.facts), source)
+        assert video is not None, "both ends forget the same videos"
+        remember(kept.videos, self.video, video)
+
+    def perform(self, worker: Worker) -> None:
+        """Decode."""
+        kept = worker.kept(_Kept)
+        video = kept.videos[self.video]
+        targets = tuple(
+            Target(frames, kept.segments.array(place), view) for frames, place, view in self.targets
+        )
+        task = CpuTask(
+            "",
+            video.index,
+            targets,
+            self.output,
+            self.rotate,
+            max_pixels=self.max_pixels,
+        )
+        kept.decoders.run(task, key=self.video, open_video=video.open, threads=self.threads)
+
+
+def remember(known: OrderedDict[int, Any], video: int, what: Any) -> None:
+    """Note what was used last. Both ends forget the same videos, since they see the same orders."""
+    known[video] = what
+    known.move_to_end(video)
+    if len(known) > KNOWN_VIDEOS:
+        known.popitem(last=False)
+
+
+def load_libraries() -> None:
+    """Load what tasks need, and bound its threads."""
+    import av.filter
+    import av.video.reformatter  # noqa: F401
+    import cv2
+
+    cv2.setNumThreads(1)

@@ -1,0 +1,104 @@
+"""Surfaces of NVDEC into the slots of a batch: one kernel for crop, resize, colour and layout."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
+from videoloader.decoding.output import OutputFormat
+
+__all__ = ["Converter", "compile_options", "grid", "kernel_source", "pinned_table"]
+
+_ELEMENTS = {"uint8": 0, "uint16": 1, "float16": 2, "bfloat16": 3, "float32": 4}
+_TONE_MAPS = {"none": 0, "reinhard": 1, "hable": 2}
+_THREADS = 256
+_BLOCKS = 1024  # of a launch: about what a large GPU runs at a time
+
+
+class Converter:
+    """The kernel for one form of a batch; see docs/decoding.md for its arithmetic.
+
+    Values are clamped to 0-255 before they are normalised, also where the output is a float, so
+    they are those of uint8 without its rounding. Integers are rounded to nearest, ties to even, as
+    are float16 and bfloat16; uint16 spreads 0-255 over 0-65535.
+
+    Threads may share it, and GPUs: it works on the current one. Compiling takes some seconds; the
+    result is kept on disk by CuPy.
+    """
+
+    def __init__(self, output: OutputFormat) -> None:
+        import cupy
+
+        self._kernel = cupy.RawKernel(kernel_source(), "convert", compile_options(output))
+        self._kernel.compile()
+
+    def launch(self, table: NDArray[Any], stream: Any, tiles: int | None = None) -> None:
+        """Queue the conversion of the surfaces of a table; returns at once.
+
+        The table (`pinned_table`), the surfaces and the slots must stay as they are until the
+        stream has done it.
+
+        Args:
+            table: descriptors, in memory that the GPU reads.
+            stream: CuPy's, to queue it on.
+            tiles: at least as many as any of the descriptors has, where that is known.
+        """
+        if len(table):
+            address = ctypes.c_uint64(table.ctypes.data)
+            arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
+            columns, rows = grid(table, tiles)
+            kernel = self._kernel.kernel.ptr
+            status = _launch_kernel()(
+                kernel, columns, rows, 1, _THREADS, 1, 1, 0, stream.ptr, arguments, None
+            )
+            if status:
+                raise RuntimeError(f"the conversion of {rows} surfaces failed: CUDA error {status}")
+
+
+@cache
+def _launch_kernel() -> Any:
+    """The driver's cuLaunchKernel.
+
+    It returns at once, and so keeps the interpreter; CuPy lets go of it, and to get it back takes
+    longer than the launch where other threads want it too.
+    """
+    function = ctypes.PyDLL("libcuda.so.1").cuLaunchKernel
+    handle, number = ctypes.c_void_p, ctypes.c_uint
+    function.argtypes = [handle, *[number] * 7, handle, ctypes.POINTER(handle), handle]
+    return function
+
+
+def pinned_table(capacity: int) -> NDArray[Any]:
+    """A table of so many descriptors in page-locked memory, which the GPU reads directly."""
+    import cupy
+
+    memory = cupy.cuda.alloc_pinned_memory(capacity * SURFACE_DTYPE.itemsize)
+    return np.frombuffer(memory, dtype=SURFACE_DTYPE, count=capacity)
+
+
+def kernel_source() -> str:
+    """The kernel in CUDA C++, without includes."""
+    return files("videoloader.decoding.nvdec").joinpath("convert.cu").read_text(encoding="utf-8")
+
+
+def compile_options(output: OutputFormat) -> tuple[str, ...]:
+    """The macros that make the kernel one for this form."""
+    return (
+        "-std=c++17",
+        f"-DELEMENT={_ELEMENTS[output.dtype]}",
+        f"-DTONE_MAP={_TONE_MAPS[output.tone_map]}",
+        f"-DSWSCALE={int(output.matrix == 'swscale')}",
+        f"-DSURFACE_BYTES={SURFACE_DTYPE.itemsize}",
+    )
+
+
+def grid(table: NDArray[Any], tiles: int | None = None) -> tuple[int, int]:
+    """Blocks for these descriptors: (of a surface, surfaces); a block may take many tiles."""
+    most = int(table["tiles"].max()) if tiles is None else tiles
+    return min(most, max(1, _BLOCKS // len(table))), len(table)

@@ -1,0 +1,167 @@
+"""Packets of containers as the elementary streams that hardware decoders parse."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+from videoloader.codecs import h264, hevc
+from videoloader.codecs.nal import annexb_units
+from videoloader.codecs.records import parameter_sets, setup_units
+from videoloader.errors import FormatError, UnsupportedError
+from videoloader.indexing.index import VideoIndex
+
+__all__ = ["PARSED", "ElementaryStream", "first_sequence"]
+
+_START_CODE = b"\x00\x00\x00\x01"
+_LENGTH = struct.Struct(">I")
+
+# Streams whose pictures a parser finds by start codes, so that one call can carry several packets.
+_DELIMITED = {"h264", "hevc", "mpeg1video", "mpeg2video"}
+
+# Mask and value of the first byte of a sequence parameter set.
+_SEQUENCE_TYPES = {"h264": (0x1F, 7), "hevc": (0x7E, 33 << 1)}
+
+PARSED = frozenset(_SEQUENCE_TYPES)
+"""Codecs of NAL units, whose parameter sets are looked at."""
+
+# Codecs whose set-up data is itself the beginning of an elementary stream.
+_HEADED = {"mpeg1video", "mpeg2video", "mpeg4"}
+
+
+class ElementaryStream:
+    """Makes elementary streams of the packets of one video.
+
+    H.264 and HEVC become Annex B byte streams: start codes in place of lengths, parameter sets in
+    front of the first packet. Other codecs stay as they are.
+    """
+
+    def __init__(self, index: VideoIndex) -> None:
+        self._index = index
+        self._length_size = index.length_size
+        self._sequence: bytes | None = None
+        self._sequence_type = _SEQUENCE_TYPES.get(index.codec, (0, 1))
+        self.is_delimited = index.codec in _DELIMITED
+        """Whether packets may be joined and still be told apart."""
+
+    def head(self, packet: int) -> bytes:
+        """What a decoder needs before it begins at a packet; empty where the packet has it all.
+
+        Raises:
+            UnsupportedError: as `join`.
+        """
+        setup = self._index.extradata_of(packet)
+        if self._index.codec not in PARSED:
+            return setup if self._index.codec in _HEADED else b""
+        units = parameter_sets(self._index.codec, setup)
+        if units is None:  # in start codes already, or none
+            self._check_stream(setup)
+            return setup
+        for unit in units:
+            self._check(unit)
+        return b"".join(part for unit in units for part in (_START_CODE, unit))
+
+    def join(self, payloads: Sequence[bytes], head: bytes = b"") -> bytes | bytearray:
+        """Packets as one stretch of the elementary stream, behind what `head` gave.
+
+        Raises:
+            UnsupportedError: pictures are of another size than the index says, or begin to be; a
+                length is damaged.
+        """
+        if not self._length_size:
+            stream = b"".join(payloads)
+            self._check_stream(stream)
+            return head + stream if head else stream
+        if self._length_size == len(_START_CODE):
+            return self._with_start_codes(payloads, head)
+        parts = (
+            part
+            for payload in payloads
+            for start, stop in self._units(payload)
+            for part in (_START_CODE, payload[start:stop])
+        )
+        return head + b"".join(parts)
+
+    def _with_start_codes(self, payloads: Sequence[bytes], head: bytes) -> bytearray:
+        """Lengths overwritten where they stand: nothing moves."""
+        joined = bytearray().join((head, *payloads))
+        mask, sequence = self._sequence_type
+        position = len(head)
+        for payload in payloads:
+            end = position + len(payload)
+            while position + 4 < end:
+                (length,) = _LENGTH.unpack_from(joined, position)
+                joined[position : position + 4] = _START_CODE
+                position += 4
+                stop = position + length
+                if stop > end:
+                    self._refuse_length()
+                if joined[position] & mask == sequence:
+                    self._check(bytes(joined[position:stop]))
+                position = stop
+            position = end
+        return joined
+
+    def _units(self, payload: bytes) -> Iterator[tuple[int, int]]:
+        """Where each NAL unit of a packet begins and ends."""
+        size, position = self._length_size, 0
+        while position + size < len(payload):
+            length = int.from_bytes(payload[position : position + size], "big")
+            position += size
+            stop = position + length
+            if stop > len(payload):
+                self._refuse_length()
+            if self._is_sequence(payload[position]):
+                self._check(payload[position:stop])
+            yield position, stop
+            position = stop
+
+    def _refuse_length(self) -> NoReturn:
+        # The decoder would conceal it, and not tell.
+        raise UnsupportedError(f"{self._index.name}: a NAL unit ends outside its packet")
+
+    def _is_sequence(self, octet: int) -> bool:
+        """Whether a unit that begins so is a sequence parameter set."""
+        mask, sequence = self._sequence_type
+        return octet & mask == sequence
+
+    def _check_stream(self, stream: bytes) -> None:
+        """Look at the sequence parameter sets between start codes."""
+        if self._index.codec not in PARSED:
+            return
+        for start in annexb_units(stream):
+            if start < len(stream) and self._is_sequence(stream[start]):
+                stop = stream.find(_START_CODE[1:], start)
+                self._check(stream[start : stop if stop >= 0 else None])
+
+    def _check(self, unit: bytes) -> None:
+        """Hardware would scale or crop in its own way what the index does not know of."""
+        unit = unit.rstrip(b"\x00")
+        if unit == self._sequence or not (unit and self._is_sequence(unit[0])):
+            return
+        index = self._index
+        if self._sequence is not None:
+            raise UnsupportedError(f"{index.name}: the sequence parameter set changes on the way")
+        self._sequence = unit
+        found = (h264 if index.codec == "h264" else hevc).parse_sps(unit)
+        if (found.width, found.height) != (index.width, index.height) or found.starts_cropped:
+            raise UnsupportedError(
+                f"{index.name}: pictures of {found.width}x{found.height} or cropped on the left "
+                f"or top, where the index says {index.width}x{index.height}"
+            )
+
+
+def first_sequence(codec: str, setup: bytes) -> h264.Sequence | hevc.Sequence | None:
+    """The first sequence parameter set in the extradata of an H.264 or HEVC stream.
+
+    None if there is none, or if it is damaged.
+    """
+    mask, kind = _SEQUENCE_TYPES[codec]
+    for unit in setup_units(codec, setup):
+        if unit[0] & mask == kind:
+            with suppress(FormatError):
+                return h264.parse_sequence(unit) if codec == "h264" else hevc.parse_sequence(unit)
+            break
+    return None

@@ -1,0 +1,361 @@
+"""Decodes the runs of a batch into its clips on the engines of a GPU."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.decoding.assembly import Assembly
+from videoloader.decoding.cpu.engine import CpuEngine
+from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
+from videoloader.decoding.merge import MergedRun
+from videoloader.decoding.output import CHANNELS, OutputFormat, View
+from videoloader.errors import (
+    ClosedError,
+    DecodeError,
+    FormatError,
+    UnsupportedError,
+    VideoError,
+)
+from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
+from videoloader.sampling import Run, plan_decode
+from videoloader.sources.faults import blamed_on
+from videoloader.sources.source import Source
+
+if TYPE_CHECKING:
+    from videoloader.decoding.nvdec.convert import Converter
+
+__all__ = ["GpuEngine"]
+
+_PIECE = 25 << 20  # bytes of frames that are read at a time, 4 of 1080p
+
+_log = logging.getLogger(__name__)
+
+
+class GpuEngine:
+    """Decodes runs on the NVDEC engines of a GPU, and what these cannot on the CPU.
+
+    Threads may share it.
+
+    Args:
+        device: the GPU.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        from videoloader.decoding.nvdec.pool import NvdecPool
+
+        self._gpu = torch.cuda.current_device() if device.index is None else device.index
+        self._device = torch.device("cuda", self._gpu)  # whichever is current later
+        self._pool = NvdecPool(self._gpu)
+        self._converters: dict[OutputFormat, Converter] = {}
+        self._lock = threading.Lock()
+        self._is_closed = False
+        stream: Any = torch.cuda.Stream
+        self._allocations = stream(self._device)  # nothing is ever queued on it
+        self.routed: Counter[str] = Counter()
+        """Runs that the CPU took over, by reason."""
+
+    def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
+        """Memory of clips, for the current stream.
+
+        No stream works on it. Of a stream's own memory the allocator would give what the stream is
+        still to read, so that decoding would wait for all that the caller has queued there.
+        """
+        with torch.cuda.stream(self._allocations):
+            memory = torch.empty(shape, dtype=TORCH_TYPES[output.dtype], device=self._device)
+        memory.record_stream(torch.cuda.current_stream(self._gpu))
+        return memory
+
+    def decode(
+        self,
+        runs: Sequence[MergedRun],
+        assembly: Assembly,
+        cpu: CpuEngine,
+        *,
+        hybrid: bool,
+    ) -> None:
+        """Decode runs into clips; the current stream waits for what is still to be converted.
+
+        Args:
+            runs: to decode.
+            assembly: whose clips they fill.
+            cpu: takes what the GPU cannot decode.
+            hybrid: let it take runs as well that the GPU has not begun.
+        """
+        here, there = self._route(runs, assembly)
+        submitted: list[tuple[MergedRun, Future[Any]]] = []
+        try:
+            self._submit(here, assembly, submitted)
+            self._on_cpu(there, assembly, cpu)
+            if hybrid:
+                self._share(submitted, assembly, cpu)
+            self._on_cpu(self._collect(submitted, assembly), assembly, cpu)
+        finally:
+            # Whatever happens, nothing writes into the memory of the clips afterwards.
+            for _, future in submitted:
+                future.cancel()
+            done, _ = wait([future for _, future in submitted])
+            events = {
+                future.result()
+                for future in done
+                if not future.cancelled() and future.exception() is None
+            }
+            if events:
+                stream = _as_cupy(torch.cuda.current_stream(self._gpu))
+                for event in events:
+                    stream.wait_event(event)
+
+    def read(
+        self,
+        index: VideoIndex,
+        source: Source,
+        orientation: Orientation,
+        output: OutputFormat | None = None,
+    ) -> Iterator[torch.Tensor]:
+        """All frames of a video, (F, H, W, C) in uint8, some at a time as they are decoded.
+
+        Args:
+            index: of the video.
+            source: its bytes.
+            orientation: the turn to apply.
+            output: says how colours are understood; of it `dtype` and `layout` are the default's.
+
+        Raises:
+            UnsupportedError: the GPU does not decode this video, or no further.
+            DecodeError: frames are missing.
+        """
+        from videoloader.decoding.nvdec.descriptor import describe
+        from videoloader.decoding.nvdec.hardware import obstacle
+        from videoloader.decoding.nvdec.pool import NvdecJob
+        from videoloader.decoding.nvdec.targets import picture_of
+
+        reason = obstacle(index, self._gpu)
+        if reason is not None:
+            raise UnsupportedError(f"{index.name}: {reason}")
+        output = output or OutputFormat()
+        height, width = index.height, index.width
+        size = (width, height) if orientation.transpose else (height, width)
+        row = size[1] * CHANNELS
+        step = size[0] * row  # of uint8: bytes are elements
+        record = describe(
+            picture_of(index, orientation, output),
+            View(size),
+            output,
+            strides=(row, CHANNELS, 1),
+            name=index.name,
+        )
+        consumer = torch.cuda.current_stream(self._gpu)
+        made: deque[torch.Tensor] = deque()
+
+        def make_slots(count: int) -> NDArray[Any]:
+            with torch.cuda.stream(consumer):  # this is another thread
+                memory = self.allocate((count, *size, CHANNELS), output)
+            made.append(memory)
+            rows = np.full(count, record, dtype=record.dtype)
+            rows["destination"] = memory.data_ptr() + step * np.arange(count)
+            return rows
+
+        for run in plan_decode(index, np.arange(index.num_frames)):
+            reason = _unfit(run, index)
+            if reason is not None:
+                raise UnsupportedError(f"{index.name}: {reason}")
+            job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output))
+            with blamed_on(index.name), self._while_open():
+                for _ in self._pool.read(job, make_slots, max(1, _PIECE // step)):
+                    yield made.popleft()
+
+    def stats(self) -> dict[str, int]:
+        """Counts of the pool."""
+        return self._pool.stats.counts()
+
+    def close(self) -> None:
+        """Let go of the decoders, once what they have begun is done."""
+        self._is_closed = True
+        self._pool.close()
+
+    def _route(
+        self, runs: Sequence[MergedRun], assembly: Assembly
+    ) -> tuple[list[MergedRun], list[MergedRun]]:
+        from videoloader.decoding.nvdec.hardware import obstacle
+
+        here, there = [], []
+        clips = assembly.clips
+        for run in runs:
+            with assembly.contain(run):
+                index = clips[run.clip].index
+                reason = obstacle(index, self._gpu) or _unfit(run.run, index)
+                if reason is None:
+                    here.append(run)
+                else:
+                    self._tell(reason, index.name)
+                    there.append(run)
+        return here, there
+
+    def _submit(
+        self,
+        runs: Sequence[MergedRun],
+        assembly: Assembly,
+        submitted: list[tuple[MergedRun, Future[Any]]],
+    ) -> None:
+        """Have runs decoded; notes what is to come of each as soon as it may begin."""
+        if not runs:
+            return
+        from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
+
+        converter = self._converter(assembly.output)
+        order = [assembly.output.layout.index(axis) for axis in "FHWC"]
+        targets = {}
+        for number in {number for run in runs for number in run.wants.clips.tolist()}:
+            clip = assembly.clips[number]
+            frame, row, column, channel = (clip.strides[axis] for axis in order)
+            targets[number] = GpuClip(clip.address, (frame, row, column, channel), clip.view)
+        jobs = []
+        for run in sorted(runs, key=lambda run: -len(run.run.packets)):
+            clip = assembly.clips[run.clip]
+            with assembly.contain(run):
+                job = nvdec_job(
+                    run,
+                    targets,
+                    index=clip.index,
+                    source=clip.source,
+                    output=assembly.output,
+                    orientation=clip.orientation,
+                    converter=converter,
+                )
+                jobs.append((run, job))
+        for run, job in jobs:
+            with self._while_open():
+                submitted.append((run, self._pool.submit(job)))
+
+    def _collect(
+        self, submitted: Sequence[tuple[MergedRun, Future[Any]]], assembly: Assembly
+    ) -> list[MergedRun]:
+        """Wait for jobs; give the runs that the GPU does not decode after all."""
+        refused = []
+        for run, future in submitted:
+            if future.cancelled():
+                continue
+            with assembly.contain(run):
+                try:
+                    future.result()
+                except (UnsupportedError, FormatError, DecodeError) as error:
+                    name = assembly.clips[run.clip].index.name
+                    reason = str(error).removeprefix(f"{name}: ")
+                    self._tell(re.sub(r"packet \d+", "a packet", reason), name)
+                    refused.append(run)
+        return refused
+
+    def _share(
+        self,
+        submitted: list[tuple[MergedRun, Future[Any]]],
+        assembly: Assembly,
+        cpu: CpuEngine,
+    ) -> None:
+        """The CPU takes the shortest of the runs that no engine has begun, one after another."""
+        for run, future in sorted(submitted, key=lambda pair: len(pair[0].run.packets)):
+            if future.cancel():
+                self._on_cpu([run], assembly, cpu)
+
+    def _on_cpu(self, runs: Sequence[MergedRun], assembly: Assembly, cpu: CpuEngine) -> None:
+        """Decode runs on the CPU, and upload the frames."""
+        if not runs:
+            return
+        output = assembly.output
+        numbers = sorted({number for run in runs for number in run.wants.clips.tolist()})
+        try:
+            with blamed_on("frames decoded on the CPU"):
+                staged = {
+                    number: cpu.allocate(tuple(assembly.clips[number].tensor.shape), output)
+                    for number in numbers
+                }
+        except VideoError as error:
+            for run in runs:
+                assembly.blame(run, dict.fromkeys(run.wants.frames.tolist(), error))
+            return
+        slots = {number: as_slots(memory, output) for number, memory in staged.items()}
+        cpu.decode_into(runs, assembly, slots)
+        axis = output.layout.index("F")
+        for number, memory in staged.items():
+            clip = assembly.clips[number]
+            mine = np.unique(
+                np.concatenate([run.wants.positions[run.wants.clips == number] for run in runs])
+            )
+            frames = clip.wanted.frames[mine]
+            mine = mine[~np.isin(frames, list(clip.failed))]  # of these nothing was written
+            try:
+                with blamed_on(clip.index.name):
+                    self._upload(clip.tensor, memory, mine, axis)
+            except VideoError as error:
+                clip.failed.update(dict.fromkeys(frames.tolist(), error))
+
+    def _upload(
+        self, clip: torch.Tensor, staged: torch.Tensor, positions: NDArray[np.int64], axis: int
+    ) -> None:
+        """Copy frames of a clip to the GPU, by way of pinned memory, beside what else runs."""
+        if not len(positions):
+            return
+        if len(positions) < clip.shape[axis]:
+            places = torch.from_numpy(positions)
+            pinned = staged.index_select(axis, places).pin_memory()
+            uploaded = pinned.to(clip.device, non_blocking=True)
+            as_movable(clip).index_copy_(axis, places.to(clip.device), as_movable(uploaded))
+        else:
+            clip.copy_(staged.pin_memory(), non_blocking=True)
+
+    def _converter(self, output: OutputFormat) -> Converter:
+        import cupy
+
+        from videoloader.decoding.nvdec.convert import Converter
+
+        with self._lock:
+            if output not in self._converters:
+                with cupy.cuda.Device(self._gpu):
+                    self._converters[output] = Converter(output)
+            return self._converters[output]
+
+    @contextmanager
+    def _while_open(self) -> Iterator[None]:
+        """Fail by our own error where the threads of the pool have been told to end."""
+        try:
+            yield
+        except VideoError:
+            raise
+        except RuntimeError as error:
+            if not self._is_closed:
+                raise
+            raise ClosedError("the decoder: closed while it was in use") from error
+
+    def _tell(self, reason: str, name: str) -> None:
+        with self._lock:
+            self.routed[reason] += 1
+            first = self.routed[reason] == 1
+        if first:
+            _log.warning("%s: decoded on the CPU and uploaded, since %s", name, reason)
+
+
+def _unfit(run: Run, index: VideoIndex) -> str | None:
+    """Why the GPU would not decode a run as it is."""
+    first = int(run.packets[0])
+    if not index.packets["flags"][first] & np.uint16(PacketFlags.KEY):
+        return "the run begins at no keyframe"
+    if (index.end_packets[run.frames] != run.frame_packets).any():
+        return "frames come in several packets"
+    return None
+
+
+def _as_cupy(stream: torch.cuda.Stream) -> Any:
+    import cupy
+
+    if hasattr(cupy.cuda.Stream, "from_external"):
+        return cupy.cuda.Stream.from_external(stream)
+    return cupy.cuda.ExternalStream(stream.cuda_stream, stream.device_index)

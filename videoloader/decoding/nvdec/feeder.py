@@ -1,0 +1,243 @@
+"""Runs into NVDEC decoders: packets in, the wanted frames out, each with its packet.
+
+A call carries many packets, since each return to Python waits for the interpreter lock. Packets
+bear the rank of their frame in presentation order as timestamp. The parser gives it back with the
+frame of the first packet of a call and interpolates the others, so frames are counted between
+the timestamps that are ours and identified by them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.feed import PacketFeed
+from videoloader.decoding.nvdec.elementary import ElementaryStream
+from videoloader.decoding.nvdec.hardware import (
+    CODECS,
+    MAX_CALL_BYTES,
+    DecoderKind,
+    DecoderRoom,
+    StreamNeeds,
+    library,
+    surface_bytes,
+)
+from videoloader.decoding.preamble import has_film_grain
+from videoloader.errors import DecodeError, UnsupportedError
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.sampling import Run
+from videoloader.sources.source import Source
+
+__all__ = ["Feeder", "HardwareDecoder"]
+
+_MAX_CALL = 32  # packets a call; more gain nothing
+_READ_AHEAD = 128  # packets read from the file at a time
+
+# A timestamp is the number of the run, the rank of a frame in it, and room for what the parser
+# interpolates from there.
+_RUN_BITS, _RANK_BITS, _ROOM_BITS = 14, 26, 22
+
+
+class HardwareDecoder:
+    """A decoder of the library, for one stream after another.
+
+    Args:
+        kind: of the streams.
+        needs: of the first of them.
+        gpu: number of the device.
+        stream: CUDA stream on which it gives frames.
+    """
+
+    def __init__(self, kind: DecoderKind, needs: StreamNeeds, gpu: int, stream: int) -> None:
+        nvc = library()
+        self._packet = nvc.PacketData
+        self._decoder = nvc.CreateDecoder(
+            gpuid=gpu,
+            codec=getattr(nvc.cudaVideoCodec, CODECS[kind.codec]),
+            cudacontext=0,
+            cudastream=stream,
+            usedevicememory=True,
+            maxwidth=kind.width,
+            maxheight=kind.height,
+        )
+        self._size: tuple[int, int] | None = None
+        self.kind = kind
+        self.room = DecoderRoom(needs)
+        """For which streams it has enough surfaces."""
+        self.memory = kind.memory(needs)
+        """Bytes that it takes on the GPU, roughly."""
+        self.runs = 0
+        """How many runs it has begun."""
+
+    def begin(self, index: VideoIndex, needs: StreamNeeds) -> None:
+        """Get ready for a run of a video; it must have given all frames of the run before."""
+        self.room.take(needs)
+        size = (index.width, index.height)
+        if self._size not in (None, size):  # only then: it makes the decoder scale other sizes
+            self._decoder.setReconfigParams(*size)
+        self._size = size
+        self.runs += 1
+
+    def decode(self, data: bytes | bytearray, tag: int) -> list[Any]:
+        """Frames that a stretch of the stream completes; all that are left, if it is empty.
+
+        They are good until the next call.
+        """
+        packet = self._packet()
+        memory = np.frombuffer(data, dtype=np.uint8)
+        packet.bsl_data = memory.ctypes.data if len(data) else 0
+        packet.bsl = len(data)
+        packet.pts = tag
+        frames: list[Any] = self._decoder.Decode(packet)
+        return frames
+
+
+class Feeder:
+    """Feeds a run to a decoder; gives the wanted frames of each call with their packets.
+
+    Args:
+        decoder: it has begun the run.
+        index: of the video.
+        source: its bytes.
+        run: what to feed.
+        piece: bytes of surfaces that one call may give back at most.
+    """
+
+    def __init__(
+        self,
+        decoder: HardwareDecoder,
+        index: VideoIndex,
+        source: Source,
+        run: Run,
+        *,
+        piece: int = MAX_CALL_BYTES,
+    ) -> None:
+        self._decoder = decoder
+        self._index = index
+        self._source = source
+        self._run = run
+        self._piece = piece
+        self._stream = ElementaryStream(index)
+        self._order = _ShownOrder(index, run, decoder.runs)
+        self.packets = 0
+        """Fed so far."""
+        self.frames = 0
+        """Given by the decoder so far, wanted or not."""
+
+    def __iter__(self) -> Iterator[list[tuple[int, Any]]]:
+        """What each call gives of the wanted frames, each with its packet.
+
+        Raises:
+            UnsupportedError: hardware would make other pictures of the stream.
+            DecodeError: a frame did not come.
+            SourceError: the file cannot be read as it was indexed.
+        """
+        missing = set(self._run.frame_packets.tolist())
+        for packets, payloads in self._chunks():
+            if not self.packets and has_film_grain(self._index, payloads[0]):
+                raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
+            head = b"" if self.packets else self._stream.head(int(packets[0]))
+            data = self._stream.join(payloads, head)
+            self._order.feed(packets)
+            self.packets += len(packets)
+            yield self._wanted(data, self._order.tag(int(packets[0])), missing)
+        yield self._wanted(b"", 0, missing)
+        self._order.finish()
+        if missing:
+            raise DecodeError(f"{self._index.name}: NVDEC gave no frame for packet {min(missing)}")
+
+    def _chunks(self) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+        """As many packets as one call may carry."""
+        most = max(1, min(_MAX_CALL, self._piece // surface_bytes(self._index)))
+        feed = PacketFeed(self._index, self._source, drop="unneeded")
+        try:
+            for packets, payloads in feed.chunks(self._run, _READ_AHEAD):
+                start = 0
+                while start < len(packets):
+                    alone = not self._stream.is_delimited
+                    alone |= int(packets[start]) <= self._order.last_leading
+                    count = 1 if alone else most
+                    yield packets[start : start + count], payloads[start : start + count]
+                    start += count
+        finally:
+            feed.close()
+
+    def _wanted(
+        self, data: bytes | bytearray, tag: int, missing: set[int]
+    ) -> list[tuple[int, Any]]:
+        """What a call gives of the frames that are wanted."""
+        found = []
+        for frame in self._decoder.decode(data, tag):
+            self.frames += 1
+            packet = self._order.identify(frame.timestamp)
+            if packet is not None and packet in missing:
+                missing.remove(packet)
+                found.append((packet, frame))
+        return found
+
+
+class _ShownOrder:
+    """Which packet a frame comes from: frames come in presentation order."""
+
+    def __init__(self, index: VideoIndex, run: Run, number: int) -> None:
+        packets = run.packets
+        shown = (index.packets["flags"][packets] & np.uint16(PacketFlags.HIDDEN)) == 0
+        times = index.packets["pts"][packets]
+        if index.order is not None:
+            place = np.full(len(index.packets), -1, dtype=np.int64)
+            place[index.order] = np.arange(len(index.order))
+            times = place[packets]
+            shown &= times >= 0
+        self._packets = packets[shown][np.argsort(times[shown], kind="stable")]
+        """Packets that become frames, as they are shown."""
+        self._rank = {packet: rank for rank, packet in enumerate(self._packets.tolist())}
+        # Frames that are shown before the one that decoding begins at: decoders may drop them, and
+        # may give that one before they are fed. Nobody wants them of this run.
+        self._first = self._rank.get(int(packets[0]), 0)
+        self.last_leading = max(self._packets[: self._first].tolist(), default=-1)
+        """Last packet of such a frame."""
+        self._name = index.name
+        self._number = number % (1 << _RUN_BITS)
+        self._fed: list[int] = []
+
+    def tag(self, packet: int) -> int:
+        """Timestamp for a call that begins with a packet; of one that is not shown, no frame's."""
+        rank = self._rank.get(packet, len(self._rank))
+        return (self._number << _RANK_BITS | rank) << _ROOM_BITS
+
+    def feed(self, packets: NDArray[np.int64]) -> None:
+        """Note that packets go into the decoder."""
+        for packet in packets.tolist():
+            if self._rank.get(packet, -1) >= self._first:
+                heapq.heappush(self._fed, self._rank[packet])
+
+    def identify(self, timestamp: int) -> int | None:
+        """Packet of the next frame: the one of its timestamp, or the next in order.
+
+        A frame may bear the timestamp of a packet that was given before, where it is shown again,
+        or of a hidden one. None for a frame that nobody wants.
+
+        Raises:
+            DecodeError: a frame in front of this one did not come, so that some that did may
+                have been taken for others.
+        """
+        tag, between = divmod(timestamp, 1 << _ROOM_BITS)
+        number, rank = divmod(tag, 1 << _RANK_BITS)
+        if number != self._number or not self._fed or (not between and rank < self._first):
+            return None
+        if not between and rank in self._fed and self._fed[0] != rank:
+            self._fail()
+        return int(self._packets[heapq.heappop(self._fed)])
+
+    def finish(self) -> None:
+        """Make sure that every frame has come."""
+        if self._fed:
+            self._fail()
+
+    def _fail(self) -> None:
+        packet = int(self._packets[self._fed[0]])
+        raise DecodeError(f"{self._name}: NVDEC gave no frame for packet {packet}")

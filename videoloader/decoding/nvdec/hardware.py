@@ -1,0 +1,227 @@
+"""What the video decoders of a GPU can do, and what they are made for."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, NamedTuple
+
+from videoloader.codecs.buffering import Buffering
+from videoloader.decoding.matrix import MATRICES
+from videoloader.decoding.nvdec.elementary import PARSED, first_sequence
+from videoloader.errors import UnsupportedError
+from videoloader.indexing.index import VideoIndex
+
+__all__ = [
+    "CODECS",
+    "MAX_CALL_BYTES",
+    "Capabilities",
+    "DecoderKind",
+    "DecoderRoom",
+    "StreamNeeds",
+    "capabilities",
+    "decoder_kind",
+    "library",
+    "obstacle",
+    "stream_needs",
+    "surface_bytes",
+    "surface_shape",
+]
+
+CODECS = {
+    "av1": "AV1",
+    "h264": "H264",
+    "hevc": "HEVC",
+    "mpeg1video": "MPEG1",
+    "mpeg2video": "MPEG2",
+    "mpeg4": "MPEG4",
+    "vp8": "VP8",
+    "vp9": "VP9",
+}
+"""FFmpeg's names of codecs and NVDEC's. Not JPEG: on an H200, 2 of 90 pictures came out wrong."""
+
+MAX_CALL_BYTES = 25 << 20
+"""Of surfaces that one call may give back; 8 pictures of 1080p."""
+
+_CHROMA = {"yuv420p": "420", "yuvj420p": "420", "yuv444p": "444", "yuvj444p": "444"}
+
+# Decoders are made for the next size up, so that videos of many sizes share them; where
+# `ElementaryStream` sees that a stream changes its size on the way, which they would hide.
+_SHARED = {"h264", "hevc"}
+_SIDES = (256, 480, 864, 1088, 1280, 1920, 2560, 4096, 8192, 16384)
+# For the memory budget: surfaces of a decoder at least, and those beyond what a stream keeps.
+_SURFACES, _MORE_SURFACES = 16, 8
+_ALIGNMENT = 64  # largest side of a block that coded sizes are multiples of
+
+
+class Capabilities(NamedTuple):
+    """What a GPU decodes of one codec, chroma format and bit depth: sides in pixels."""
+
+    engines: int
+    least: tuple[int, int]
+    most: tuple[int, int]
+
+
+class DecoderKind(NamedTuple):
+    """What a decoder is made for."""
+
+    codec: str
+    chroma: str
+    depth: int
+    width: int
+    height: int
+
+    def memory(self, needs: StreamNeeds) -> int:
+        """Bytes on the GPU of a decoder that is made for a stream, roughly."""
+        samples = self.width * self.height * (3 if self.chroma == "444" else 1.5)
+        surfaces = max(_SURFACES, max(needs.pictures or Buffering()) + _MORE_SURFACES)
+        return math.ceil(samples) * (2 if self.depth > 8 else 1) * surfaces + MAX_CALL_BYTES
+
+
+class StreamNeeds(NamedTuple):
+    """What a stream asks of a decoder that was made for its kind.
+
+    Attributes:
+        size: width and height of its coded pictures.
+        pictures: how many of them it keeps; None where its headers are not known yet.
+    """
+
+    size: tuple[int, int]
+    pictures: Buffering | None
+
+
+class DecoderRoom:
+    """For which streams a decoder has enough surfaces, from one stream to the next.
+
+    PyNvVideoCodec sets the number of surfaces by the first stream. It sets it anew, up to that
+    number as far as is known, when the coded size changes, and leaves it as it is where the size
+    stays, whatever the stream asks for; pictures that find no surface are lost then. By which
+    fields of a parameter set NVIDIA's parser counts is not told, so none of them may be larger.
+    """
+
+    def __init__(self, needs: StreamNeeds) -> None:
+        self._most = self._now = needs.pictures or Buffering()
+        self._size = needs.size
+
+    def fits(self, needs: StreamNeeds) -> bool:
+        """Whether a stream may be decoded next."""
+        if needs.pictures is None:
+            return False
+        # What the library takes for the coded size may be rounded up.
+        is_other = _rounded_up(needs.size) != _rounded_up(self._size)
+        return needs.pictures.within(self._most if is_other else self._now)
+
+    def take(self, needs: StreamNeeds) -> None:
+        """Note that a stream, which fits, is decoded next."""
+        if needs.size != self._size:
+            self._size, self._now = needs.size, needs.pictures or Buffering()
+
+    def excess(self, needs: StreamNeeds) -> tuple[bool, int]:
+        """How much is lost if it takes a stream: of two decoders that fit, the lower should."""
+        is_other = needs.size != self._size
+        return is_other, sum(self._most if is_other else self._now)
+
+
+def _rounded_up(size: tuple[int, int]) -> tuple[int, int]:
+    return -(-size[0] // _ALIGNMENT), -(-size[1] // _ALIGNMENT)
+
+
+@cache
+def capabilities(gpu: int, codec: str, chroma: str, bit_depth: int) -> Capabilities | None:
+    """What a GPU decodes of a codec (FFmpeg's name), None if nothing."""
+    nvc = library()
+    found = nvc.GetDecoderCaps(
+        gpu,
+        getattr(nvc.cudaVideoCodec, CODECS[codec]),
+        getattr(nvc.cudaVideoChromaFormat, chroma),
+        bit_depth,
+    )
+    if not found["supported"]:
+        return None
+    return Capabilities(
+        max(found["num_decoder_engines"], 1),
+        (found["height_min"], found["width_min"]),
+        (found["height_max"], found["width_max"]),
+    )
+
+
+def obstacle(index: VideoIndex, gpu: int) -> str | None:
+    """Why a GPU does not decode a video; None if it does, as far as the index tells."""
+    picture = f"{index.width}x{index.height} {index.pixel_format}"
+    if index.codec not in CODECS or index.pixel_format is None:
+        return f"NVDEC does not decode {index.codec} ({picture})"
+    chroma, depth = _format(index)
+    found = capabilities(gpu, index.codec, chroma, depth) if chroma else None
+    if found is None:
+        return f"this GPU does not decode {index.codec} of {index.pixel_format}"
+    sides = (index.height, index.width)
+    fits = (
+        low <= side <= high for low, side, high in zip(found.least, sides, found.most, strict=True)
+    )
+    if not all(fits):
+        return f"this GPU decodes {index.codec} from {found.least} to {found.most}, not {sides}"
+    if chroma == "420" and (index.width % 2 or index.height % 2):
+        return f"NVDEC cuts chroma of odd sizes ({picture})"
+    if index.color.matrix is not None and index.color.matrix not in MATRICES:
+        return f"there is no conversion to RGB from its matrix {index.color.matrix}"
+    if index.packing == "demuxed":
+        return "its packets are put together by a demuxer"
+    if index.frame_parts.any():
+        return "its packets hold several frames"
+    return None
+
+
+def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
+    """The decoder for a video, on a GPU that has one for it."""
+    chroma, depth = _format(index)
+    found = capabilities(gpu, index.codec, chroma, depth)
+    if found is None:
+        raise UnsupportedError(f'{index.name}: {obstacle(index, gpu)}; use device="cpu"')
+    height, width = index.height, index.width
+    if index.codec in _SHARED:
+        height, width = (
+            min(next(step for step in _SIDES if step >= side), most)
+            for side, most in zip((height, width), found.most, strict=True)
+        )
+    return DecoderKind(index.codec, chroma, depth, width, height)
+
+
+def stream_needs(index: VideoIndex, packet: int) -> StreamNeeds:
+    """What decoding from a packet on asks of a decoder."""
+    if index.codec not in PARSED:
+        return StreamNeeds((index.width, index.height), Buffering())
+    sequence = first_sequence(index.codec, index.extradata_of(packet))
+    if sequence is None:
+        return StreamNeeds((index.width, index.height), None)
+    return StreamNeeds(sequence.coded, sequence.buffering)
+
+
+def _format(index: VideoIndex) -> tuple[str, int]:
+    """Chroma format and bits a sample; no chroma format for what NVDEC has none for."""
+    name = index.pixel_format or ""
+    base = name.split("p1")[0] + "p" if "p1" in name else name
+    return _CHROMA.get(base, ""), index.bit_depth or 8
+
+
+def surface_shape(index: VideoIndex) -> tuple[int, int]:
+    """Rows and columns of samples that a surface has, its planes one upon another."""
+    rows = 3 * index.height
+    return (rows if _format(index)[0] == "444" else rows // 2, index.width)
+
+
+def surface_bytes(index: VideoIndex) -> int:
+    """Size of a surface in memory."""
+    rows, columns = surface_shape(index)
+    return rows * columns * (2 if _format(index)[1] > 8 else 1)
+
+
+@cache
+def library() -> Any:
+    """PyNvVideoCodec, which needs the driver's libraries to be imported."""
+    try:
+        import PyNvVideoCodec
+    except ImportError as error:
+        raise UnsupportedError(
+            f'decoding on a GPU needs PyNvVideoCodec; install "videoloader[cuda]" ({error})'
+        ) from error
+    return PyNvVideoCodec

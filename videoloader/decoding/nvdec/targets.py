@@ -1,0 +1,108 @@
+"""Runs as jobs for NVDEC: which slots of which clips each decoded surface fills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from videoloader.decoding.color import chroma_siting, resolve
+from videoloader.decoding.merge import MergedRun
+from videoloader.decoding.nvdec.convert import Converter
+from videoloader.decoding.nvdec.descriptor import MemoryFormat, Picture, describe
+from videoloader.decoding.nvdec.pool import NvdecJob
+from videoloader.decoding.output import OutputFormat, View
+from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.sources.source import Source
+
+__all__ = ["GpuClip", "nvdec_job", "picture_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuClip:
+    """Memory of a clip on a GPU.
+
+    `strides` are in elements: from frame to frame, row to row, column to column, channel to
+    channel.
+    """
+
+    address: int
+    strides: tuple[int, int, int, int]
+    view: View
+
+
+def nvdec_job(
+    merged: MergedRun,
+    clips: Mapping[int, GpuClip],
+    *,
+    index: VideoIndex,
+    source: Source,
+    output: OutputFormat,
+    orientation: Orientation,
+    converter: Converter,
+) -> NvdecJob:
+    """The job that decodes a run into the clips that want its frames.
+
+    Args:
+        merged: the run.
+        clips: where the clips of the batch are, by number; those that the run is wanted by.
+        index: of the video.
+        source: its bytes.
+        output: form of the batch.
+        orientation: the turn for display.
+        converter: for this form.
+    """
+    wants = merged.wants
+    picture = picture_of(index, orientation, output)
+    rows = None
+    for number in np.unique(wants.clips).tolist():
+        clip = clips[number]
+        record = describe(picture, clip.view, output, strides=clip.strides[1:], name=index.name)
+        if rows is None:
+            rows = np.zeros(len(wants.frames), dtype=record.dtype)
+        mine = wants.clips == number
+        rows[mine] = record
+        step = clip.strides[0] * output.numpy_dtype.itemsize
+        rows["destination"][mine] = clip.address + wants.positions[mine] * step
+    assert rows is not None, "a run is wanted by somebody"
+    packets = index.frame_packets[wants.frames]
+    starts = np.flatnonzero(np.diff(wants.frames, prepend=-1))
+    stops = np.append(starts[1:], len(packets))
+    places = {
+        packet: slice(start, stop)
+        for packet, start, stop in zip(
+            packets[starts].tolist(), starts.tolist(), stops.tolist(), strict=True
+        )
+    }
+    return NvdecJob(index, source, merged.run, rows, places, converter)
+
+
+def picture_of(index: VideoIndex, orientation: Orientation, output: OutputFormat) -> Picture:
+    """The surfaces that NVDEC gives of a video: as wide as the picture, planes one upon another."""
+    name = index.pixel_format or ""
+    wide = (index.bit_depth or 8) > 8
+    form: MemoryFormat = (
+        ("yuv444p16" if wide else "yuv444") if "444" in name else ("p016" if wide else "nv12")
+    )
+    matrix, spread = resolve(
+        # VP8 is BT.601 whatever its size (RFC 6386, section 9.2).
+        index.color.matrix or ("smpte170m" if index.codec == "vp8" else None),
+        index.color.range,
+        pixel_format=name,
+        height=index.height,
+        output=output,
+    )
+    return Picture(
+        format=form,
+        pitch=index.width * (2 if wide else 1),
+        rows=index.height,
+        width=index.width,
+        height=index.height,
+        bit_depth=index.bit_depth or 8,
+        matrix=matrix,
+        range=spread,
+        transfer=index.color.transfer,
+        siting=chroma_siting(index.codec),
+        orientation=orientation,
+    )

@@ -1,0 +1,1 @@
+"""A demonstration: generated videos, indexed, sampled and decoded, as one page to look at."""

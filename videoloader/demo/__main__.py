@@ -1,0 +1,5 @@
+"""``python -m videoloader.demo [FOLDER]``: the demonstration."""
+
+from videoloader.demo.show import app
+
+app()

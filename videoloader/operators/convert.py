@@ -1,0 +1,83 @@
+"""From one element type to another, without wrapping around."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from videoloader.operators.arguments import DTYPE, REQUIRED, Argument
+from videoloader.operators.decoded import DecodedForm, element_type
+from videoloader.operators.operator import declare
+
+__all__ = ["cast", "saturate", "scale_and_shift"]
+
+
+def saturate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Convert to `dtype`: rounded to the nearest integer (half to even) and clamped to its range.
+
+    NaN becomes 0 in an integer. Conversions to floating point and to bool are torch's own.
+
+    >>> saturate(torch.tensor([-3.0, 1.5, 300.0]), torch.uint8)
+    tensor([  0,   2, 255], dtype=torch.uint8)
+    """
+    if values.dtype == dtype:
+        return values
+    if dtype.is_floating_point or dtype == torch.bool or values.dtype == torch.bool:
+        return values.to(dtype)
+    limits = torch.iinfo(dtype)
+    if not values.dtype.is_floating_point:
+        source = torch.iinfo(values.dtype)
+        low, high = max(limits.min, source.min), min(limits.max, source.max)
+        return values.clamp(low, high).to(dtype)
+    exact = values.double() if limits.bits >= 32 else values
+    exact = exact.nan_to_num(0.0).round().clamp(min=limits.min)
+    # The largest int64 is no float64: what reaches it is filled in, not converted.
+    above = exact >= limits.max
+    return exact.masked_fill(above, 0).to(dtype).masked_fill_(above, limits.max)
+
+
+def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.Tensor) -> None:
+    """Write values * factor + offset, computed in float32 and saturated, into `out`.
+
+    Args:
+        values: any type; the first dimension of four is gone through one by one, so that what is
+            written is still in the cache when it is read again.
+        factor: a number, or a tensor that broadcasts.
+        offset: a number, or a tensor that broadcasts.
+        out: same shape as `values`.
+    """
+    if values.ndim == 4:
+        for one, place in zip(values, out, strict=True):
+            scale_and_shift(one, factor, offset, place)
+    elif out.dtype == torch.float32:
+        out.copy_(values).mul_(factor).add_(offset)
+    else:
+        scaled = values.to(torch.float32, copy=True).mul_(factor).add_(offset)
+        if out.dtype in (torch.uint8, torch.int8) and not values.is_floating_point():
+            limits = torch.iinfo(out.dtype)  # no NaN can be here
+            out.copy_(scaled.round_().clamp_(limits.min, limits.max))
+        else:
+            out.copy_(saturate(scaled, out.dtype))
+
+
+def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    dtype = element_type(arguments["dtype"])
+    return None if dtype is None else form.finished(dtype=dtype)
+
+
+@declare(
+    "cast",
+    inputs=("input",),
+    arguments=(Argument("dtype", DTYPE, REQUIRED, "element type of the output"),),
+    absorb=_absorb,
+    is_elementwise=True,
+)
+def cast(values: torch.Tensor, *, dtype: torch.dtype) -> torch.Tensor:
+    """Convert to another element type.
+
+    Floating point values are rounded to the nearest integer (half to even) and clamped to the
+    range of an integer type, integers are clamped; nothing wraps around.
+    """
+    return saturate(values, dtype)

@@ -1,0 +1,153 @@
+"""Planned clips into pictures, a whole batch at a time, by the batch decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from videoloader.decoding.output import OutputFormat
+from videoloader.operators.decoded import DecodedForm
+from videoloader.readers import media
+from videoloader.readers.planned import PlannedClip
+from videoloader.sampling import FILLED
+
+__all__ = ["DecodedClips", "SampleError", "decode_planned"]
+
+_PASSED_ON = ("color_range", "matrix", "max_pixels", "resolution_change")
+
+Fuse = Callable[[int, DecodedForm], DecodedForm]
+
+
+class SampleError(Exception):
+    """A sample of a batch failed.
+
+    Attributes:
+        position: of the sample in the batch.
+        error: what went wrong.
+    """
+
+    def __init__(self, position: int, error: Exception) -> None:
+        super().__init__(position, error)
+        self.position = position
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedClips:
+    """The clips of a batch.
+
+    Attributes:
+        frames: one tensor (N, ...) if all have one shape, else one tensor for each.
+        others: for each clip the outputs beside the pictures.
+        layout: of a clip.
+    """
+
+    frames: torch.Tensor | list[torch.Tensor]
+    others: list[list[torch.Tensor]]
+    layout: str
+
+
+def decode_planned(
+    clips: Sequence[PlannedClip],
+    decoder: media.ClipDecoder,
+    arguments: Sequence[Mapping[str, Any]],
+    *,
+    fuse: Fuse = lambda position, form: form,  # noqa: ARG005
+    output: OutputFormat | None = None,
+) -> DecodedClips:
+    """Decode the clips of a batch; those that fail are replaced where they say by what.
+
+    Args:
+        clips: what to decode.
+        decoder: does it.
+        arguments: of the operator that decodes, for each clip: `fill_value`, and where it has them
+            `size` and what is passed on to `BatchDecoder.decode`, which is the same for all.
+        fuse: what operators make of the pictures, by position; see `DecodedForm`.
+        output: what `fuse` makes of `OutputFormat`, the same for all.
+
+    Raises:
+        SampleError: a clip failed.
+    """
+    if not clips:
+        return DecodedClips([], [], "FHWC")
+    output = output or OutputFormat()
+    options = {name: arguments[0][name] for name in _PASSED_ON if name in arguments[0]}
+    chosen = list(clips)
+    others: list[list[torch.Tensor]] = [[] for _ in clips]
+    errors: dict[int, Exception] = {}
+
+    def resolve(position: int, index: Any) -> media.ClipRequest:
+        """The request of a clip, now that its video is open."""
+        clip = chosen[position]
+        frames = clip.select(index)
+        others[position] = clip.others(index, frames)
+        displayed = media.displayed_size(index)
+        form = DecodedForm.of(displayed)
+        size, fill = arguments[position].get("size"), arguments[position]["fill_value"]
+        if size is not None:
+            form = replace(form, view=replace(form.view, size=(size[0], size[-1])))
+        try:
+            form = fuse(position, form)
+        except Exception as error:
+            errors[position] = error
+            raise
+        return media.ClipRequest(
+            clip.source,
+            frames,
+            index=index,
+            pad_mode="constant" if (frames == FILLED).any() else "none",
+            fill_value=fill[0] if len(fill) == 1 else fill,
+            size=form.view.size if form.is_resized or size is not None else None,
+            crop=form.view.crop,
+            flip=form.view.flip,
+            window=form.view.window,
+        )
+
+    def decode(positions: Sequence[int]) -> Any:
+        requests = [
+            media.ClipRequest(
+                chosen[at].source,
+                (),
+                index=chosen[at].index,
+                resolve=partial(resolve, at),
+            )
+            for at in positions
+        ]
+        return decoder.decode(requests, on_error="mask", **output.keywords | options)
+
+    batch = decode(range(len(chosen)))
+    frames = batch.frames
+    failed = {failure.request: failure.error for failure in reversed(batch.failures)}
+    while failed:
+        for at in sorted(failed):
+            error = errors.get(at, failed[at])
+            instead = chosen[at].instead
+            if at in errors or instead is None:
+                raise SampleError(at, error) from error
+            try:
+                chosen[at] = instead(error)
+            except Exception as none_left:
+                raise SampleError(at, none_left) from none_left
+        again = sorted(failed)
+        batch = decode(again)
+        frames = _replaced(frames, dict(zip(again, batch.frames, strict=True)))
+        failed = {again[f.request]: f.error for f in reversed(batch.failures)}
+    return DecodedClips(frames, others, output.layout)
+
+
+def _replaced(
+    frames: torch.Tensor | list[torch.Tensor], others: Mapping[int, torch.Tensor]
+) -> torch.Tensor | list[torch.Tensor]:
+    """The clips of a batch with others in the place of some; in their memory, if they fit."""
+    clips = [others.get(at, clip) for at, clip in enumerate(frames)]
+    if not isinstance(frames, torch.Tensor):
+        return torch.stack(clips) if len({clip.shape for clip in clips}) == 1 else clips
+    if any(clip.shape != frames.shape[1:] for clip in clips):
+        return clips
+    for at, clip in others.items():
+        frames[at] = clip
+    return frames

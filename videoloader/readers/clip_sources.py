@@ -1,0 +1,259 @@
+"""What `ClipDataset` takes its clips from: listed videos, or those of a data set index."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.storage import decode_index, encode_index
+from videoloader.sources.address import is_url, local_path, shown
+from videoloader.sources.items import VIDEO_SUFFIXES
+from videoloader.video import Video
+
+__all__ = [
+    "ClipSources",
+    "IndexedVideos",
+    "KeptIndexes",
+    "ListedVideos",
+    "find_labels",
+    "find_sources",
+]
+
+Place: TypeAlias = "str | os.PathLike[str] | Item"
+ClipSources: TypeAlias = "Place | Sequence[Place] | DatasetIndex | Videos"
+"""Folders, globs, text lists, archives, files, URLs, items; a data set index or its path."""
+
+_KEPT_BYTES = 1 << 26  # of indexes that one process keeps
+_OVERHEAD = 200  # bytes of a kept index besides its own
+
+
+class KeptIndexes:
+    """The indexes used last, as the bytes that they are stored as, up to a number of bytes.
+
+    A pickle is empty: workers make their own.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.bytes = 0
+        self._data: OrderedDict[int, bytes] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def get(self, number: int) -> VideoIndex | None:
+        """The index of a video, if it is kept."""
+        data = self._data.get(number)
+        if data is None:
+            return None
+        self._data.move_to_end(number)
+        try:
+            return decode_index(data)
+        except FormatError:  # one that cannot be stored is made again each time
+            return None
+
+    def add(self, number: int, index: VideoIndex) -> None:
+        """Keep an index, and drop those that were not used for longest if it gets too much."""
+        self._drop(number)
+        self._data[number] = data = encode_index(index)
+        self.bytes += len(data) + _OVERHEAD
+        while self.bytes > self.limit:
+            self._drop(next(iter(self._data)))
+
+    def _drop(self, number: int) -> None:
+        data = self._data.pop(number, None)
+        if data is not None:
+            self.bytes -= len(data) + _OVERHEAD
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"limit": self.limit, "bytes": 0, "_data": OrderedDict()}
+
+
+class ListedVideos:
+    """Videos by name; their indexes are made as they are needed, or were made beforehand."""
+
+    def __init__(self, items: list[Item], indexes: Mapping[str, VideoIndex]) -> None:
+        self.items = items
+        self._given = {Item(_absolute(path)).path: index for path, index in indexes.items()}
+        self.kept = KeptIndexes(_KEPT_BYTES)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def row(self, number: int) -> int:
+        """The number of a video among all that were listed: its own."""
+        return number
+
+    def keys(self) -> list[str]:
+        """Key of each video: its path, and its name in an archive."""
+        return [item.key for item in self.items]
+
+    def item(self, number: int) -> Item:
+        """Where a video is."""
+        return self.items[number]
+
+    def index(self, number: int) -> VideoIndex | None:
+        """The index of a video, if it was made beforehand."""
+        item = self.items[number]
+        return None if item.member else self._given.get(item.path)
+
+    def open(self, number: int, **options: Any) -> Video:
+        """Open a video."""
+        item = self.items[number]
+        given = self.index(number)
+        known = self.kept.get(number) if given is None else given
+        video = Video(item.open(), index=known, **options)
+        if known is None:
+            self.kept.add(number, video.index)
+        return video
+
+
+class IndexedVideos:
+    """The videos of a data set index, which each worker opens for itself; its memory is shared."""
+
+    def __init__(self, videos: Videos) -> None:
+        self.videos = videos
+
+    def __len__(self) -> int:
+        return len(self.videos)
+
+    def row(self, number: int) -> int:
+        """The row of a video in the data set index."""
+        return self.videos.row(number)
+
+    def keys(self) -> list[str]:
+        """Key of each video."""
+        keys = self.videos.dataset.keys
+        return [keys[row] for row in self.videos.rows.tolist()]
+
+    def item(self, number: int) -> Item:
+        """Where a video is."""
+        return self.videos.item(number)
+
+    def index(self, number: int) -> VideoIndex:
+        """The index of a video."""
+        return self.videos[number]
+
+    def open(self, number: int, **options: Any) -> Video:
+        """Open a video."""
+        index = self.videos[number]
+        return Video(self.videos.source(number), index=index, **options)
+
+
+def find_sources(
+    videos: ClipSources, indexes: Mapping[str, VideoIndex]
+) -> ListedVideos | IndexedVideos:
+    """The videos behind what a user names, in order; a list keeps its repetitions.
+
+    Raises:
+        ArgumentError: there are none.
+        SourceError: a folder, glob or URL has no video, or there is no such thing.
+    """
+    if isinstance(videos, str | os.PathLike) and os.fspath(videos).endswith(".parquet"):
+        videos = open_dataset(videos)
+    if isinstance(videos, DatasetIndex):
+        videos = videos.videos
+    if isinstance(videos, Videos):
+        if not len(videos):
+            name = shown(str(videos.dataset.path))
+            raise ArgumentError(f"{name}: no videos; all {len(videos.dataset)} rows are failures")
+        return IndexedVideos(videos)
+    items = list(_items([videos] if isinstance(videos, str | os.PathLike | Item) else videos))
+    if not items:
+        raise ArgumentError("no videos; the list of them is empty")
+    if isinstance(videos, str | os.PathLike) and len(items) == 1:
+        _check_there(items[0])
+    return ListedVideos(items, indexes)
+
+
+def find_labels(
+    videos: ClipSources,
+    found: ListedVideos | IndexedVideos,
+    labels: Sequence[int] | Mapping[str, int] | None,
+) -> tuple[list[int] | None, list[str]]:
+    """The label of each video, and the names of the folders that labels are taken from.
+
+    Args:
+        videos: as a user named them.
+        found: what that stands for.
+        labels: one integer a video or a row, or by key; None for those of folders, if there are.
+
+    Raises:
+        ArgumentError: not every video has a label.
+    """
+    if labels is not None:
+        return _labels(labels, found), []
+    if not isinstance(found, ListedVideos):
+        return None, []
+    names = _classes(videos, found.items)
+    if names is None:
+        return None, []
+    classes = sorted(set(names))
+    number = {name: label for label, name in enumerate(classes)}
+    return [number[name] for name in names], classes
+
+
+def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
+    """Name of the class of each video, where one folder has a folder for each class."""
+    if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
+        return None
+    folder = Path(_absolute(videos))
+    if not folder.is_dir():
+        return None
+    parts = [Path(local_path(item.path)).relative_to(folder).parts for item in items]
+    return [part[0] for part in parts] if all(len(part) > 1 for part in parts) else None
+
+
+def _items(places: Iterable[Place]) -> Iterable[Item]:
+    for place in places:
+        if isinstance(place, Item):
+            yield place
+        elif Path(place).suffix.lower() in VIDEO_SUFFIXES and not _is_pattern(os.fspath(place)):
+            yield Item(_absolute(place))  # without a look at it: there may be millions
+        else:
+            yield from find_items(place)
+
+
+def _is_pattern(place: str) -> bool:
+    return any(character in place for character in "*?[") or is_url(place)
+
+
+def _absolute(place: str | os.PathLike[str]) -> str:
+    path = local_path(os.fspath(place))
+    return path if is_url(path) else os.path.abspath(path)
+
+
+def _check_there(item: Item) -> None:
+    path = local_path(item.path)
+    if not is_url(path) and not os.path.exists(path):
+        raise SourceError(f"{shown(path)}: no such folder or file")
+
+
+def _labels(
+    labels: Sequence[int] | Mapping[str, int], videos: ListedVideos | IndexedVideos
+) -> list[int]:
+    """The label of each video."""
+    if isinstance(labels, Mapping):
+        keys = videos.keys()
+        missing = [key for key in keys if key not in labels]
+        if missing:
+            first = shown(missing[0])
+            raise ArgumentError(
+                f"{len(missing)} of {len(keys)} videos have no label, the first is {first}"
+            )
+        return [int(labels[key]) for key in keys]
+    if len(labels) == len(videos):
+        return [int(label) for label in labels]
+    rows = ""
+    if isinstance(videos, IndexedVideos):
+        dataset = videos.videos.dataset
+        if len(labels) == len(dataset):
+            return [int(labels[row]) for row in videos.videos.rows]
+        rows = f" in {len(dataset)} rows"
+    raise ArgumentError(f"{len(videos)} videos{rows}, but {len(labels)} labels")

@@ -1,0 +1,113 @@
+"""The way from operators to video files: two functions, which tests replace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.decoding.assembly import ClipRequest
+from videoloader.errors import UnsupportedError
+from videoloader.sampling import FILLED
+
+__all__ = [
+    "ClipDecoder",
+    "ClipRequest",
+    "Index",
+    "check_gpu",
+    "clip_decoder",
+    "displayed_size",
+    "index_video",
+    "seconds",
+]
+
+
+class Index(Protocol):
+    """What operators need to know of a video; `VideoIndex` is one."""
+
+    @property
+    def name(self) -> str:
+        """Name of the file, for messages."""
+
+    @property
+    def num_frames(self) -> int:
+        """Number of frames."""
+
+    @property
+    def width(self) -> int:
+        """Coded width, before rotation."""
+
+    @property
+    def height(self) -> int:
+        """Coded height, before rotation."""
+
+    @property
+    def orientation(self) -> Any:
+        """The turn for display, an `Orientation`."""
+
+    @property
+    def pts(self) -> NDArray[np.int64]:
+        """Presentation time of every frame, in ticks."""
+
+    @property
+    def time_base(self) -> Fraction:
+        """Seconds in a tick."""
+
+    @property
+    def average_fps(self) -> float | Fraction:
+        """Frames in a second."""
+
+    @property
+    def boundaries(self) -> NDArray[np.float64]:
+        """When each frame begins, in seconds, and when the last one ends."""
+
+
+class ClipDecoder(Protocol):
+    """What decodes the clips of a batch; `BatchDecoder` is one."""
+
+    @property
+    def decode(self) -> Callable[..., Any]:
+        """Makes a `ClipBatch` of `ClipRequest`s."""
+
+
+def index_video(source: Any) -> Index:
+    """Read the tables of a video: a path, URL or bytes."""
+    import videoloader.indexing as indexing
+
+    index: Index = indexing.index_video(source)
+    return index
+
+
+def clip_decoder(device: str, workers: int | None = None) -> ClipDecoder:
+    """The decoder of this process for a torch device, with at most so many worker processes."""
+    from videoloader.decoding.batch import shared_decoder
+
+    return shared_decoder(device, workers)
+
+
+def displayed_size(index: Index) -> tuple[int, int]:
+    """(height, width) of the pictures of a video, rotation applied."""
+    size = index.height, index.width
+    return size[::-1] if index.orientation.transpose else size
+
+
+def seconds(index: Index, frames: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Time of each frame since the first of the video, in seconds; -1 for a filled frame."""
+    if len(index.pts) == 0:
+        return np.full(frames.shape, -1.0)
+    ticks = (index.pts - index.pts[0])[frames]
+    base = index.time_base
+    times = ticks * base.numerator / base.denominator
+    return np.where(frames == FILLED, -1.0, times)
+
+
+def check_gpu(what: str) -> None:
+    """`UnsupportedError` unless torch has a GPU."""
+    if not torch.cuda.is_available():
+        raise UnsupportedError(
+            f'{what} needs a GPU, and torch finds none on this machine; use device="cpu"'
+        )

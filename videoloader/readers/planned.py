@@ -1,0 +1,50 @@
+"""Clips that a batch wants, before anything of their videos is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from numpy.typing import NDArray
+
+from videoloader.readers.media import Index
+from videoloader.sources.address import shown
+
+__all__ = ["Identity", "PlannedClip"]
+
+
+class Identity(NamedTuple):
+    """Which sample this is, wherever and whenever it is made: what its random draws depend on."""
+
+    sample: int
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlannedClip:
+    """One clip, as a reader or a decoding operator asks for it.
+
+    Attributes:
+        source: path, URL, bytes or an item of a data set.
+        select: the frames wanted of a video, by its index: those inside it, or `FILLED`.
+        others: the outputs beside the pictures, by the index and the frames of `select`.
+        identity: of the sample.
+        index: of the video, where it is known.
+        instead: the clip to take in place of this one when it fails, and what to do with the
+            failure; None to let the batch fail.
+    """
+
+    source: Any
+    select: Callable[[Index], NDArray[Any]]
+    others: Callable[[Index, NDArray[Any]], list[torch.Tensor]]
+    identity: Identity | None = None
+    index: Any = None
+    instead: Callable[[Exception], PlannedClip] | None = None
+
+    def __str__(self) -> str:
+        if isinstance(self.source, str | Path):
+            return shown(str(self.source))
+        return str(getattr(self.source, "name", ""))

@@ -1,0 +1,1 @@
+"""Where the bytes of a video come from: files, memory, URLs, members of archives."""

@@ -1,0 +1,99 @@
+"""Errors of other kinds as errors of ours: whatever a file does, it costs that file and no more.
+
+Libraries and the system raise what they like: an `OSError` of a demuxer, no open file left, no
+memory. Where a video is opened or decoded these become a `VideoError` that names it, with the
+original as its cause. Mistakes in a program (`TypeError` and its like) stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from videoloader.errors import (
+    DecodeError,
+    FormatError,
+    OutOfMemoryError,
+    SourceError,
+    VideoError,
+)
+from videoloader.sources.address import scrubbed
+
+__all__ = ["as_video_error", "blamed_on", "is_mistake"]
+
+_MISTAKES = (
+    AssertionError,
+    AttributeError,
+    ImportError,
+    NameError,
+    NotImplementedError,
+    SyntaxError,
+    TypeError,
+)
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Whether an error tells of a program or of the whole GPU, and not of one video.
+
+    >>> is_mistake(TypeError()), is_mistake(KeyboardInterrupt()), is_mistake(OSError())
+    (True, True, False)
+    """
+    if isinstance(error, VideoError):
+        return False
+    if not isinstance(error, Exception) or isinstance(error, _MISTAKES):
+        return True
+    # After an error of CUDA nothing works on that GPU any more; without memory all goes on.
+    is_cuda = isinstance(error, RuntimeError) and "CUDA" in f"{type(error).__name__} {error}"
+    return is_cuda and not _is_memory(error)
+
+
+def as_video_error(
+    error: Exception, name: object, kind: type[VideoError] = DecodeError
+) -> VideoError:
+    """An error of ours for any other.
+
+    Args:
+        error: given back as it is if it is ours.
+        name: what it is blamed on, for the message.
+        kind: for what is neither about memory nor about reading.
+    """
+    if isinstance(error, VideoError):
+        return error
+    text = scrubbed(f"{type(error).__name__}: {error}".removesuffix(": "), str(name))
+    if _is_memory(error):
+        return OutOfMemoryError(f"{name}: not enough memory ({text})")
+    if isinstance(error, OSError | EOFError) and not type(error).__module__.startswith("av."):
+        return SourceError(f"{name}: cannot be read ({text})")
+    if issubclass(kind, FormatError):
+        return kind(f"{name}: damaged ({text})")
+    return kind(f"{name}: {text}")
+
+
+@contextmanager
+def blamed_on(name: object, kind: type[VideoError] = DecodeError) -> Iterator[None]:
+    """Raise errors of other kinds as `as_video_error` gives them, mistakes as they are.
+
+    >>> with blamed_on("clip.mp4"):
+    ...     raise OverflowError("too large")
+    Traceback (most recent call last):
+    ...
+    videoloader.errors.DecodeError: clip.mp4: OverflowError: too large
+    """
+    try:
+        yield
+    except VideoError:
+        raise
+    except Exception as error:
+        if is_mistake(error):
+            raise
+        raise as_video_error(error, name, kind) from error
+
+
+def _is_memory(error: Exception) -> bool:
+    """Whether memory ran out; torch says so by a `RuntimeError`."""
+    if isinstance(error, MemoryError):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and (
+        "out of memory" in text or "allocate memory" in text
+    )

@@ -1,0 +1,382 @@
+"""From what a user names to a list of videos: folders, globs, lists, tar archives, URLs."""
+
+from __future__ import annotations
+
+import glob
+import os
+import tarfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote, unquote
+
+from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.sources.address import escaped, is_url, local_path, public, shown
+from videoloader.sources.opening import open_member, open_source
+from videoloader.sources.source import Fingerprint, Source
+
+__all__ = ["VIDEO_SUFFIXES", "Item", "as_root", "find_items", "find_videos"]
+
+VIDEO_SUFFIXES = frozenset(
+    ".264 .265 .3g2 .3gp .avi .f4v .flv .h264 .h265 .hevc .ismv .ivf .jsv .m2ts .m4v .mjpeg .mkv "  # noqa: SIM905
+    ".mov .mp4 .mpeg .mpg .mts .obu .ogv .ps .ts .webm .wmv".split()
+)
+"""File name endings, in lower case, by which videos are known in folders and archives."""
+
+_LISTS = {".txt", ".list", ".lst"}
+_ARCHIVE = ".tar"
+_QUOTED = "file:"  # in front of relative paths that are no text, percent-encoded
+_TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Item:
+    """One video of a data set: a file or object, or a member of an archive at its place there.
+
+    What a URL holds of secrets (user, password, what stands behind `?`) is no part of `path`, so it
+    is neither shown nor stored; `location` has it for as long as the item lives.
+
+    Args:
+        path: of the file or archive; a path or a URL.
+        member: name in the archive.
+        offset: of the member in the archive.
+        size: of the member.
+        listed: the state that a listing told, no part of what the item is.
+        problem: what the listing found to be wrong with it, no part of that either.
+        signed: the URL to open it by, where `path` alone does not do.
+    """
+
+    path: str
+    member: str = ""
+    offset: int = 0
+    size: int = -1
+    listed: Fingerprint | None = field(default=None, compare=False, repr=False)
+    problem: str = field(default="", compare=False, repr=False)
+    signed: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        is_place = isinstance(self.path, str) and isinstance(self.member, str)
+        if not is_place or type(self.offset) is not int or type(self.size) is not int:
+            raise ArgumentError("path and member of an Item are text, offset and size integers")
+        plain = public(self.path)
+        if plain != self.path:
+            object.__setattr__(self, "signed", self.path)
+            object.__setattr__(self, "path", plain)
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return shown(self.path) + (f"/{escaped(self.member)}" if self.member else "")
+
+    @property
+    def key(self) -> str:
+        """What tables are joined by: the path, and the name in an archive."""
+        return f"{self.path}/{self.member}" if self.member else self.path
+
+    @property
+    def location(self) -> str:
+        """Path or URL to open it by; may hold secrets."""
+        return self.signed or self.path
+
+    def open(self) -> Source:
+        """The bytes of the video.
+
+        Raises:
+            SourceError: they cannot be had.
+            FormatError: the file is empty, or has the `problem` that the listing found.
+        """
+        if self.problem:
+            raise FormatError(f"{self.name}: {self.problem}")
+        if not self.member:
+            return open_source(self.location)
+        return open_member(self.location, name=self.member, offset=self.offset, size=self.size)
+
+    def state(self) -> Fingerprint:
+        """The state of the video as it is now, or was when it was listed.
+
+        Raises:
+            SourceError: there is no such file.
+        """
+        if self.listed is not None:
+            return self.listed
+        path = local_path(self.location)
+        if is_url(path):
+            from videoloader.sources.remote import look
+
+            return self._part(look(path))
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise SourceError(f"{shown(self.path)}: {error.strerror}") from error
+        return self._part(Fingerprint(status.st_size, status.st_mtime_ns))
+
+    def under(self, root: str | None) -> Item:
+        """The item at its place under a root, a folder or URL; itself without one.
+
+        >>> Item("cats/1.mp4").under("/data").path
+        '/data/cats/1.mp4'
+        """
+        if root is None or is_url(self.path) or os.path.isabs(self.path):
+            return self
+        path = self.path
+        if path.startswith(_QUOTED):
+            path = unquote(path[len(_QUOTED) :], errors="surrogateescape")
+        if is_url(root):
+            return replace(self, path=f"{root}/{path}")
+        return replace(self, path=_item(os.path.join(root, path)).path)
+
+    def relative_to(self, root: str) -> Item:
+        """The item with its path as it is under a root, an absolute folder or URL.
+
+        Raises:
+            ArgumentError: it lies elsewhere.
+
+        >>> Item("/data/cats/1.mp4").relative_to("/data").path
+        'cats/1.mp4'
+        """
+        path, above = local_path(self.path), root.rstrip("/") + "/"
+        if not path.startswith(above):
+            raise ArgumentError(
+                f"{self.name}: is not under the root of the data set, {shown(root)}"
+            )
+        path = path[len(above) :]
+        if path.startswith(_QUOTED) or not _is_text(path):
+            path = _QUOTED + quote(os.fsencode(path))
+        return replace(self, path=path)
+
+    def place(self) -> tuple[str, str, int, int]:
+        """What is stored of it: `Item(*item.place())` is this item, but for what is `signed`."""
+        return self.path, self.member, self.offset, self.size
+
+    def _part(self, whole: Fingerprint) -> Fingerprint:
+        return replace(whole, size=self.size) if self.member else whole
+
+
+def as_root(root: str | os.PathLike[str]) -> str:
+    """The root of a data set as an absolute path, or as a URL without a slash at its end."""
+    place = public(local_path(os.fspath(root)))
+    return place.rstrip("/") if is_url(place) else os.path.abspath(place)
+
+
+def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
+    """All video files under a folder, by their ending, in the order of their paths.
+
+    Raises:
+        SourceError: the folder does not exist, or has no video in it.
+    """
+    found = [Path(path) for path in _walk(Path(folder)) if Path(path).suffix.lower() != _ARCHIVE]
+    if not found:
+        name = shown(os.fspath(folder))
+        raise SourceError(f"{name}: no video files in it (known by endings such as .mp4, .mkv)")
+    return found
+
+
+def find_items(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> list[Item]:
+    """The videos behind folders, globs, text lists, tar archives, paths and URLs, each once.
+
+    A text list (`.txt`, `.list`, `.lst`) has a path or URL a line, relative to its own folder;
+    blank lines and lines that begin with `#` are passed over. A list behind a URL may not name
+    `file://` URLs. A URL that ends with a slash stands for all videos and archives under it. Files
+    that are named are taken whatever their ending.
+    Links to folders are followed, but each folder is gone through once. A path that is no UTF-8
+    becomes a `file://` URL. An archive that is damaged gives the members in front of the damage,
+    and itself as an item that cannot be opened.
+
+    Raises:
+        SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
+            read.
+        UnsupportedError: a URL of a kind that is not read.
+    """
+    items: dict[Item, None] = {}
+    for source in [sources] if isinstance(sources, str | os.PathLike) else sources:
+        for item in _found(local_path(os.fspath(source))):
+            is_archive = _ending(item.path) == _ARCHIVE
+            items.update(dict.fromkeys(_members(item) if is_archive else [item]))
+    return list(items)
+
+
+def _found(source: str) -> Iterator[Item]:
+    """Files and archives that a source stands for."""
+    if is_url(source):
+        yield from _found_remote(source)
+        return
+    path = Path(source)
+    if path.is_dir():
+        found = _walk(path)
+        if not found:
+            raise SourceError(f"{shown(source)}: no video files in it (known by endings as .mp4)")
+        yield from map(_item, found)
+    elif not path.exists() and glob.has_magic(source):
+        matches = sorted(glob.glob(source, recursive=True))
+        if not matches:
+            raise SourceError(f"{shown(source)}: nothing matches")
+        for match in matches:
+            found = _walk(Path(match)) if os.path.isdir(match) else [os.path.abspath(match)]
+            yield from map(_item, found)
+    elif path.suffix.lower() in _LISTS and path.is_file():
+        yield from map(Item, _listed(path))
+    else:
+        yield _item(os.path.abspath(source))
+
+
+def _item(path: str) -> Item:
+    """A local file; names that no text can hold are written as URLs."""
+    return Item(path if _is_text(path) else Path(path).as_uri())
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _found_remote(url: str) -> Iterator[Item]:
+    from videoloader.sources.remote import list_objects
+
+    plain = public(url)
+    if plain.endswith("/"):
+        found = [
+            Item(place, listed=state)
+            for place, state in list_objects(url)
+            if _ending(place) in VIDEO_SUFFIXES | {_ARCHIVE}
+        ]
+        if not found:
+            raise SourceError(f"{shown(url)}: no video files in it (known by endings as .mp4)")
+        yield from found
+    elif _ending(plain) in _LISTS:
+        with open_source(url) as source:
+            text = source.read(0, source.size)
+        for entry in _entries(text, url):
+            if entry.lower().startswith("file:"):
+                raise SourceError(
+                    f"{shown(url)}: names {shown(entry)}; a list behind a URL names no local files"
+                )
+            yield Item(entry if is_url(entry) else _beside(url, entry))
+    else:
+        yield Item(url)
+
+
+def _beside(url: str, entry: str) -> str:
+    """The URL of a path as it is written in a list behind a URL."""
+    scheme, _, place = url.partition("?")[0].partition("://")
+    folder = place.partition("/")[0] if entry.startswith("/") else place.rpartition("/")[0]
+    return f"{scheme}://{folder}/{entry.lstrip('/')}"
+
+
+def _ending(place: str) -> str:
+    """The suffix of a path or URL, in lower case."""
+    return os.path.splitext(place)[1].lower()
+
+
+def _walk(folder: Path) -> list[str]:
+    """Videos and archives under a folder, sorted; only their names are kept on the way."""
+    if not folder.is_dir():
+        raise SourceError(f"{shown(str(folder))}: no such folder")
+    wanted = VIDEO_SUFFIXES | {_ARCHIVE}
+    found: list[str] = []
+    waiting, seen = [os.path.abspath(folder)], set()
+    while waiting:
+        place = waiting.pop()
+        try:
+            status = os.stat(place)
+            if (status.st_dev, status.st_ino) in seen:
+                continue  # a link that leads back, or to where another one led
+            seen.add((status.st_dev, status.st_ino))
+            folders = []
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if os.path.splitext(entry.name)[1].lower() in wanted and _is_file(entry):
+                        found.append(entry.path)
+                    elif _is_folder(entry):
+                        folders.append(entry.path)
+        except OSError as error:
+            raise SourceError(f"{shown(place)}: cannot be listed ({error.strerror})") from error
+        # Those that are no links come first, so that files have their own names where they can.
+        waiting += sorted(folders, key=lambda path: (os.path.islink(path), path), reverse=True)
+    return sorted(found)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):  # a link that leads nowhere, or in a circle
+        return entry.is_file()
+    return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        return entry.is_dir()
+    return False
+
+
+def _listed(path: Path) -> Iterator[str]:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        name = shown(str(path))
+        raise SourceError(f"{name}: no list of paths ({error.strerror})") from error
+    for entry in _entries(text, str(path)):
+        place = local_path(entry)
+        yield place if is_url(place) else os.path.abspath(path.parent / place)
+
+
+def _entries(text: bytes, name: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            entry = line.decode().strip()
+        except UnicodeDecodeError:
+            # Without its cause, which holds the line.
+            reason = f"line {number} is no UTF-8"
+            raise SourceError(f"{shown(name)}: no list of paths ({reason})") from None
+        if entry and not entry.startswith("#"):
+            yield entry
+
+
+def _members(archive: Item) -> Iterator[Item]:
+    """The videos in an uncompressed tar archive, in its order."""
+    path = archive.location
+    try:
+        with _open_archive(path) as source, source.file() as file:
+            whole = source.fingerprint if is_url(local_path(path)) else None
+            with tarfile.open(fileobj=file, mode="r:") as tar:
+                for member in tar:
+                    if member.isreg() and _ending(member.name) in VIDEO_SUFFIXES:
+                        yield _member(path, member, whole)
+                _check_end(file, tar.offset)
+    except FormatError:
+        yield archive  # it is empty, as opening it says
+    except (tarfile.TarError, ValueError, OverflowError) as error:
+        problem = f"no uncompressed tar archive, or damaged ({error})"
+        yield replace(archive, problem=problem)
+
+
+def _member(path: str, member: tarfile.TarInfo, whole: Fingerprint | None) -> Item:
+    name = member.name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    state = whole and replace(whole, size=member.size)
+    problem = "stored with holes, as sparse files are; pack it again without" * member.issparse()
+    return Item(path, name, member.offset_data, member.size, state, problem)
+
+
+def _check_end(file: BinaryIO, offset: int) -> None:
+    """Make sure that an archive ends where its list of members does; tarfile passes over damage.
+
+    Raises:
+        TarError: there is something else than the zeros of its end, or the end of the file.
+    """
+    file.seek(offset)
+    block = file.read(tarfile.BLOCKSIZE)
+    if block.strip(b"\0") or 0 < len(block) < tarfile.BLOCKSIZE:
+        raise tarfile.ReadError(f"no header of a member at byte {offset}")
+
+
+def _open_archive(path: str) -> Source:
+    if not is_url(local_path(path)):
+        return open_source(path)
+    from videoloader.sources.remote import open_url
+
+    return open_url(path, block=_TAR_BLOCK)

@@ -1,0 +1,238 @@
+"""Sources on this machine: files, bytes in memory, and seekable file objects."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import SourceError
+from videoloader.forking import ForkSafeLock
+from videoloader.sources.address import escaped, shown
+from videoloader.sources.source import Fingerprint, Source, rows_at
+
+__all__ = ["LocalSource", "MemorySource", "nearby", "open_file", "open_path"]
+
+_GATHERED = 1 << 12  # places whose bytes are read together
+_NEAR = 1 << 11  # bytes that are rather read than begun anew behind
+
+# What is no file, and would be waited for, or has no end.
+_KINDS = {
+    stat.S_IFDIR: "a directory; name a video file in it",
+    stat.S_IFIFO: "a pipe, not a file; write what comes out of it to one",
+    stat.S_IFCHR: "a device, not a file",
+    stat.S_IFBLK: "a device, not a file",
+}
+
+
+class LocalSource(Source):
+    """A file, or a stretch of one from `base` on; the open file becomes this object's own."""
+
+    is_local = True
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        *,
+        name: str,
+        size: int,
+        mtime_ns: int,
+        path: str | None,
+        base: int = 0,
+    ) -> None:
+        super().__init__(name=name, size=size)
+        self._file = file
+        self._mtime_ns = mtime_ns
+        self.path = path
+        self._base = base
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Size, and the time of the last change, when the file was opened."""
+        return Fingerprint(self.size, self._mtime_ns)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        try:
+            return os.pread(self._file.fileno(), size, self._base + offset)
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+
+    def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """The bytes from each of many places on; those that lie close are read together."""
+        found = np.empty((len(places), width), dtype=np.uint8)
+        try:
+            for begin in range(0, len(places), _GATHERED):
+                some = places[begin : begin + _GATHERED]
+                found[begin : begin + _GATHERED] = self._gather(some, width)
+        except SourceError:
+            raise
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+        return found
+
+    def _gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        gaps = np.diff(places)
+        is_apart = np.append(True, (gaps < 0) | (gaps > _NEAR))
+        firsts = np.flatnonzero(is_apart)
+        starts, lasts = places[firsts], places[np.append(firsts[1:], len(places)) - 1]
+        data = self._blocks(starts, lasts + width)
+        if len(starts) == len(places):
+            return data.reshape(-1, width)
+        spans = lasts + width - starts
+        moved = np.cumsum(spans) - spans - starts  # from the file into `data`
+        return rows_at(data, places + moved[np.cumsum(is_apart) - 1], width)
+
+    def _blocks(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The bytes of ranges, one behind the other, zeros behind the end."""
+        file, read, base = self._file.fileno(), os.pread, self._base
+        ranges = list(zip(starts.tolist(), stops.tolist(), strict=True))
+        if int(starts.min()) >= 0 and int(stops.max()) <= self.size:
+            blocks = [read(file, stop - start, base + start) for start, stop in ranges]
+            if sum(map(len, blocks)) == int((stops - starts).sum()):
+                return np.frombuffer(b"".join(blocks), dtype=np.uint8)
+        blocks = []
+        for start, stop in ranges:
+            inside = self.read(start, min(stop, max(self.size, start)) - start)
+            blocks.append(inside.ljust(stop - start, b"\0"))
+        return np.frombuffer(b"".join(blocks), dtype=np.uint8)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class MemorySource(Source):
+    """Bytes in memory."""
+
+    is_local = True
+
+    def __init__(self, memory: memoryview, *, name: str, size: int) -> None:
+        super().__init__(name=name, size=size)
+        self._memory = memory
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The size."""
+        return Fingerprint(self.size)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        return bytes(self._memory[offset : offset + size])
+
+    def window(self, offset: int, size: int) -> NDArray[np.uint8]:
+        """The bytes themselves."""
+        return np.frombuffer(self._memory, dtype=np.uint8)[offset : offset + size]
+
+    def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """The bytes from each of many places on."""
+        return rows_at(np.frombuffer(self._memory, dtype=np.uint8), places, width)
+
+
+def nearby(source: Source) -> Source:
+    """The same bytes where small reads cost little: of a source that is far away, a copy.
+
+    For parsers that look at all of a file, back and forth.
+    """
+    if source.is_local:
+        return source
+    return MemorySource(source.window(0, source.size).data, name=source.name, size=source.size)
+
+
+class FileSource(Source):
+    """A seekable file object of somebody else."""
+
+    def __init__(self, file: BinaryIO, *, name: str, size: int) -> None:
+        super().__init__(name=name, size=size)
+        self._file = file
+        self._lock = ForkSafeLock()
+        # Forks share the position of a file with their parent; what needs none goes without.
+        raw = getattr(file, "raw", None)
+        self._is_plain = type(file) is io.BufferedReader and type(raw) is io.FileIO
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The size."""
+        return Fingerprint(self.size)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        try:
+            if self._is_plain:
+                return os.pread(self._file.fileno(), size, offset)
+            with self._lock:
+                self._file.seek(offset)
+                return self._file.read(size)
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+
+
+def open_path(
+    path: str, *, name: str | None = None, offset: int = 0, size: int | None = None
+) -> Source:
+    """A file, or `size` bytes of it from `offset` on."""
+    called = escaped(path)
+    file, status = _open_regular(path, called)
+    try:
+        if size is None:
+            size = status.st_size - offset
+        if not 0 <= offset <= offset + size <= status.st_size:
+            raise SourceError(
+                f"{called}: {name} is said to lie at {offset}, but the file ends before"
+            )
+        source = LocalSource(
+            file,
+            name=f"{called}/{name}" if name else called,
+            size=size,
+            mtime_ns=status.st_mtime_ns,
+            path=os.path.abspath(path) if (offset, size) == (0, status.st_size) else None,
+            base=offset,
+        )
+        if status.st_blocks:  # some file systems do not say
+            source.stored = min(size, 512 * status.st_blocks)
+        return source
+    except BaseException:
+        file.close()
+        raise
+
+
+def _open_regular(path: str, called: str) -> tuple[BinaryIO, os.stat_result]:
+    """An open file and its state.
+
+    Raises:
+        SourceError: there is none, or it is of a kind that has no bytes to come back to.
+    """
+    try:
+        # Without waiting: a pipe opens only when somebody writes into it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        is_socket = isinstance(error, OSError) and error.errno == errno.ENXIO
+        reason = "is a socket, not a file" if is_socket else getattr(error, "strerror", error)
+        raise SourceError(f"{called}: {reason}") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise SourceError(f"{called}: is {_KINDS.get(stat.S_IFMT(status.st_mode), 'no file')}")
+    return os.fdopen(descriptor, "rb"), status
+
+
+def open_file(file: BinaryIO) -> Source:
+    """A file object that somebody has opened.
+
+    Raises:
+        SourceError: it is no seekable binary file.
+    """
+    name = shown(str(getattr(file, "name", "<file>")))
+    try:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        if not isinstance(file.read(1), bytes):
+            raise ValueError("it gives text")
+    except (AttributeError, OSError, ValueError) as error:
+        raise SourceError(
+            f"{name}: {type(file).__name__} is no seekable binary file; pass a path, bytes, or a "
+            "file opened with mode 'rb'"
+        ) from error
+    return FileSource(file, name=name, size=size)

@@ -1,0 +1,51 @@
+"""Opening what a user names: a path, a URL, bytes in memory, or a seekable file."""
+
+from __future__ import annotations
+
+import os
+
+from videoloader.sources.address import escaped, is_url, local_path
+from videoloader.sources.local import MemorySource, open_file, open_path
+from videoloader.sources.source import Source, VideoSource
+
+__all__ = ["open_member", "open_source"]
+
+
+def open_member(path: str | os.PathLike[str], *, name: str, offset: int, size: int) -> Source:
+    """Open a stretch of a file, such as a member of a tar archive, as a source of its own.
+
+    Messages call it by the name of the file and `name` behind a slash.
+
+    Raises:
+        SourceError: the file cannot be opened, or ends before.
+    """
+    place = local_path(os.fspath(path))
+    if is_url(place):
+        from videoloader.sources.remote import open_url
+
+        return open_url(place, name=escaped(name), offset=offset, size=size)
+    return open_path(place, name=escaped(name), offset=offset, size=size)
+
+
+def open_source(source: VideoSource | Source) -> Source:
+    """Open a path, a URL, bytes, or a seekable binary file.
+
+    Raises:
+        SourceError: there is no such file, it is a directory, or it cannot be read.
+        FormatError: it is empty.
+        UnsupportedError: a URL of a kind that is not read, or obstore, which reads URLs, is not
+            installed.
+    """
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, bytes | bytearray | memoryview):
+        memory = memoryview(source).cast("B")
+        return MemorySource(memory, name=f"<{memory.nbytes} bytes>", size=memory.nbytes)
+    if isinstance(source, str | os.PathLike):
+        place = local_path(os.fspath(source))
+        if is_url(place):
+            from videoloader.sources.remote import open_url
+
+            return open_url(place)
+        return open_path(place)
+    return open_file(source)

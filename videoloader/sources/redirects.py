@@ -1,0 +1,121 @@
+"""Where a signed URL leads.
+
+obstore follows redirects and tells each next server the URL it comes from, in the header `Referer`:
+another host would learn the signature. So redirects of signed URLs are followed here first, with a
+request for one byte that says nothing of where it comes from.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import time
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urljoin
+
+from videoloader.errors import SourceError
+from videoloader.sources.address import WEB, parse_url, scrubbed
+
+__all__ = ["basic", "find_landing"]
+
+_TIMEOUT = 30.0  # seconds
+_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between attempts
+_MOST = 10  # redirects
+_KNOWN = 1 << 14  # URLs
+_AGAIN = {408, 429, 500, 502, 503, 504}
+_RESERVED = "%/:=&?~#+!$,;'@()*[]"  # stay in a URL as they are
+
+_direct: set[str] = set()  # URLs that led nowhere else
+
+
+class _Answer(NamedTuple):
+    status: int
+    location: str = ""
+    failure: str = ""
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """A redirect is the answer."""
+
+    def redirect_request(self, *_: object) -> None:
+        """No request in place of the one that was answered."""
+
+
+@cache
+def _opener() -> urllib.request.OpenerDirector:
+    secure = urllib.request.HTTPSHandler(context=ssl.create_default_context())
+    return urllib.request.build_opener(_Stay, secure)
+
+
+def basic(userinfo: str) -> str:
+    """The header `Authorization` that says what stands in front of the host of a URL."""
+    return f"Basic {b64encode(unquote(userinfo).encode()).decode()}" if userinfo else ""
+
+
+def find_landing(url: str, authorization: str, *, name: str) -> tuple[str, str]:
+    """The URL that answers for a signed one, and the header `Authorization` to send there.
+
+    The header goes to the host that it is for, and to no other.
+
+    Raises:
+        SourceError: no server answers, or redirects lead in a circle or to an open connection.
+    """
+    for _ in range(_MOST):
+        if url in _direct:
+            return url, authorization
+        answer = _ask(url, authorization)
+        if answer.failure:
+            raise SourceError(f"{name}: cannot be read: {scrubbed(answer.failure, url)}")
+        if not (300 <= answer.status < 400 and answer.location):
+            if answer.status in (200, 206):
+                if len(_direct) >= _KNOWN:
+                    _direct.clear()
+                _direct.add(url)
+            return url, authorization
+        here, target = parse_url(url), urljoin(url, answer.location).partition("#")[0]
+        there = parse_url(target)
+        if there is None or there.scheme not in WEB:
+            raise SourceError(f"{name}: the server redirects to something that is no web address")
+        if here is not None and (here.scheme, there.scheme) == ("https", "http"):
+            raise SourceError(f"{name}: the server redirects from https to http, which is open")
+        if there.userinfo:
+            authorization = basic(there.userinfo)
+        elif here is None or (here.scheme, here.host) != (there.scheme, there.host):
+            authorization = ""
+        url = f"{there.scheme}://{there.host}{there.path}" + f"?{there.query}" * bool(there.query)
+    raise SourceError(f"{name}: the server redirects more than {_MOST} times")
+
+
+def _ask(url: str, authorization: str) -> _Answer:
+    """What a server says to a request for the first byte, tried again where that may help."""
+    for pause in (*_PAUSES, None):
+        answer = _request(url, authorization)
+        if pause is None or not (answer.failure or answer.status in _AGAIN):
+            break
+        time.sleep(pause)
+    if answer.status in _AGAIN:
+        return answer._replace(failure=f"the server answered {answer.status}")
+    return answer
+
+
+def _request(url: str, authorization: str) -> _Answer:
+    headers = {"Range": "bytes=0-0", "Accept-Encoding": "identity"}
+    if authorization:
+        headers["Authorization"] = authorization
+    try:
+        request = urllib.request.Request(quote(url, safe=_RESERVED), headers=headers)
+        with _opener().open(request, timeout=_TIMEOUT) as response:
+            return _Answer(response.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return _Answer(error.code, error.headers.get("Location") or "")
+    except urllib.error.URLError as error:
+        return _Answer(0, failure=f"no connection to the server ({error.reason})")
+    except TimeoutError:
+        return _Answer(0, failure="the server does not answer in time")
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        return _Answer(0, failure=f"no answer of the server ({type(error).__name__})")

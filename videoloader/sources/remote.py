@@ -1,0 +1,400 @@
+"""Videos behind URLs: object stores and web servers, read by ranges through obstore.
+
+A request costs some tens of milliseconds whatever it brings, so each brings some bytes more than
+asked for, and those are kept for a while: the tables of an MP4 file come with one request if they
+lie in front, and with one more if they lie at the end. Where several ranges are known to be
+needed, they are requested side by side.
+
+A request may take 30 s, 5 s of them to connect. One that gets no connection or no answer, or an
+error of the server (5xx), is tried again up to six times, in all for a minute.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from videoloader.errors import FormatError, SourceError, UnsupportedError, VideoError
+from videoloader.sources.address import WEB, parse_url, scrubbed, shown
+from videoloader.sources.redirects import basic, find_landing
+from videoloader.sources.source import Fingerprint, Source
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+__all__ = ["list_objects", "look", "open_url"]
+
+Answer = TypeVar("Answer")
+
+_STORES = {"s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"}
+
+_BLOCK = 1 << 16  # bytes that a request asks for at least
+_SLACK = 1 << 12  # bytes more than asked for, where the next box begins
+_MAX_TAIL = 1 << 20  # bytes at the end of a file that come together: tables often lie there
+_MAX_AHEAD = 1 << 21  # bytes at a time for who reads from front to back
+_MAX_KEPT = 1 << 23  # bytes that a source remembers
+_AT_ONCE = 16  # requests of one source under way at a time
+
+_RETRIES: dict[str, Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
+_CLIENT: dict[str, Any] = {"connect_timeout": "5s", "timeout": "30s"}
+_LOST = "this process was forked from one that had read URLs, which obstore does not survive; "
+_LOST += 'start workers with the method "forkserver" or "spawn"'
+
+_user: int | None = None  # the process in which obstore has begun to work
+
+
+class _RefusedError(SourceError):
+    """The server gives no permission; a signature may have expired."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """An object in a store.
+
+    Args:
+        name: its URL without passwords and signatures, for messages.
+        store: where it is.
+        path: its name there; empty where the store is this object alone.
+        url: to find the object by once more, where a redirect led to it, which may expire.
+    """
+
+    name: str
+    store: Any = field(repr=False)
+    path: str
+    url: str = field(default="", repr=False)
+
+    def get(self, start: int, stop: int) -> tuple[Fingerprint, bytes]:
+        """Its state, and the bytes from `start` to `stop` or to its end."""
+        try:
+            return self._get(start, stop)
+        except _RefusedError:
+            if not self.url:
+                raise
+        return _find(self.url)._get(start, stop)
+
+    def _get(self, start: int, stop: int) -> tuple[Fingerprint, bytes]:
+        import obstore
+
+        _stay(self.name)
+
+        def ask() -> tuple[ObjectMeta, Any, int, bytes]:
+            # obstore compares the range that the server says it sends with the one asked for.
+            result = obstore.get(self.store, self.path, options={"range": (start, stop)})
+            size = min(stop, result.meta["size"]) - start
+            # No more is read of an answer than what is too much by one byte.
+            body = next(iter(result.stream(min_chunk_size=size + 1)), b"")
+            return result.meta, result.attributes, size, bytes(body)
+
+        meta, attributes, size, data = _ask(self.name, ask)
+        encoding = attributes.get("Content-Encoding") or "identity"
+        if encoding != "identity":
+            raise SourceError(
+                f"{self.name}: the server sends it compressed ({encoding}), so that parts of it "
+                "mean nothing; store it uncompressed, or download it and pass its path"
+            )
+        if len(data) != size:
+            much = f"more than {size}" if len(data) > size else str(len(data))
+            raise SourceError(
+                f"{self.name}: the server sent {much} bytes where {size} at {start} were asked for"
+            )
+        return _fingerprint(meta), data
+
+
+def _ask(name: str, ask: Callable[[], Answer]) -> Answer:
+    """What a call of obstore gives; its errors as ours.
+
+    They are neither cause nor context of ours, for they show whole URLs.
+    """
+    from obstore import exceptions
+
+    try:
+        return ask()
+    except (OSError, ValueError, exceptions.BaseError) as error:
+        failure = _failure(name, error)
+    raise failure
+
+
+def open_url(
+    url: str,
+    *,
+    name: str | None = None,
+    offset: int = 0,
+    size: int | None = None,
+    block: int = _BLOCK,
+) -> Source:
+    """Open an object behind a URL, or `size` bytes of it from `offset` on.
+
+    Args:
+        url: of a kind that obstore reads.
+        name: of the part, for messages, which add it to the URL.
+        offset: where the stretch begins.
+        size: of the stretch; up to the end of the object by default.
+        block: bytes to ask for at least in one request.
+
+    Raises:
+        SourceError: there is no such object, or it may not be or cannot be read by ranges.
+        FormatError: it is empty.
+        UnsupportedError: the kind of URL is not read, or obstore is not installed.
+    """
+    return _RemoteSource(_find(url), name=name, base=offset, size=size, block=block)
+
+
+def look(url: str) -> Fingerprint:
+    """The state of the object behind a URL.
+
+    Raises:
+        SourceError: as `open_url`.
+    """
+    # Not HEAD, which signed URLs and some servers refuse.
+    return _find(url).get(0, 1)[0]
+
+
+def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
+    """URL and state of all objects under a URL that ends with a slash, in the order of URLs.
+
+    Raises:
+        SourceError: the store does not list them, as web servers do not.
+    """
+    root = _find(url)
+    import obstore
+
+    try:
+        found = _ask(root.name, lambda: obstore.list(root.store, root.path or None).collect())
+    except SourceError as error:
+        if _scheme(url) in WEB:
+            raise SourceError(
+                f"{root.name}: this server does not list its files; name them, or a text list"
+            ) from error
+        raise
+    bucket = url[: len(url) - len(_quoted(root.path))].rstrip("/")
+    for meta in sorted(found, key=lambda meta: meta["path"]):
+        yield f"{bucket}/{_quoted(meta['path'])}", _fingerprint(meta)
+
+
+class _RemoteSource(Source):
+    """Ranges of an object, the last ones kept."""
+
+    def __init__(
+        self, remote: _Object, *, name: str | None, base: int, size: int | None, block: int
+    ) -> None:
+        first = block if size is None else min(max(size, 1), block)
+        self._object = remote
+        self._state, data = remote.get(base, base + first)
+        if size is None:
+            size = self._state.size - base
+        if base + size > self._state.size:
+            raise SourceError(
+                f"{remote.name}: {name} is said to lie at {base}, but the object ends before"
+            )
+        super().__init__(name=f"{remote.name}/{name}" if name else remote.name, size=size)
+        self._base = base
+        self._block = block
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._next = 0  # where the last request ended
+        self._ahead = block
+        self._keep(0, data)
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Size, etag and time of change when the object was opened."""
+        return Fingerprint(self.size, self._state.mtime_ns, self._state.etag)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            part = self._remembered(offset, size) or self._fetch(offset, size)[:size]
+            if not part:
+                break
+            parts.append(part)
+            offset, size = offset + len(part), size - len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of each (offset, size), several requests under way at a time."""
+        if len(ranges) < 2:
+            return super().read_ranges(ranges)
+        with ThreadPoolExecutor(min(len(ranges), _AT_ONCE)) as pool:
+            return list(pool.map(self._read_alone, *zip(*ranges, strict=True)))
+
+    def _read_alone(self, offset: int, size: int) -> bytes:
+        """A range and nothing around it, since what is needed next is known."""
+        if 0 <= offset <= offset + size <= self.size:
+            data = self._remembered(offset, size)
+            missing = size - len(data)
+            data += self._request(offset + len(data), missing) if missing else b""
+            if len(data) == size:
+                return data
+        return self.read(offset, size)  # it says what is wrong
+
+    def _remembered(self, offset: int, size: int) -> bytes:
+        """What is kept of a range from its beginning on."""
+        with self._lock:
+            for start, block in self._kept.items():
+                if start <= offset < start + len(block):
+                    self._kept.move_to_end(start)
+                    return block[offset - start : offset - start + size]
+        return b""
+
+    def _fetch(self, offset: int, size: int) -> bytes:
+        """Request a range, and some more behind it."""
+        data = self._request(offset, self._stop(offset, size) - offset)
+        self._keep(offset, data)
+        return data
+
+    def _request(self, offset: int, size: int) -> bytes:
+        begin = self._base + offset
+        state, data = self._object.get(begin, begin + size)
+        if not state.is_same(self._state):
+            raise SourceError(f"{self.name}: the object was changed while it was read")
+        return data
+
+    def _stop(self, offset: int, size: int) -> int:
+        """Where a request for a range ends."""
+        with self._lock:
+            follows = self._next <= offset <= self._next + self._block
+            self._ahead = min(2 * self._ahead, _MAX_AHEAD) if follows else self._block
+            stop = offset + max(size + _SLACK, self._ahead)
+            tail = min(max(self.size >> 6, self._block), _MAX_TAIL)
+            if self.size - offset <= tail:
+                stop = self.size
+            # What is kept of the end of the range need not come again.
+            starts = [start for start in self._kept if offset < start < stop]
+            return min(starts, default=min(stop, self.size))
+
+    def _keep(self, offset: int, data: bytes) -> None:
+        with self._lock:
+            self._next = offset + len(data)
+            if len(data) > _MAX_KEPT // 2:  # read once and for all, but for what comes behind it
+                offset, data = offset + len(data) - self._block, data[-self._block :]
+            self._kept[offset] = data
+            while sum(map(len, self._kept.values())) > _MAX_KEPT:
+                self._kept.popitem(last=False)
+
+    def close(self) -> None:
+        """Forget what was kept."""
+        with self._lock:
+            self._kept.clear()
+
+
+def _scheme(url: str) -> str:
+    return url.partition("://")[0].lower()
+
+
+def _find(url: str) -> _Object:
+    """The object behind a URL, in a store that all URLs of its server or bucket share."""
+    name, scheme, parts = shown(url), _scheme(url), parse_url(url)
+    if scheme not in WEB | _STORES:
+        raise UnsupportedError(
+            f"{name}: {scheme} URLs are not read; http, https, s3, gs, az and file are"
+        )
+    try:
+        import obstore  # noqa: F401
+    except ImportError as error:
+        raise UnsupportedError(
+            f"{name}: URLs are read by obstore, which is missing; pip install videoloader[remote]"
+        ) from error
+    _stay(name)
+    if parts is None:
+        raise SourceError(f"{name}: the URL has no valid host; write scheme://host/path")
+    place, path = f"{parts.scheme}://{parts.host}", parts.path
+    if scheme in _STORES:
+        if "?" in url:
+            raise UnsupportedError(
+                f"{name}: {scheme} URLs take nothing behind a ?; write a ? of a key as %3F"
+            )
+        return _Object(name, _store(name, place), _unquoted(path.removeprefix("/")))
+    authorization = basic(parts.userinfo)
+    if parts.query:
+        signed = f"{place}{path}?{parts.query}"
+        landing, authorization = find_landing(signed, authorization, name=name)
+        is_elsewhere = landing != signed
+        return _Object(name, _store(name, landing, authorization), "", url if is_elsewhere else "")
+    # obstore would encode these characters again in a path, but leaves them in an address alone.
+    if re.search(r"[%@]|//", path):
+        return _Object(name, _store(name, f"{place}{path}", authorization), "")
+    return _Object(name, _store(name, place, authorization), path.removeprefix("/"))
+
+
+def _quoted(key: str) -> str:
+    """A key of a store as part of a URL, where a ? would begin what may be secret."""
+    return re.sub("%((?:25)*3F)", r"%25\1", key).replace("?", "%3F")
+
+
+def _unquoted(path: str) -> str:
+    """The key that `_quoted` made part of a URL."""
+    return re.sub("%25((?:25)*3F)", r"%\1", re.sub("%3F", "?", path))
+
+
+def _stay(name: str) -> None:
+    """Refuse to go on in a forked process, where obstore would wait for ever."""
+    global _user
+    _user = _user or os.getpid()
+    if _user != os.getpid():
+        raise SourceError(f"{name}: {_LOST}")
+
+
+def _store(name: str, url: str, authorization: str = "") -> Any:
+    """A store that is used from now on; `name` is for messages."""
+    return _ask(name, lambda: _open_store(url, authorization))
+
+
+@lru_cache(maxsize=256)
+def _open_store(url: str, authorization: str) -> Any:
+    """A store: its connections, and what the environment says of its credentials."""
+    from obstore.store import HTTPStore, from_url
+
+    retries = cast(Any, _RETRIES)
+    if _scheme(url) not in WEB:
+        # No client options: they would replace those of the environment (AWS_ALLOW_HTTP).
+        return from_url(url, retry_config=retries)
+    options = _CLIENT | {"allow_http": _scheme(url) == "http"}
+    if authorization:
+        options["default_headers"] = {"authorization": authorization}
+    return HTTPStore(url, client_options=cast(Any, options), retry_config=retries)
+
+
+def _fingerprint(meta: ObjectMeta) -> Fingerprint:
+    """The state of an object, times cut to the seconds that all answers have."""
+    seconds = int(meta["last_modified"].timestamp())
+    etag = meta["e_tag"]
+    return Fingerprint(
+        meta["size"],
+        mtime_ns=seconds * 1_000_000_000 if seconds > 0 else None,
+        etag=etag.removeprefix("W/") if etag else None,
+    )
+
+
+def _failure(name: str, error: Exception) -> VideoError:
+    """What went wrong, in our words; obstore adds pages of its internals, and secrets of URLs."""
+    text, _, internals = str(error).partition("\n\nDebug source")
+    answer = re.search(r"status code: (\d+[^:]*)", text)  # the body behind it says anything
+    reason = f"the server answered {answer[1]}" if answer else scrubbed(text, "")
+    reason = reason.rpartition(" - ")[2].strip()
+    kind = type(error).__name__
+    if isinstance(error, FileNotFoundError):
+        return SourceError(f"{name}: there is no such object (404)")
+    if kind in ("PermissionDeniedError", "UnauthenticatedError"):
+        return _RefusedError(
+            f"{name}: no permission to read it (403 or 401); credentials come from the environment"
+        )
+    if kind == "NotSupportedError":
+        return SourceError(
+            f"{name}: the server does not give parts of a file, which is how URLs are read; "
+            "download it and pass its path"
+        )
+    if "answered 416" in reason:
+        return FormatError(f"{name}: the file is empty, or ends before what is read of it")
+    if "kind: Connect" in internals:
+        reason = f"no connection to the server ({reason})"
+    elif "kind: Timeout" in internals:
+        reason = f"the server does not answer in time ({reason})"
+    return SourceError(f"{name}: cannot be read: {reason}")

@@ -1,0 +1,237 @@
+"""What the bytes of a video are read from, and how a file is told from another."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import BinaryIO, Literal, TypeAlias, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError, FormatError, SourceError
+
+__all__ = ["Check", "Fingerprint", "Source", "VideoSource", "as_check", "difference", "rows_at"]
+
+VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO"
+"""What a video may be given as; a `str` may be a URL."""
+
+Check: TypeAlias = Literal["size", "mtime", "none"]
+"""How the file at hand is compared with the one that was indexed, see `difference`."""
+
+_HEAD_BYTES = 4096  # that a fingerprint has a hash of
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What tells one state of a file from another, as far as a look at it can.
+
+    Args:
+        size: in bytes.
+        mtime_ns: time of the last change, where there is one.
+        etag: what a server calls this state of the file.
+        head: hash of the first bytes, see `Source.head`; taken when a file is indexed. It takes
+            no part in comparisons by `==` or `is_same`, which read nothing.
+    """
+
+    size: int
+    mtime_ns: int | None = None
+    etag: str | None = None
+    head: str | None = field(default=None, compare=False)
+
+    def is_same(self, other: Fingerprint) -> bool:
+        """Whether nothing that both know differs; where both have an etag, times do not count.
+
+        >>> Fingerprint(5, mtime_ns=1).is_same(Fingerprint(5))
+        True
+        >>> Fingerprint(5, 1, etag="a").is_same(Fingerprint(5, 1, etag="b"))
+        False
+        """
+        if self.size != other.size:
+            return False
+        if None not in (self.etag, other.etag):
+            return self.etag == other.etag
+        return None in (self.mtime_ns, other.mtime_ns) or self.mtime_ns == other.mtime_ns
+
+    def may_be(self, other: Fingerprint) -> bool:
+        """Whether nothing but a time of change differs, so that the first bytes have to tell."""
+        return self.size == other.size and (None in (self.etag, other.etag) or self.is_same(other))
+
+
+def as_check(check: str) -> Check:
+    """A way of comparing files by its name.
+
+    Raises:
+        ArgumentError: there is no such way.
+    """
+    for known in get_args(Check):
+        if check == known:
+            return cast(Check, known)
+    raise ArgumentError(f"check must be one of {', '.join(get_args(Check))}, got {check!r}")
+
+
+def difference(then: Fingerprint, source: Source, check: Check) -> str | None:
+    """What tells a file from the one that was indexed, None if nothing does.
+
+    Args:
+        then: of the file when it was indexed.
+        source: the file at hand.
+        check: `size` compares size and etag; where one of them has no etag and the times of
+            change differ, as those of a copy do, the first bytes decide. With `mtime` the times
+            must be equal too. `none` compares nothing.
+    """
+    now = source.fingerprint
+    if check == "none":
+        return None
+    if now.size != then.size:
+        return f"its size differs ({then.size} bytes then, {now.size} now)"
+    if then.etag is not None and now.etag is not None:
+        return None if then.etag == now.etag else "its etag differs"
+    knows_times = then.mtime_ns is not None and now.mtime_ns is not None
+    if knows_times and then.mtime_ns == now.mtime_ns:
+        return None
+    if check == "size" and then.head is not None:
+        return None if source.head == then.head else "its first bytes differ"
+    if not knows_times:
+        return None
+    unknown = ", and no hash of its first bytes is known" if check == "size" else ""
+    return f"its time of change differs{unknown}"
+
+
+def rows_at(data: NDArray[np.uint8], places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    """The bytes from each of many places in an array on, zeros behind its end."""
+    inside = places <= len(data) - width
+    if inside.all():
+        windows = np.ndarray((max(len(data) - width + 1, 0), width), np.uint8, data, 0, (1, 1))
+        return windows[places]
+    rows = np.zeros((len(places), width), dtype=np.uint8)
+    rows[inside] = rows_at(data, places[inside], width)
+    for row, place in zip(np.flatnonzero(~inside).tolist(), places[~inside].tolist(), strict=True):
+        rest = data[place:]
+        rows[row, : len(rest)] = rest
+    return rows
+
+
+class Source(ABC):
+    """Random access to the bytes of one video. Threads may share it; close it when done.
+
+    Attributes:
+        name: for messages.
+        size: in bytes.
+        stored: bytes that are more than a hole in a sparse file, as far as is known.
+        is_local: whether a read of a few bytes costs next to nothing, so that reading little is
+            better than reading at once.
+        path: absolute, where the source is a whole local file; others may open it by that.
+    """
+
+    is_local = False
+    path: str | None = None
+
+    def __init__(self, *, name: str, size: int) -> None:
+        if size == 0:
+            raise FormatError(f"{name}: the file is empty")
+        self.name = name
+        self.size = self.stored = size
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> Fingerprint:
+        """The state of the file, as far as a look at it tells."""
+
+    @cached_property
+    def head(self) -> str:
+        """A hash of the first 4096 bytes, which tells a copy from another file."""
+        data = self.read_up_to(0, _HEAD_BYTES)
+        return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+    @abstractmethod
+    def _read(self, offset: int, size: int) -> bytes:
+        """Bytes of a range inside the source; fewer if it ends before after all."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Exactly `size` bytes from `offset` on.
+
+        Raises:
+            SourceError: the source ends before, or cannot be read.
+        """
+        data = self.read_up_to(offset, size)
+        if len(data) != size:
+            raise SourceError(
+                f"{self.name}: {size} bytes wanted at {offset}, but the file ends at "
+                f"{offset + len(data)}; it is truncated or was changed while being read"
+            )
+        return data
+
+    def read_up_to(self, offset: int, size: int) -> bytes:
+        """At most `size` bytes from `offset` on, fewer where the source ends."""
+        if offset < 0 or size < 0:
+            raise SourceError(f"{self.name}: {size} bytes wanted at {offset}")
+        size = min(size, max(self.size - offset, 0))
+        return self._read(offset, size) if size else b""
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Exactly the bytes of each (offset, size), side by side where waiting is what it costs.
+
+        Raises:
+            SourceError: as `read`.
+        """
+        return [self.read(offset, size) for offset, size in ranges]
+
+    def window(self, offset: int, size: int) -> NDArray[np.uint8]:
+        """The same bytes as an array.
+
+        Nothing is mapped: where another process truncates a mapped file, the system ends the one
+        that looks at it (SIGBUS).
+        """
+        return np.frombuffer(self.read(offset, size), dtype=np.uint8)
+
+    def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """The bytes from each of many places on, zeros behind the end: (len(places), width)."""
+        rows = [self.read_up_to(place, width).ljust(width, b"\0") for place in places.tolist()]
+        return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), width)
+
+    def file(self) -> BinaryIO:
+        """A file object of its own over the same bytes, at their beginning."""
+        return cast(BinaryIO, io.BufferedReader(_View(self)))
+
+    def close(self) -> None:  # noqa: B027  (not all sources hold something)
+        """Let go of what this object opened; a file object that was passed in stays open."""
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _View(io.RawIOBase):
+    """A reading position of its own in a shared source."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        data = self._source.read_up_to(self._position, len(buffer))
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = (0, self._position, self._source.size)[whence]
+        self._position = max(base + offset, 0)
+        return self._position
+
+    def tell(self) -> int:
+        return self._position

@@ -1,0 +1,368 @@
+"""Runs tasks in worker processes, which may crash, hang or run out of memory: that costs one task.
+
+What a task is, is not known here: it is packed into an order that `program.work` carries out. A
+worker has one task at hand and one more waiting, and nobody looks for work at intervals.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import pickle
+import socket
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from videoloader.errors import DecodeError
+from videoloader.forking import reset_after_fork
+from videoloader.sources.faults import as_video_error, is_mistake
+from videoloader.workers.processes import Helper
+from videoloader.workers.program import Order
+from videoloader.workers.shared_memory import memory_file
+from videoloader.workers.use import Use
+
+__all__ = ["Parcel", "Result", "Supervisor", "WorkerLostError"]
+
+_AHEAD = 2  # tasks that a worker is given before it has done the first
+_START_LIMIT = 120.0  # seconds until a worker is ready
+_DEATHS = 2  # workers that a task may cost
+_STARTS = 3  # workers that may die before they have begun with a task
+_ROOM = 1 << 14  # bytes of a message; one that fills the socket would wait for a worker that hangs
+
+_log = logging.getLogger(__name__)
+
+_Task = TypeVar("_Task")
+_Known = TypeVar("_Known")
+
+
+class WorkerLostError(DecodeError):
+    """A task cost the process that worked on it."""
+
+
+class Parcel(NamedTuple):
+    """A task as it travels: the order, and the open files that go with it."""
+
+    order: Order
+    files: Sequence[int] = ()
+
+
+class Result(NamedTuple):
+    """What became of a task: its number, and what it gave, or why it failed."""
+
+    number: int
+    value: Any
+    failure: Exception | None
+
+
+class _Given(NamedTuple, Generic[_Task]):
+    """A task that a worker was given, and how many workers died at it, or starting for it."""
+
+    number: int
+    task: _Task
+    deaths: int = 0
+    starts: int = 0
+
+
+class Supervisor(Generic[_Task, _Known]):
+    """Worker processes, and the tasks that they are given.
+
+    Workers are started when there is work for them, and stay. One that dies, or takes longer than
+    the limit for a task, is replaced. A task whose worker died is tried once more, in a fresh
+    worker and alone, since the worker may have been killed from outside; the second death is the
+    task's fault. For one thread at a time, but for `close`. A fork gets workers of its own.
+
+    Args:
+        pack: makes the order of a task, given what its worker knows already, and gives what the
+            worker knows afterwards. `str` of a task names it in messages.
+        known: what a fresh worker knows.
+        workers: how many processes.
+        time_limit: seconds that a task may take.
+        memory_limit: bytes that a worker may allocate, see `program.work`.
+        prepare: `module:name` of what a worker calls first, to load its libraries.
+    """
+
+    def __init__(
+        self,
+        pack: Callable[[_Task, _Known], tuple[Parcel, _Known]],
+        known: Callable[[], _Known],
+        *,
+        workers: int,
+        time_limit: float,
+        memory_limit: int | None,
+        prepare: str | None = None,
+    ) -> None:
+        self._pack = pack
+        self._known = known
+        self._workers = workers
+        self._time_limit = time_limit
+        self._memory_limit = memory_limit
+        self._prepare = prepare
+        self._team: list[_Worker[_Task, _Known]] = []
+        self._use = Use("the decoder")
+        self.replaced = 0
+        """Workers that died or were ended since they took too long."""
+        self._end = weakref.finalize(self, _stop, self._team)
+        reset_after_fork(self, Supervisor._let_go)
+
+    def __len__(self) -> int:
+        return len(self._team)
+
+    def run(self, tasks: Iterable[_Task]) -> Generator[Result, None, None]:
+        """Do tasks; give what became of each as it is done.
+
+        A task is taken from the iterable when a worker can have it. Mistakes of a program that a
+        worker meets (`TypeError` and the like) are raised.
+
+        Raises:
+            ClosedError: `close` was called meanwhile.
+            DecodeError: no worker can be started.
+        """
+        with self._use.hold():
+            try:
+                yield from self._run(_Waiting(tasks))
+            finally:
+                # What is still at work has nobody to wait for it, and writes into memory of others.
+                for worker in [w for w in self._team if w.given or self._use.is_closed]:
+                    self._dismiss(worker)
+
+    def close(self) -> None:
+        """End the workers at once, whatever they are doing, and for good. From any thread."""
+        self._use.is_closed = True
+        for worker in list(self._team):
+            worker.kill()  # whoever waits for it finds out
+        if self._use.wait():
+            _stop(self._team)
+
+    def _run(self, waiting: _Waiting[_Task]) -> Iterator[Result]:
+        """Keep all workers busy until nothing is left."""
+        for worker in [worker for worker in self._team if not worker.is_alive]:
+            self._dismiss(worker)
+            self.replaced += 1
+        while True:
+            yield from self._give(waiting)
+            self._use.check()
+            busy = [worker for worker in self._team if worker.given]
+            if not busy:
+                return
+            left = min(worker.deadline for worker in busy) - time.monotonic()
+            ready = wait([worker.connection for worker in busy], timeout=max(left, 0))
+            for worker in busy:
+                if worker.connection in ready:
+                    yield from self._take(worker, waiting)
+                elif time.monotonic() > worker.deadline:
+                    task = self._lose(worker, waiting)
+                    reason = f"it took longer than {self._time_limit:g} s"
+                    yield Result(task.number, None, WorkerLostError(f"{task.task}: {reason}"))
+
+    def _give(self, waiting: _Waiting[_Task]) -> Iterator[Result]:
+        """Tasks to workers, first to those that have none; what cannot even be sent has failed."""
+        for depth in range(1, _AHEAD + 1):
+            place = 0
+            while place < self._workers and waiting:
+                if place == len(self._team) and not self._hire():
+                    break
+                worker = self._team[place]
+                if worker.is_alone or len(worker.given) >= depth:
+                    place += 1
+                else:
+                    yield from self._hand(worker, waiting.take())
+
+    def _hand(self, worker: _Worker[_Task, _Known], given: _Given[_Task]) -> Iterator[Result]:
+        try:
+            worker.give(given, self._pack)
+        except Exception as error:
+            if is_mistake(error):
+                raise
+            yield Result(given.number, None, as_video_error(error, given.task))
+
+    def _hire(self) -> bool:
+        """Start another worker; whether there is one. Fewer than wanted do as well, but not none.
+
+        Raises:
+            DecodeError: there is none at all.
+        """
+        try:
+            worker: _Worker[_Task, _Known] = _Worker(
+                self._known(), self._time_limit, self._memory_limit, self._prepare
+            )
+        except (OSError, MemoryError, RuntimeError) as error:
+            if not self._team:
+                raise DecodeError(f"no worker process can be started ({error})") from error
+            _log.warning("only %d worker processes: no other starts (%s)", len(self._team), error)
+            return False
+        self._team.append(worker)
+        return True
+
+    def _take(self, worker: _Worker[_Task, _Known], waiting: _Waiting[_Task]) -> Iterator[Result]:
+        try:
+            while worker.given and worker.connection.poll():
+                result = worker.take()
+                if result is not None:
+                    yield result
+            return
+        except (EOFError, OSError):
+            reason = worker.death()
+        lost = self._lose(worker, waiting)
+        self._use.check()
+        if worker.is_ready:
+            lost = lost._replace(deaths=lost.deaths + 1)
+        else:
+            lost = lost._replace(starts=lost.starts + 1)
+        if lost.deaths == _DEATHS or lost.starts == _STARTS:
+            reason = f"{reason}, as another one did at this task before"
+        elif self._hire_for(lost):
+            yield from self._hand(self._team[-1], lost)
+            return
+        yield Result(lost.number, None, WorkerLostError(f"{lost.task}: {reason}"))
+
+    def _hire_for(self, lost: _Given[_Task]) -> bool:
+        """Start a worker for a task that cost another one."""
+        try:
+            return self._hire()
+        except DecodeError as error:
+            _log.warning("%s: not tried again: %s", lost.task, error)
+            return False
+
+    def _lose(self, worker: _Worker[_Task, _Known], waiting: _Waiting[_Task]) -> _Given[_Task]:
+        """Dismiss a worker; the task that it was at. Those behind it wait for another worker."""
+        task, *rest = worker.given
+        waiting.put_back(rest)
+        self._dismiss(worker)
+        self.replaced += 1
+        return task
+
+    def _dismiss(self, worker: _Worker[_Task, _Known]) -> None:
+        with suppress(ValueError):  # `close` may have been faster
+            self._team.remove(worker)
+        worker.stop()
+
+    def _let_go(self) -> None:
+        """In a fork: the workers are the parent's, and who used them there is not here."""
+        _stop(self._team)
+        self._use.forget()
+
+
+class _Waiting(Generic[_Task]):
+    """Tasks that no worker has; true while there are any."""
+
+    def __init__(self, tasks: Iterable[_Task]) -> None:
+        self._tasks = itertools.starmap(_Given, enumerate(tasks))
+        self._first: deque[_Given[_Task]] = deque()
+
+    def __bool__(self) -> bool:
+        if not self._first:
+            self._first.extend(itertools.islice(self._tasks, 1))
+        return bool(self._first)
+
+    def take(self) -> _Given[_Task]:
+        """The next task, if there is one."""
+        return self._first.popleft()
+
+    def put_back(self, tasks: Sequence[_Given[_Task]]) -> None:
+        """Have tasks done next, in this order."""
+        self._first.extendleft(reversed(tasks))
+
+
+class _Worker(Generic[_Task, _Known]):
+    """A process, the tasks it was given, and what it knows."""
+
+    def __init__(
+        self, known: _Known, time_limit: float, memory_limit: int | None, prepare: str | None
+    ) -> None:
+        ours, theirs = socket.socketpair()
+        try:
+            arguments = {
+                "files": theirs.fileno(),
+                "prepare": prepare,
+                "memory_limit": memory_limit,
+            }
+            program = f"{Order.__module__}:work"
+            self._helper = Helper(program, arguments, pass_fds=(theirs.fileno(),))
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._files = ours
+        self._known = known
+        self.connection: Connection[Any, Any] = self._helper.connection
+        self.given: deque[_Given[_Task]] = deque()
+        self._time_limit = time_limit
+        self.deadline = time.monotonic() + _START_LIMIT
+        self.is_ready = False  # until it has loaded its libraries
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended, as far as is known."""
+        return self._helper.is_alive
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is at a task that is tried again, which no other shares a worker with."""
+        return any(given.deaths + given.starts for given in self.given)
+
+    def give(
+        self,
+        given: _Given[_Task],
+        pack: Callable[[_Task, _Known], tuple[Parcel, _Known]],
+    ) -> None:
+        """Send a task."""
+        parcel, known = pack(given.task, self._known)
+        data = pickle.dumps((parcel.order, len(parcel.files)))
+        file = memory_file(data) if len(data) > _ROOM else None
+        try:
+            with suppress(OSError):  # if it has died already, the next look at it tells
+                if file is not None:
+                    self._send_file(file)
+                for descriptor in parcel.files:
+                    self._send_file(descriptor)
+                self.connection.send_bytes(b"" if file is not None else data)
+        finally:
+            if file is not None:
+                os.close(file)
+        if not self.given and self.is_ready:
+            self.deadline = time.monotonic() + self._time_limit
+        self.given.append(given)
+        self._known = known
+
+    def take(self) -> Result | None:
+        """A result that has arrived; None where the worker says that it is ready."""
+        message: tuple[Any, Exception | None] | None = self.connection.recv()
+        self.deadline = time.monotonic() + self._time_limit
+        if message is None:
+            self.is_ready = True
+            return None
+        number = self.given.popleft().number
+        value, failure = message
+        if failure is not None and is_mistake(failure):
+            raise failure
+        return Result(number, value, failure)
+
+    def death(self) -> str:
+        """How the process died."""
+        return self._helper.death()
+
+    def kill(self) -> None:
+        """End the process, and leave the rest to whoever waits for it."""
+        self._helper.kill()
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self._files.close()
+        self._helper.stop()
+
+    def _send_file(self, descriptor: int) -> None:
+        socket.send_fds(self._files, [b"\0"], [descriptor])
+
+
+def _stop(team: list[_Worker[Any, Any]]) -> None:
+    """End workers; each is taken by one thread, whoever else does the same."""
+    while team:
+        with suppress(IndexError):
+            team.pop().stop()
