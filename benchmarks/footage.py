@@ -27,7 +27,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.demo.videos import BLOCKS, ROW_SHARE, read_frame_number
+from videoloader.demo.videos import BLOCKS, ROW_SHARE, kept_scheduling, read_frame_number
 from videoloader.errors import ArgumentError
 
 DATA = Path(__file__).parent / "data"
@@ -192,7 +192,7 @@ def make(video: TestVideo) -> float:
     os.environ.setdefault("SVT_LOG", "1")
     video.path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = video.path.with_name(f"unfinished-{video.path.name}")
-    with av.open(str(unfinished), "w") as container:
+    with kept_scheduling(), av.open(str(unfinished), "w") as container:
         stream = container.add_stream(video.encoder, rate=FPS, options=dict(video.options))
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height = video.size

@@ -1,7 +1,6 @@
 """The command `videoloader`: its options, and what it leaves when it is stopped."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,7 +60,6 @@ def stopped(count, *words):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     out, err = job.communicate(timeout=120)
     sessions = [of(path) for path in Path("/proc").glob("[0-9]*")]

@@ -1,6 +1,7 @@
 """The clips have the traits that they promise, and their frames say their numbers."""
 
 import itertools
+import os
 from fractions import Fraction
 
 import av
@@ -215,3 +216,10 @@ def test_arguments_without_a_meaning_are_refused(tmp_path, arguments, message):
 def test_a_missing_video_encoder_is_named(tmp_path, codec):
     with pytest.raises(UnsupportedError, match=codec):
         encode_video(tmp_path / "x.mkv", codec=codec)
+
+
+def test_an_encoder_leaves_the_scheduling_of_its_caller_as_it_was(tmp_path):
+    """SVT-AV1 takes a real-time priority where it may."""
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    encode_video(tmp_path / "clip.mp4", codec="libsvtav1", frames=3, size=(64, 64))
+    assert (os.sched_getscheduler(0), os.sched_getparam(0)) == before

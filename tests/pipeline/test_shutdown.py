@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -24,13 +25,19 @@ print("ready", flush=True)
 """
 
 
+@contextmanager
 def start(script):
-    return subprocess.Popen(
+    """A process that runs a script, and does not outlive the test."""
+    with subprocess.Popen(
         [sys.executable, "-c", script],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_an_interpreter_that_ends_beside_a_running_pipeline_ends_quietly():

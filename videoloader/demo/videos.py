@@ -11,6 +11,7 @@ import itertools
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +26,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, UnsupportedError
 
-__all__ = ["DEMO_VIDEOS", "DemoVideo", "encode", "encode_video", "make_videos", "read_frame_number"]
+__all__ = [
+    "DEMO_VIDEOS",
+    "DemoVideo",
+    "encode",
+    "encode_video",
+    "kept_scheduling",
+    "make_videos",
+    "read_frame_number",
+]
 
 BLOCKS = 16  # blocks in a row, one bit each, the highest bit on the left
 ROW_SHARE = 16  # a row of blocks is this part of the picture's height
@@ -247,9 +256,12 @@ def encode_video(
     if codec == "libsvtav1":  # its banner goes straight to stderr; the environment alone rules it
         os.environ.setdefault("SVT_LOG", "1")
     time_base = time_base or 1 / Fraction(fps)
-    with av.open(
-        os.fspath(path), "w", container_options={**BITEXACT, **(container_options or {})}
-    ) as container:
+    with (
+        kept_scheduling(),
+        av.open(
+            os.fspath(path), "w", container_options={**BITEXACT, **(container_options or {})}
+        ) as container,
+    ):
         stream = container.add_stream(codec, rate=Fraction(fps), options=dict(options))
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height = size
@@ -267,6 +279,21 @@ def encode_video(
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
     return Path(path)
+
+
+@contextmanager
+def kept_scheduling() -> Iterator[None]:
+    """The scheduling of this thread stays as it is.
+
+    SVT-AV1 gives the calling thread the highest real-time priority where it may (as root), and it
+    keeps it: a busy thread or a program that it starts would then stop the rest of the machine.
+    """
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        yield
+    finally:
+        if os.sched_getscheduler(0) != policy:
+            os.sched_setscheduler(0, policy, parameters)
 
 
 def read_frame_number(rgb: ArrayLike) -> int:

@@ -270,14 +270,14 @@ if how != "exit":
 
 @pytest.mark.parametrize("how", ["exit", "interrupt", "kill"])
 def test_no_process_is_left_however_the_program_ends(clips, how):
-    program = subprocess.Popen(
+    program = subprocess.run(
         [sys.executable, "-c", PROGRAM, clips[0], how],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
+        timeout=60,
     )
-    output, errors = program.communicate(timeout=60)
+    output, errors = program.stdout, program.stderr
     workers = [int(pid) for pid in output.split()]
     assert len(workers) == 2, errors
     assert program.returncode == {"exit": 0, "interrupt": -2, "kill": -9}[how], errors
