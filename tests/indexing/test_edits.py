@@ -104,13 +104,13 @@ def test_a_list_without_end_is_refused_at_once(clip):
         elst((10, -(1 << 63)), version=1),
         elst(*[((1 << 44), 0)] * 3000, version=1),
     ):
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             index = vl.index_video(movie(clip, clip.samples, elst=box))
             index.pts, index.duration  # noqa: B018
         except vl.VideoError:
             pass
-        assert time.perf_counter() - began < 2
+        assert time.process_time() - began < 2
 
 
 @settings(max_examples=200)

@@ -262,9 +262,9 @@ def test_a_million_runs_of_one_default_sample_are_bounded(clip):
     head = full(b"tfhd", 0, 0x20010, ints("II", 1, 1))
     moof = box(b"moof", box(b"traf", head, run * 40_000))
     data = movie(clip, fragments=[[Part([])]]) + moof
-    began = time.perf_counter()
+    began = time.process_time()
     refused(data, "the file has room for")
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(
@@ -277,9 +277,9 @@ def test_a_megabyte_of_lies_is_bounded(clip, count, size, copies):
     moof = box(b"moof", box(b"traf", head, run)) * copies
     data = movie(clip, fragments=[[Part([])]]) + moof
     data += bytes(max(1_000_000 - len(data), 0))
-    began = time.perf_counter()
+    began = time.process_time()
     outcome(data)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     tracemalloc.start()
     outcome(data)
     _, peak = tracemalloc.get_traced_memory()

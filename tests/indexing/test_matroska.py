@@ -422,7 +422,7 @@ def test_mutations_give_a_result_or_our_error(remuxed, seed):
         data[place] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
     if rng.random() < 0.2:
         del data[rng.randrange(len(data)) :]
-    before = time.monotonic()
+    before = time.process_time()
     try:
         with open_source(bytes(data)) as source:
             found = index_matroska(source)
@@ -434,7 +434,7 @@ def test_mutations_give_a_result_or_our_error(remuxed, seed):
                 assert (ends <= len(data)).all()
     except vl.VideoError:
         pass
-    assert time.monotonic() - before < 2
+    assert time.process_time() - before < 2
 
 
 @pytest.mark.parametrize(
@@ -456,10 +456,10 @@ def test_a_megabyte_of_tiny_elements_takes_no_time(coded, filling):
     many = filling * (1_000_000 // len(filling))
     for wrap in (lambda: cluster(0, many, head=unknown), lambda: cluster(0, many), lambda: many):
         data = matroska([track(private=coded[0])], wrap())
-        before = time.monotonic()
+        before = time.process_time()
         try:
             with open_source(data) as source:
                 index_matroska(source)
         except vl.VideoError:
             pass
-        assert time.monotonic() - before < 2
+        assert time.process_time() - before < 2

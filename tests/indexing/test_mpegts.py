@@ -435,10 +435,10 @@ def test_a_hostile_megabyte_costs_little(stream, filler):
     hostile = (first[:60] + filler * PACKET)[:PACKET]
     data = head + first + hostile * (1_000_000 // PACKET)
     tracemalloc.start()
-    began = time.perf_counter()
+    began = time.process_time()
     with contextlib.suppress(vl.VideoError):
         index_mpegts(open_source(data))
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert tracemalloc.get_traced_memory()[1] < 100e6
     tracemalloc.stop()
 
