@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 from fake_gpu import fake_gpu  # noqa: F401  (a fixture)
+from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from surface_oracle import to_rgb
 from tagged_videos import MATRICES, RANGES, converted_by_pyav, mean_difference, tagged_video
-from test_gpu_engine import consumer, decoder  # noqa: F401  (fixtures)
 from torch.nn.functional import interpolate
 from typer.testing import CliRunner
 
@@ -157,7 +157,7 @@ def by_time(path, **options):
 
 
 def by_workers(path, **options):
-    with vl.BatchDecoder(workers=1) as decoder:  # noqa: F811
+    with vl.BatchDecoder(workers=1) as decoder:
         return decoder.decode([(path, [0])], **options).frames[0, 0]
 
 
@@ -219,7 +219,7 @@ def test_the_command_draws_the_colours_that_are_asked_for(tmp_path):
 @pytest.mark.parametrize("color_range", [None, "pc"])
 @pytest.mark.parametrize("matrix", MATRICES)
 def test_a_gpu_comes_within_one_of_swscale(
-    decoder,  # noqa: F811
+    decoder,
     tmp_path,
     pixel_format,
     size,
@@ -246,7 +246,7 @@ def test_a_gpu_comes_within_one_of_swscale(
 
 @pytest.mark.parametrize("matrix", ["auto", *CHOSEN])
 @pytest.mark.parametrize("color_range", ["auto", "limited", "full"])
-def test_both_devices_agree_on_what_is_chosen(decoder, tmp_path, matrix, color_range):  # noqa: F811
+def test_both_devices_agree_on_what_is_chosen(decoder, tmp_path, matrix, color_range):
     path = tagged_video(tmp_path / "a.mp4", size=(720, 64), matrix="bt2020nc", color_range="pc")
     options = {"matrix": matrix, "color_range": color_range}
     there = decoder.decode([(path, [0])], **options).frames[0, 0]
@@ -258,7 +258,7 @@ def test_both_devices_agree_on_what_is_chosen(decoder, tmp_path, matrix, color_r
 
 
 def test_a_video_on_a_gpu_has_the_colours_that_are_chosen(
-    decoder,  # noqa: F811
+    decoder,
     tmp_path,
     monkeypatch,
 ):

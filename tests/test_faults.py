@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 from fake_gpu import fake_gpu  # noqa: F401  (a fixture)
+from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from misbehaving import Misbehaving
-from test_gpu_engine import consumer, decoder  # noqa: F401  (fixtures)
 
 import videoloader as vl
-from videoloader.decoding import assembly, opening
+from videoloader.decoding import assembly, memory, opening
 from videoloader.decoding.cpu import engine as cpu_engine
 from videoloader.decoding.cpu import libav
 from videoloader.decoding.cpu.rgb import RgbConverter
@@ -189,7 +189,7 @@ def test_files_that_run_out_while_a_batch_gets_its_memory(folder, monkeypatch):
 
 @pytest.mark.parametrize("error", KINDS, ids=lambda error: type(error).__name__)
 def test_memory_that_torch_does_not_give_costs_the_sample(folder, monkeypatch, error):
-    inject(monkeypatch, vl.memory.Recycler, "empty", error)
+    inject(monkeypatch, memory.Recycler, "empty", error)
     with vl.Video(folder / "a.mp4") as video, pytest.raises(vl.VideoError, match=r"a\.mp4") as told:
         video.get_frames([1])
     assert told.value.__cause__ is error
@@ -241,7 +241,7 @@ def test_mistakes_in_a_worker_process_are_raised_where_the_batch_is(folder):
 @pytest.mark.parametrize("place", ["read", "plan", "index", "open"])
 @pytest.mark.parametrize("error", KINDS[1:5:3], ids=lambda error: type(error).__name__)
 def test_errors_cost_their_clip_on_a_gpu_as_well(
-    decoder,  # noqa: F811
+    decoder,
     folder,
     monkeypatch,
     place,
@@ -255,7 +255,7 @@ def test_errors_cost_their_clip_on_a_gpu_as_well(
     assert all(failure.request == 1 for failure in batch.failures)
 
 
-def test_a_gpu_without_memory_costs_the_clips_that_need_it(decoder, folder, monkeypatch):  # noqa: F811
+def test_a_gpu_without_memory_costs_the_clips_that_need_it(decoder, folder, monkeypatch):
     engine = type(decoder._gpu_engine())
     error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
     inject(monkeypatch, engine, "allocate", error, only=lambda _, shape, *__: max(shape) > 300)

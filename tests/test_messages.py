@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 from fake_gpu import fake_gpu  # noqa: F401  (a fixture)
+from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from tagged_videos import tagged_video
-from test_gpu_engine import consumer, decoder  # noqa: F401  (fixtures)
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
@@ -87,7 +87,7 @@ def test_a_video_without_a_rate_is_named_where_one_is_needed(path):
     ],
 )
 def test_what_is_no_request_is_an_error_that_shows_one(path, wrong, words):
-    with vl.BatchDecoder(workers=0) as decoder:  # noqa: F811
+    with vl.BatchDecoder(workers=0) as decoder:
         with pytest.raises(vl.ArgumentError, match=rf"request 1 is a {words}.*\(source, frames\)"):
             decoder.decode([(path, [0]), wrong(path)])
         assert decoder.decode([[path, [0]]]).frames.shape[:2] == (1, 1)
@@ -126,7 +126,7 @@ def test_errors_in_an_archive_name_it_and_the_member(archive):
             video._source.read(10**9, 5)
     with vl.Video(bad) as video, pytest.raises(vl.DecodeError, match=r"shard\.tar/b/bad\.mp4"):
         video[:]
-    with vl.BatchDecoder(workers=0) as decoder:  # noqa: F811
+    with vl.BatchDecoder(workers=0) as decoder:
         batch = decoder.decode([(bad, range(20))], on_error="mask")
     assert all("shard.tar/b/bad.mp4" in str(failure.error) for failure in batch.failures)
     assert batch.failures
@@ -285,7 +285,7 @@ def test_a_change_of_resolution_in_a_batch_is_an_error_or_scaled(growing):
     assert sizes == {(96, 64), (160, 120)}
     request = (growing, [0, 3, 4, 7])
     for workers in (0, 1):
-        with vl.BatchDecoder(workers=workers) as decoder:  # noqa: F811
+        with vl.BatchDecoder(workers=workers) as decoder:
             with pytest.raises(
                 vl.DecodeError, match=r"growing.*160x120.*96x64.*resolution_change=.scale"
             ):
@@ -305,7 +305,7 @@ def test_a_change_of_resolution_in_a_batch_is_an_error_or_scaled(growing):
 
 def test_a_crop_of_frames_of_another_size_is_an_error_that_says_so(growing):
     request = vl.ClipRequest(growing, [1, 6], crop=(0, 0, 20, 30))
-    with vl.BatchDecoder(workers=0) as decoder:  # noqa: F811
+    with vl.BatchDecoder(workers=0) as decoder:
         batch = decoder.decode([request], resolution_change="scale", on_error="mask")
     assert batch.masks[0].tolist() == [True, False]
     (failure,) = batch.failures
@@ -324,7 +324,7 @@ def test_only_two_ways_to_meet_a_change_of_resolution(path):
             vl.decode_batch([(path, [0])], workers=0, resolution_change=wrong)
 
 
-def test_a_gpu_leaves_a_change_of_resolution_to_the_cpu_and_counts_it(decoder, growing):  # noqa: F811
+def test_a_gpu_leaves_a_change_of_resolution_to_the_cpu_and_counts_it(decoder, growing):
     with pytest.raises(vl.DecodeError, match="resolution_change"):
         decoder.decode([(growing, [1, 6])])
     batch = decoder.decode([(growing, [1, 6])], resolution_change="scale")
@@ -336,7 +336,7 @@ def test_a_gpu_leaves_a_change_of_resolution_to_the_cpu_and_counts_it(decoder, g
 
 
 def test_a_video_on_a_gpu_treats_a_change_of_resolution_as_on_the_cpu(
-    decoder,  # noqa: F811
+    decoder,
     growing,
     monkeypatch,
 ):

@@ -1,16 +1,16 @@
 """What shares a batch out between GPU and CPU, on a GPU made of FFmpeg."""
 
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from fake_gpu import FakeStream, fake_gpu  # noqa: F401  (a fixture)
+from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 
 import videoloader as vl
-from videoloader.decoding.nvdec import engine as gpu_engine
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.demo.videos import read_frame_number
 from videoloader.errors import UnsupportedError
@@ -24,38 +24,6 @@ CLIPS = {
     "vp9.webm": [30, 20, 10, 0, 40],
     "av1.mp4": [10, 11, 12, 70, 71],
 }
-
-
-class Consumer(FakeStream):
-    """The stream of the caller; counts the events that it waits for."""
-
-    def __init__(self):
-        self.waited = 0
-
-    def wait_event(self, event):
-        self.waited += 1
-
-
-@pytest.fixture
-def consumer(fake_gpu, monkeypatch):  # noqa: F811
-    stream = Consumer()
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: stream)
-    monkeypatch.setattr(torch.cuda, "device", nullcontext)
-    monkeypatch.setattr(torch.cuda, "stream", nullcontext)
-    monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
-    monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: None)
-    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
-    monkeypatch.setattr(gpu_engine, "_as_cupy", lambda stream: stream)
-    return stream
-
-
-@pytest.fixture
-def decoder(consumer):
-    with vl.BatchDecoder(workers=0) as decoder:
-        decoder.device = torch.device("cuda", 0)
-        engine = decoder._gpu_engine()
-        engine._device = torch.device("cpu")  # the memory of this GPU
-        yield decoder
 
 
 def requests(folder):
@@ -89,7 +57,7 @@ def test_elements_of_any_size_and_order_are_written_where_they_belong(
     ]
 
 
-def test_what_the_gpu_loses_the_cpu_decodes(decoder, fake_gpu, demo_folder):  # noqa: F811
+def test_what_the_gpu_loses_the_cpu_decodes(decoder, fake_gpu, demo_folder):
     fake_gpu.drops = {2}
     batch = decoder.decode(requests(demo_folder))
     assert numbers(batch) == list(CLIPS.values())

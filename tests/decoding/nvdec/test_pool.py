@@ -33,7 +33,7 @@ STREAMS = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "hevc_10bit.mkv", "vp9.w
 
 
 @pytest.fixture
-def pool(fake_gpu):  # noqa: F811
+def pool(fake_gpu):
     pool = NvdecPool(0)
     yield pool
     pool.close()
@@ -61,7 +61,7 @@ def test_every_frame_alone_from_a_decoder_that_had_another_stream_before(pool, d
             assert decode(pool, demo_folder / name, [[frame]]) == [[frame]]
 
 
-def test_decoders_are_kept(pool, fake_gpu, demo_folder):  # noqa: F811
+def test_decoders_are_kept(pool, fake_gpu, demo_folder):
     for frame in range(12):
         decode(pool, demo_folder / "h264.mp4", [[frame]])
     assert len(fake_gpu.made) <= 4  # one for each session at most
@@ -74,14 +74,14 @@ def test_packets_that_no_frame_needs_are_not_fed(pool, demo_folder):
     assert pool.stats.surfaces == 3
 
 
-def test_several_packets_go_in_with_one_call(pool, fake_gpu, demo_folder):  # noqa: F811
+def test_several_packets_go_in_with_one_call(pool, fake_gpu, demo_folder):
     decode(pool, demo_folder / "h264.mp4", [[89]])
     assert len(fake_gpu.calls) < pool.stats.packets / 4
 
 
 def test_a_lost_picture_that_was_wanted_is_an_error_and_no_other_frame(
     pool,
-    fake_gpu,  # noqa: F811
+    fake_gpu,
     demo_folder,
 ):
     fake_gpu.drops = {10}
@@ -93,7 +93,7 @@ def test_a_lost_picture_that_was_wanted_is_an_error_and_no_other_frame(
 @pytest.mark.parametrize("lost", [1, 5, 17, 40, 88])
 def test_a_lost_picture_within_a_call_is_never_taken_for_another(
     pool,
-    fake_gpu,  # noqa: F811
+    fake_gpu,
     demo_folder,
     lost,
 ):
@@ -106,7 +106,7 @@ def test_a_lost_picture_within_a_call_is_never_taken_for_another(
 @pytest.mark.parametrize("name", ["h264.mp4", "hevc.mp4"])
 def test_a_lost_picture_that_nobody_wanted_gives_no_other_frame(
     pool,
-    fake_gpu,  # noqa: F811
+    fake_gpu,
     demo_folder,
     name,
 ):
@@ -121,7 +121,7 @@ def test_a_lost_picture_that_nobody_wanted_gives_no_other_frame(
     assert errors
 
 
-def test_parameter_sets_are_fed_once(pool, fake_gpu, demo_folder, monkeypatch):  # noqa: F811
+def test_parameter_sets_are_fed_once(pool, fake_gpu, demo_folder, monkeypatch):
     monkeypatch.setattr(hardware_feed, "_MAX_CALL", 5)
     index = index_video(demo_folder / "h264.mp4")
     decode(pool, demo_folder / "h264.mp4", [list(range(index.num_frames))])
@@ -146,7 +146,7 @@ def test_leading_pictures_that_the_decoder_drops_change_nothing(
     assert pool.stats.frames < pool.stats.packets
 
 
-def test_a_session_works_on_after_an_error(pool, fake_gpu, demo_folder):  # noqa: F811
+def test_a_session_works_on_after_an_error(pool, fake_gpu, demo_folder):
     fake_gpu.drops = {3}
     _, jobs = jobs_of(demo_folder / "vp9.webm", [[3]])
     with pytest.raises(DecodeError):
@@ -155,7 +155,7 @@ def test_a_session_works_on_after_an_error(pool, fake_gpu, demo_folder):  # noqa
     assert decode(pool, demo_folder / "vp9.webm", [[3]]) == [[3]]
 
 
-def test_what_the_gpu_does_not_decode_is_known_before(fake_gpu, demo_folder, tmp_path):  # noqa: F811
+def test_what_the_gpu_does_not_decode_is_known_before(fake_gpu, demo_folder, tmp_path):
     assert obstacle(index_video(demo_folder / "h264.mp4"), 0) is None
     assert "av1" in obstacle(index_video(demo_folder / "av1.mp4"), 0)
     assert "odd" in obstacle(index_video(demo_folder / "odd_size.mp4"), 0)
@@ -212,7 +212,7 @@ def test_a_video_is_read_in_pieces_that_are_all_of_it_in_order(pool, demo_folder
     assert [len(piece) for piece in pieces[:-1]] == [most] * (len(pieces) - 1)
 
 
-def test_a_piece_that_fails_is_not_being_written_into(fake_gpu, demo_folder):  # noqa: F811
+def test_a_piece_that_fails_is_not_being_written_into(fake_gpu, demo_folder):
     fake_gpu.drops = {70}
     pool = NvdecPool(0, sessions=1)
     session = pool._take(jobs_of(demo_folder / "h264.mp4", [[0]])[1][0])
@@ -245,7 +245,7 @@ class Watched:
 
 @pytest.mark.parametrize("collected", [False, True], ids=["closed", "collected"])
 def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
-    fake_gpu,  # noqa: F811
+    fake_gpu,
     demo_folder,
     collected,
 ):
@@ -293,7 +293,7 @@ def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
         reader.close()
 
 
-def test_what_a_session_that_goes_has_queued_is_waited_for(fake_gpu, demo_folder):  # noqa: F811
+def test_what_a_session_that_goes_has_queued_is_waited_for(fake_gpu, demo_folder):
     pool = NvdecPool(0, sessions=1)
     _, (job,) = jobs_of(demo_folder / "h264.mp4", [[0]])
     kept, superfluous = pool._take(job), pool._take(job)
@@ -333,7 +333,7 @@ class Event:
 
 @pytest.mark.parametrize("rows", [16, 4096])
 def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
-    fake_gpu,  # noqa: F811
+    fake_gpu,
     demo_folder,
     monkeypatch,
     rows,

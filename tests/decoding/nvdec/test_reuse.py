@@ -63,7 +63,7 @@ def test_the_streams_differ_in_what_they_ask_for(streams):
 
 
 def test_the_machine_loses_pictures_of_a_stream_that_asks_for_more(
-    fake_gpu,  # noqa: F811
+    fake_gpu,
     streams,
     monkeypatch,
 ):
@@ -79,7 +79,7 @@ def test_the_machine_loses_pictures_of_a_stream_that_asks_for_more(
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_no_stream_gets_a_decoder_that_is_too_small_for_it(
-    fake_gpu,  # noqa: F811
+    fake_gpu,
     streams,
     formula,
 ):
@@ -92,7 +92,7 @@ def test_no_stream_gets_a_decoder_that_is_too_small_for_it(
     pool.close()
 
 
-def test_a_decoder_for_much_takes_streams_that_ask_for_less(fake_gpu, streams):  # noqa: F811
+def test_a_decoder_for_much_takes_streams_that_ask_for_less(fake_gpu, streams):
     pool = NvdecPool(0, sessions=1)
     frames = list(range(FRAMES))
     for kind in ("many", "few", "some", "many", "few", "many"):
@@ -101,7 +101,7 @@ def test_a_decoder_for_much_takes_streams_that_ask_for_less(fake_gpu, streams): 
     pool.close()
 
 
-def test_streams_that_take_turns_keep_their_decoders(fake_gpu, streams):  # noqa: F811
+def test_streams_that_take_turns_keep_their_decoders(fake_gpu, streams):
     pool = NvdecPool(0, sessions=1)
     for kind, size in itertools.product(("few", "many", "some", "few", "many") * 3, SIZES):
         assert decode(pool, streams[size, kind], [[FRAMES - 1]]) == [[FRAMES - 1]]
@@ -109,7 +109,7 @@ def test_streams_that_take_turns_keep_their_decoders(fake_gpu, streams):  # noqa
     pool.close()
 
 
-def test_decoders_that_no_memory_is_left_for_go(fake_gpu, streams):  # noqa: F811
+def test_decoders_that_no_memory_is_left_for_go(fake_gpu, streams):
     one = next(iter(streams.values()))
     pool = NvdecPool(0, sessions=1)
     decode(pool, one, [[0]])
