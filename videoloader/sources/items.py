@@ -27,7 +27,7 @@ VIDEO_SUFFIXES = frozenset(
 
 _LISTS = {".txt", ".list", ".lst"}
 _ARCHIVE = ".tar"
-_QUOTED = "file:"  # in front of relative paths that are no text, percent-encoded
+_QUOTED = "file:"  # prefix of percent-encoded relative paths that are not valid text
 _TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 
 
@@ -286,7 +286,7 @@ def _walk(folder: Path) -> list[str]:
         try:
             status = os.stat(place)
             if (status.st_dev, status.st_ino) in seen:
-                continue  # a link that leads back, or to where another one led
+                continue  # a link to a folder visited already
             seen.add((status.st_dev, status.st_ino))
             folders = []
             with os.scandir(place) as entries:
@@ -297,13 +297,13 @@ def _walk(folder: Path) -> list[str]:
                         folders.append(entry.path)
         except OSError as error:
             raise SourceError(f"{shown(place)}: cannot be listed ({error.strerror})") from error
-        # Those that are no links come first, so that files have their own names where they can.
+        # Real files come before links, so that a file is listed under its own name if it has one.
         waiting += sorted(folders, key=lambda path: (os.path.islink(path), path), reverse=True)
     return sorted(found)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    with suppress(OSError):  # a link that leads nowhere, or in a circle
+    with suppress(OSError):  # a dangling or circular link
         return entry.is_file()
     return False
 
@@ -330,7 +330,7 @@ def _entries(text: bytes, name: str) -> Iterator[str]:
         try:
             entry = line.decode().strip()
         except UnicodeDecodeError:
-            # Without its cause, which holds the line.
+            # `from None`: the cause would show the line.
             reason = f"line {number} is no UTF-8"
             raise SourceError(f"{shown(name)}: no list of paths ({reason})") from None
         if entry and not entry.startswith("#"):
@@ -349,7 +349,7 @@ def _members(archive: Item) -> Iterator[Item]:
                         yield _member(path, member, whole)
                 _check_end(file, tar.offset)
     except FormatError:
-        yield archive  # it is empty, as opening it says
+        yield archive  # empty; opening it raises the error
     except (tarfile.TarError, ValueError, OverflowError) as error:
         problem = f"no uncompressed tar archive, or damaged ({error})"
         yield replace(archive, problem=problem)

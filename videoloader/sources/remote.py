@@ -36,11 +36,11 @@ Answer = TypeVar("Answer")
 
 _STORES = {"s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"}
 
-_BLOCK = 1 << 16  # bytes that a request asks for at least
-_SLACK = 1 << 12  # bytes more than asked for, where the next box begins
-_MAX_TAIL = 1 << 20  # bytes at the end of a file that come together: tables often lie there
-_MAX_AHEAD = 1 << 21  # bytes at a time for who reads from front to back
-_MAX_KEPT = 1 << 23  # bytes that a source remembers
+_BLOCK = 1 << 16  # fewest bytes of a request
+_SLACK = 1 << 12  # bytes requested beyond the range, since the next box begins there
+_MAX_TAIL = 1 << 20  # bytes at the end of a file that are fetched together: tables often lie there
+_MAX_AHEAD = 1 << 21  # bytes per request of a sequential reader
+_MAX_KEPT = 1 << 23  # bytes that a source caches
 _AT_ONCE = 16  # requests of one source under way at a time
 
 _RETRIES: dict[str, Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
@@ -48,7 +48,7 @@ _CLIENT: dict[str, Any] = {"connect_timeout": "5s", "timeout": "30s"}
 _LOST = "this process was forked from one that had read URLs, which obstore does not survive; "
 _LOST += 'start workers with the method "forkserver" or "spawn"'
 
-_user: int | None = None  # the process in which obstore has begun to work
+_user: int | None = None  # the process in which obstore was first used
 
 
 class _RefusedError(SourceError):
@@ -89,7 +89,7 @@ class _Object:
             # obstore compares the range that the server says it sends with the one asked for.
             result = obstore.get(self.store, self.path, options={"range": (start, stop)})
             size = min(stop, result.meta["size"]) - start
-            # No more is read of an answer than what is too much by one byte.
+            # Stop reading an answer one byte past the expected size.
             body = next(iter(result.stream(min_chunk_size=size + 1)), b"")
             return result.meta, result.attributes, size, bytes(body)
 
@@ -233,7 +233,7 @@ class _RemoteSource(Source):
             data += self._request(offset + len(data), missing) if missing else b""
             if len(data) == size:
                 return data
-        return self.read(offset, size)  # it says what is wrong
+        return self.read(offset, size)  # raises the error that says what is wrong
 
     def _remembered(self, offset: int, size: int) -> bytes:
         """What is kept of a range from its beginning on."""
@@ -266,14 +266,14 @@ class _RemoteSource(Source):
             tail = min(max(self.size >> 6, self._block), _MAX_TAIL)
             if self.size - offset <= tail:
                 stop = self.size
-            # What is kept of the end of the range need not come again.
+            # The end of the range may be cached already.
             starts = [start for start in self._kept if offset < start < stop]
             return min(starts, default=min(stop, self.size))
 
     def _keep(self, offset: int, data: bytes) -> None:
         with self._lock:
             self._next = offset + len(data)
-            if len(data) > _MAX_KEPT // 2:  # read once and for all, but for what comes behind it
+            if len(data) > _MAX_KEPT // 2:  # too large: keep the end alone
                 offset, data = offset + len(data) - self._block, data[-self._block :]
             self._kept[offset] = data
             while sum(map(len, self._kept.values())) > _MAX_KEPT:
@@ -376,7 +376,7 @@ def _fingerprint(meta: ObjectMeta) -> Fingerprint:
 def _failure(name: str, error: Exception) -> VideoError:
     """What went wrong, in our words; obstore adds pages of its internals, and secrets of URLs."""
     text, _, internals = str(error).partition("\n\nDebug source")
-    answer = re.search(r"status code: (\d+[^:]*)", text)  # the body behind it says anything
+    answer = re.search(r"status code: (\d+[^:]*)", text)  # the body that follows may hold anything
     reason = f"the server answered {answer[1]}" if answer else scrubbed(text, "")
     reason = reason.rpartition(" - ")[2].strip()
     kind = type(error).__name__

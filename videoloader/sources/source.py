@@ -24,7 +24,7 @@ VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryvie
 Check: TypeAlias = Literal["size", "mtime", "none"]
 """How the file at hand is compared with the one that was indexed, see `difference`."""
 
-_HEAD_BYTES = 4096  # that a fingerprint has a hash of
+_HEAD_BYTES = 4096  # bytes at the beginning of a file whose hash is in its fingerprint
 
 
 @dataclass(frozen=True, slots=True)

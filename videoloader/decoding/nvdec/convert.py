@@ -18,7 +18,7 @@ __all__ = ["Converter", "compile_options", "grid", "kernel_source", "pinned_tabl
 _ELEMENTS = {"uint8": 0, "uint16": 1, "float16": 2, "bfloat16": 3, "float32": 4}
 _TONE_MAPS = {"none": 0, "reinhard": 1, "hable": 2}
 _THREADS = 256
-_BLOCKS = 1024  # of a launch: about what a large GPU runs at a time
+_BLOCKS = 1024  # per launch; about what a large GPU keeps resident
 
 
 class Converter:
@@ -75,7 +75,7 @@ def _launch_kernel() -> Any:
 
 
 def pinned_table(capacity: int) -> NDArray[Any]:
-    """A table of so many descriptors in page-locked memory, which the GPU reads directly."""
+    """A table of descriptors in page-locked memory, which the GPU reads directly."""
     import cupy
 
     memory = cupy.cuda.alloc_pinned_memory(capacity * SURFACE_DTYPE.itemsize)
@@ -88,7 +88,7 @@ def kernel_source() -> str:
 
 
 def compile_options(output: OutputFormat) -> tuple[str, ...]:
-    """The macros that make the kernel one for this form."""
+    """Macros that specialise the kernel for this output form."""
     return (
         "-std=c++17",
         f"-DELEMENT={_ELEMENTS[output.dtype]}",
@@ -99,6 +99,6 @@ def compile_options(output: OutputFormat) -> tuple[str, ...]:
 
 
 def grid(table: NDArray[Any], tiles: int | None = None) -> tuple[int, int]:
-    """Blocks for these descriptors: (of a surface, surfaces); a block may take many tiles."""
+    """Grid of a launch: (blocks per surface, surfaces); a block may convert many tiles."""
     most = int(table["tiles"].max()) if tiles is None else tiles
     return min(most, max(1, _BLOCKS // len(table))), len(table)

@@ -19,7 +19,7 @@ __all__ = ["SITINGS", "SURFACE_DTYPE", "MemoryFormat", "Picture", "describe", "d
 
 MemoryFormat: TypeAlias = Literal["nv12", "p016", "nv16", "p216", "yuv444", "yuv444p16"]
 
-# Of the first chroma sample, (x, y) in luma pixels, under FFmpeg's names.
+# Position (x, y) of the first chroma sample in luma pixels, by FFmpeg's name of the siting.
 SITINGS = {
     "left": (0.0, 0.5),
     "center": (0.5, 0.5),
@@ -29,8 +29,8 @@ SITINGS = {
     "bottom": (0.5, 1.0),
 }
 
-# The same fields in the same order as in convert.cu; all of it is written by `describe` but for
-# `luma` and `destination`, the addresses of the surface and of its slot.
+# The struct of convert.cu, field by field. `describe` fills all of it except `luma` and
+# `destination`, the addresses of the surface and of its slot.
 SURFACE_DTYPE = np.dtype(
     [
         ("luma", np.uint64),
@@ -142,7 +142,7 @@ class Picture:
 
     @property
     def displayed(self) -> tuple[int, int]:
-        """(height, width) after the turn."""
+        """(height, width) after rotation."""
         sides = (self.height, self.width)
         return sides[::-1] if self.orientation.transpose else sides
 
@@ -205,7 +205,7 @@ def _describe(
     record["format"] = code
     if own_size and output.tone_map == "none":
         is_swscale = output.matrix == "swscale"
-        # As on the CPU, where interpolating chroma costs as much again as all the rest.
+        # As on the CPU, where interpolating chroma would double the cost.
         if picture.bit_depth == 8 and (output.dtype == "uint8" or is_swscale):
             record["format"] |= _REPEAT_X | _REPEAT_Y
         elif is_swscale:
@@ -264,12 +264,12 @@ class _Axis:
 
     start: int
     length: int
-    resized: int  # what `length` becomes, of which the slot takes `size` from `offset` on
+    resized: int  # size of `length` after resizing; the slot takes `size` of it from `offset` on
     offset: int
     size: int
     stride: int
-    origin: int  # elements to the place of the first
-    tie: bool  # of equally near pixels, the one before: displayed, it is the one behind
+    origin: int  # offset of the first pixel, in elements
+    tie: bool  # take the lower of two equally near pixels, since the axis is mirrored
 
 
 def _axis(
@@ -313,10 +313,10 @@ def _place(
     record["whole_rows"], record["whole_columns"] = down.resized, across.resized
     record["window_top"], record["window_left"] = down.offset, across.offset
     if (down.length, across.length) == (down.resized, across.resized):
-        # A thread takes four pixels of a row, its neighbour what comes next in the slot.
+        # A thread takes four pixels of a row; the next thread takes the next four in the slot.
         tile = (8, 128) if abs(across.stride) <= abs(down.stride) else (32, 32)
     else:
-        # What a tile reads of a row should fit the band, and its rows not wait for one another.
+        # The part of a row that a tile reads should fit the band, so that rows are independent.
         columns = _BAND * across.resized // across.length
         rows = 256 * down.resized // down.length
         tile = (min(max(rows, 1), _TILE_ROWS), _power_of_two(columns))

@@ -55,7 +55,7 @@ class GpuEngine:
         from videoloader.decoding.nvdec.pool import NvdecPool
 
         self._gpu = torch.cuda.current_device() if device.index is None else device.index
-        self._device = torch.device("cuda", self._gpu)  # whichever is current later
+        self._device = torch.device("cuda", self._gpu)  # fixed here, whichever GPU is current later
         self._pool = NvdecPool(self._gpu)
         self._converters: dict[OutputFormat, Converter] = {}
         self._lock = threading.Lock()
@@ -101,7 +101,7 @@ class GpuEngine:
                 self._share(submitted, assembly, cpu)
             self._on_cpu(self._collect(submitted, assembly), assembly, cpu)
         finally:
-            # Whatever happens, nothing writes into the memory of the clips afterwards.
+            # After this, nothing writes into the memory of the clips, also after an error.
             for _, future in submitted:
                 future.cancel()
             done, _ = wait([future for _, future in submitted])
@@ -146,7 +146,7 @@ class GpuEngine:
         height, width = index.height, index.width
         size = (width, height) if orientation.transpose else (height, width)
         row = size[1] * CHANNELS
-        step = size[0] * row  # of uint8: bytes are elements
+        step = size[0] * row  # uint8, so bytes are elements
         record = describe(
             picture_of(index, orientation, output),
             View(size),
@@ -175,7 +175,7 @@ class GpuEngine:
                     yield made.popleft()
 
     def stats(self) -> dict[str, int]:
-        """Counts of the pool."""
+        """Counters of the pool."""
         return self._pool.stats.counts()
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ class GpuEngine:
         assembly: Assembly,
         submitted: list[tuple[MergedRun, Future[Any]]],
     ) -> None:
-        """Have runs decoded; notes what is to come of each as soon as it may begin."""
+        """Submit runs to the pool; appends each run and its future to `submitted` at once."""
         if not runs:
             return
         from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
@@ -291,7 +291,7 @@ class GpuEngine:
                 np.concatenate([run.wants.positions[run.wants.clips == number] for run in runs])
             )
             frames = clip.wanted.frames[mine]
-            mine = mine[~np.isin(frames, list(clip.failed))]  # of these nothing was written
+            mine = mine[~np.isin(frames, list(clip.failed))]  # nothing was written for these
             try:
                 with blamed_on(clip.index.name):
                     self._upload(clip.tensor, memory, mine, axis)
@@ -325,7 +325,7 @@ class GpuEngine:
 
     @contextmanager
     def _while_open(self) -> Iterator[None]:
-        """Fail by our own error where the threads of the pool have been told to end."""
+        """Raise `ClosedError` where the pool has been shut down."""
         try:
             yield
         except VideoError:

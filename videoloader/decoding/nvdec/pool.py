@@ -66,18 +66,18 @@ class NvdecJob:
     piece: int = MAX_CALL_BYTES
 
     def kind(self, gpu: int) -> DecoderKind:
-        """The decoder for it on a GPU."""
+        """The kind of decoder that the job needs on a GPU."""
         return decoder_kind(self.index, gpu)
 
     @property
     def needs(self) -> StreamNeeds:
-        """What it asks of a decoder of its kind."""
+        """What the stream needs of a decoder of that kind."""
         return stream_needs(self.index, int(self.run.packets[0]))
 
 
 @dataclass(slots=True)
 class Stats:
-    """What a pool has done so far: packets fed, frames given, surfaces converted, decoders made."""
+    """Counters of a pool: packets fed, frames decoded, surfaces converted, decoders made."""
 
     packets: int = 0
     frames: int = 0
@@ -197,7 +197,7 @@ class NvdecPool:
             self._give_back(session)
 
     def _take(self, job: NvdecJob) -> _Session:
-        """A session that nobody uses, if possible one that has a decoder for a job."""
+        """An idle session, if possible one that has a decoder for a job."""
         kind, needs = job.kind(self.gpu), job.needs
         with self._lock:
             fitting = [session for session in self._idle if session.find(kind, needs)]
@@ -230,13 +230,13 @@ class _Session:
         self._gpu = gpu
         self._stats = stats
         self._budget = budget
-        with self._cuda.Device(gpu):  # this may be the caller's thread, which keeps its own
+        with self._cuda.Device(gpu):  # restored afterwards, since this may be the caller's thread
             self._stream = self._cuda.Stream(non_blocking=True)
             self._filled = self._cuda.Event(disable_timing=True)
             self._table = pinned_table(_TABLE_ROWS)
         self._row = 0
         self._surfaces = 0
-        self._decoders: list[HardwareDecoder] = []  # those used last come last
+        self._decoders: list[HardwareDecoder] = []  # most recently used last
 
     def find(self, kind: DecoderKind, needs: StreamNeeds) -> HardwareDecoder | None:
         """The decoder that a stream should be given, None if it has none that fits."""
@@ -248,11 +248,11 @@ class _Session:
         return min(fitting, key=lambda decoder: decoder.room.excess(needs), default=None)
 
     def close(self) -> None:
-        """Wait for what is queued, which needs the surfaces and the table; they may go then."""
+        """Wait for queued conversions, which read the surfaces and the table."""
         self._stream.synchronize()
 
-    # CuPy's calls into CUDA let go of the interpreter, and wait for it if another thread is busy in
-    # Python. So there are none for a call to the decoder, and one event for a run.
+    # Every CuPy call into CUDA releases the interpreter lock and has to get it back, which is slow
+    # beside a busy Python thread. So a call to the decoder makes none, and a run records one event.
 
     def decode(self, job: NvdecJob) -> Any:
         """Decode a run; an event behind the last conversion."""
@@ -285,10 +285,10 @@ class _Session:
                     if filled == len(slots):
                         self._stream.synchronize()
                         yield True
-                        self._cuda.Device(self._gpu).use()  # each piece may be another thread's
+                        self._cuda.Device(self._gpu).use()  # each piece may run on another thread
 
     def _frames(self, job: NvdecJob) -> Generator[list[tuple[int, Any]], None, None]:
-        """Decode a run; the wanted frames that each call gives, with their packets."""
+        """Decode a run; yields the wanted frames of each call with their packets."""
         self._cuda.Device(self._gpu).use()
         kind, needs = job.kind(self._gpu), job.needs
         decoder = self.find(kind, needs)
@@ -307,7 +307,7 @@ class _Session:
 
     @contextmanager
     def _translating(self, index: VideoIndex) -> Iterator[None]:
-        """Errors of ours for those of the library, once nothing writes into the slots any more."""
+        """Translate errors of the library, after everything queued for the slots is done."""
         try:
             yield
         except Exception as error:
@@ -317,7 +317,7 @@ class _Session:
             raise translated from error
 
     def _make(self, kind: DecoderKind, needs: StreamNeeds) -> HardwareDecoder:
-        """A new decoder, in place of those least recently used where memory is short."""
+        """Make a decoder; drops the least recently used ones if the memory budget is exceeded."""
         left = self._budget - kind.memory(needs)
         while self._decoders and sum(decoder.memory for decoder in self._decoders) > left:
             self._decoders.pop(0)
@@ -335,7 +335,7 @@ class _Session:
             self._launch(job.targets[chosen[some]], surfaces[some], tiles, job.converter)
 
     def _addresses(self, frames: list[tuple[int, Any]], index: VideoIndex) -> NDArray[np.int64]:
-        """Where surfaces begin on the GPU."""
+        """GPU addresses of surfaces."""
         shape = surface_shape(index)
         for packet, frame in frames:
             if tuple(frame.shape) != shape:
@@ -360,7 +360,7 @@ class _Session:
 
 
 def _translated(error: Exception, index: VideoIndex) -> Exception:
-    """An error of ours for one of the library's."""
+    """The `VideoError` that stands for an error of the library."""
     if isinstance(error, UnsupportedError | DecodeError | OSError):
         return error
     kind = type(error).__name__

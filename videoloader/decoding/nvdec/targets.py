@@ -79,7 +79,7 @@ def nvdec_job(
 
 
 def picture_of(index: VideoIndex, orientation: Orientation, output: OutputFormat) -> Picture:
-    """The surfaces that NVDEC gives of a video: as wide as the picture, planes one upon another."""
+    """Layout of the surfaces of a video on NVDEC: planes stacked, pitch equal to the width."""
     name = index.pixel_format or ""
     wide = (index.bit_depth or 8) > 8
     form: MemoryFormat = (
