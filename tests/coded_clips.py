@@ -2,6 +2,7 @@
 
 import videoloader as vl
 from videoloader.codecs.records import parameter_sets
+from videoloader.codecs.registry import nal_syntax
 from videoloader.indexing import open_source
 from videoloader.indexing.payloads import read_packets
 
@@ -24,7 +25,7 @@ class Coded:
         self.codec, self.record = index.codec, index.extradata_of(0)
         self.sets = b""
         if self.codec in ("h264", "hevc"):
-            sets = parameter_sets(self.codec, self.record)
+            sets = parameter_sets(nal_syntax(self.codec), self.record)
             self.sets = b"".join(START + unit for unit in sets)
 
     @property

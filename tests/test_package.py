@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from videoloader.codecs.registry import CODECS
 from videoloader.demo.videos import encode_video
 
 ROOT = Path(__file__).parents[1]
@@ -76,6 +77,80 @@ def imports(path):
 
     visit(ast.parse(path.read_text(encoding="utf-8")), "at import")
     return found
+
+
+def module_name(path, root):
+    """Dotted name of a Python file."""
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def import_graph(root, package):
+    """Modules of a package in `root`, and which of them each imports, lazily or not."""
+    paths = {module_name(path, root): path for path in package.rglob("*.py")}
+    graph = {name: set() for name in paths}
+    for name, path in paths.items():
+        lazy_types = {line for _, line, when in imports(path) if when == "for types only"}
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Import | ast.ImportFrom) or node.lineno in lazy_types:
+                continue
+            if isinstance(node, ast.Import):
+                graph[name] |= {alias.name for alias in node.names}
+                continue
+            for alias in node.names:  # a module in a package, or a name in a module
+                inner = f"{node.module}.{alias.name}"
+                graph[name].add(inner if inner in paths else node.module)
+    return {name: {other for other in found if other in paths} for name, found in graph.items()}
+
+
+def import_cycles(graph):
+    """Groups of modules that import one another, by Tarjan's algorithm."""
+    order, low, stack, cycles = {}, {}, [], []
+
+    def visit(name):
+        order[name] = low[name] = len(order)
+        stack.append(name)
+        for other in sorted(graph[name]):
+            if other not in order:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], order[other])
+        if low[name] == order[name]:
+            place = stack.index(name)
+            group = sorted(stack[place:])
+            del stack[place:]
+            if len(group) > 1 or name in graph[name]:
+                cycles.append(group)
+
+    for name in sorted(graph):
+        if name not in order:
+            visit(name)
+    return cycles
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    assert import_cycles(import_graph(ROOT, PACKAGE)) == []
+
+
+def test_the_law_of_cycles_sees_lazy_imports_and_lets_types_pass(tmp_path):
+    package = tmp_path / "one"
+    (package / "inner").mkdir(parents=True)
+    for name, code in {
+        "__init__": "from one.ends import far\n",
+        "ends": "from one import near\n",
+        "near": "def f():\n    from one.inner.far import g\n",
+        "inner/__init__": "",
+        "inner/far": "def g():\n    import one.ends\n",
+        "typed": "if TYPE_CHECKING:\n    from one import untyped\n",
+        "untyped": "from one import typed\n",
+        "alone": "import one.ends\nimport os\n",
+    }.items():
+        (package / f"{name}.py").write_text(code)
+    graph = import_graph(tmp_path, package)
+    assert graph["one"] == {"one.ends"}
+    assert graph["one.typed"] == set()
+    assert import_cycles(graph) == [["one.ends", "one.inner.far", "one.near"]]
 
 
 def is_inside(module, packages):
@@ -182,6 +257,89 @@ def test_the_layer_law_sees_every_kind_of_import(tmp_path):
         ("av", 8, "in a function"),
         ("numpy", 10, "at import"),
     ]
+
+
+# Where a codec is named without a test: data of containers (what their tags mean), and lists of
+# FFmpeg's formats, some of which are called like codecs.
+CODEC_DATA = {("indexing/raw.py", "_CODECS"), ("indexing/timing.py", "_TIMELESS")}
+
+
+def codec_tests(tree):
+    """Lines where a name of a codec is compared, looked up or listed, with what it is assigned to.
+
+    A name may be given: as the value in a dictionary (`b"avc1": "h264"`), as an argument, in an
+    assignment or returned. It may not be tested: in a comparison, as a pattern, as the key or
+    index of a dictionary, in a set, list or tuple, or as what `startswith` and the like look for.
+    """
+    given = {
+        id(child)
+        for node in ast.walk(tree)
+        for child in (
+            node.values
+            if isinstance(node, ast.Dict)
+            else node.args[1:]
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "dict.fromkeys"
+            else [node.value, *getattr(node, "elts", [])]
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.Return | ast.keyword)
+            else [n for n in node.args if not isinstance(node.func, ast.Attribute)]
+            if isinstance(node, ast.Call)
+            else []
+        )
+        if child is not None
+    }
+    pairs = {
+        id(item)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
+        for item in getattr(node.value, "elts", [])
+    }
+    owners = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            owners |= {id(child): ast.unparse(target) for child in ast.walk(node)}
+    return [
+        (node.lineno, owners.get(id(node)))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in CODECS
+        if id(node) not in given | pairs
+    ]
+
+
+def test_no_codec_is_tested_by_its_name_outside_codecs():
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.startswith("codecs/"):
+            continue
+        wrong += [
+            f"{name}:{line}"
+            for line, owner in codec_tests(ast.parse(path.read_text(encoding="utf-8")))
+            if (name, owner) not in CODEC_DATA
+        ]
+    assert not wrong, "ask codec_of(name) instead of testing the name"
+
+
+def test_the_law_of_codec_names_sees_tests_and_lets_data_pass():
+    tested = [
+        'if codec == "h264": pass',
+        'x = "h264" if codec in ("vp9", other) else 1',
+        'LENGTHS = {"hevc": 2}',
+        "match codec:\n    case 'av1':\n        pass",
+        'x = sizes["mjpeg"]',
+        'KNOWN = frozenset({"vp8"})',
+        'codec.startswith("mpeg4")',
+    ]
+    for code in tested:
+        assert codec_tests(ast.parse(code)), code
+    data = [
+        'TAGS = {b"avc1": "h264", **dict.fromkeys(MORE, "hevc")}',
+        'codec, size = "h264", 2',
+        'tag = Tag("flv1", codec="av1")',
+        'def f():\n    return "vp9"',
+    ]
+    for code in data:
+        assert not codec_tests(ast.parse(code)), code
 
 
 def test_importing_the_package_loads_no_heavy_library():

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import h264, hevc
 from videoloader.codecs.bits import unescape
+from videoloader.codecs.codec import NalSyntax, UnitRole
 
 __all__ = [
     "RECOVERY_POINT",
@@ -32,43 +32,19 @@ Ints = NDArray[np.int64]
 Reader: TypeAlias = Callable[[Ints, int], Bytes]
 """Gives so many bytes from each of some places on, zeros behind the end; shape (places, bytes)."""
 
-# Per type octet: 1 = a coded slice that others may refer to, 2 = a coded slice that none refers
-# to, 4 = a parameter set, which later packets need whatever picture it comes with.
-_REFERENCE, _DISPOSABLE, _PARAMETERS = 1, 2, 4
 RECOVERY_POINT = 6
 """Type of an H.264 message."""
 _MESSAGES = 1 << 10  # bytes of a message unit that are looked through for a recovery point
-_HEVC_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures (table 7-1)
-
-
-def _h264_kinds() -> Bytes:
-    kinds = np.zeros(256, dtype=np.uint8)
-    for octet in range(256):
-        unit = octet & 31
-        if unit in h264.SLICES or unit in (20, 21):
-            kinds[octet] = _REFERENCE if octet >> 5 & 3 else _DISPOSABLE
-        elif unit in h264.PARAMETER_SETS:
-            kinds[octet] = _PARAMETERS
-    return kinds
-
-
-def _hevc_kinds() -> Bytes:
-    kinds = np.zeros(256, dtype=np.uint8)
-    for octet in range(256):
-        unit = octet >> 1 & 63
-        if unit < 32:
-            disposable = unit <= _HEVC_LAST_SUB_LAYER and unit % 2 == 0
-            kinds[octet] = _DISPOSABLE if disposable else _REFERENCE
-        elif unit in hevc.PARAMETER_SETS:
-            kinds[octet] = _PARAMETERS
-    return kinds
-
-
-_KINDS = {"h264": _h264_kinds(), "hevc": _hevc_kinds()}
 
 
 def disposable_packets(
-    codec: str, read: Reader, starts: Ints, sizes: Ints, *, length_size: int, sub_layers: int = 1
+    nal: NalSyntax,
+    read: Reader,
+    starts: Ints,
+    sizes: Ints,
+    *,
+    length_size: int,
+    sub_layers: int = 1,
 ) -> NDArray[np.bool_]:
     """Which packets no other packet refers to.
 
@@ -77,7 +53,7 @@ def disposable_packets(
     HEVC), and it brings no parameter set. One whose units do not add up is kept.
 
     Args:
-        codec: `h264` or `hevc`.
+        nal: of the codec.
         read: of bytes that hold the packets.
         starts: where each packet begins.
         sizes: bytes of each packet.
@@ -86,21 +62,21 @@ def disposable_packets(
     """
     if length_size == 0:
         found = [
-            _annexb_kind(codec, read(starts[[number]], size).tobytes(), sub_layers)
+            _annexb_role(nal, read(starts[[number]], size).tobytes(), sub_layers)
             for number, size in enumerate(sizes.tolist())
         ]
-        return np.equal(np.array(found, dtype=np.uint8), _DISPOSABLE)
+        return np.equal(np.array(found, dtype=np.uint8), UnitRole.DISPOSABLE)
     seen = np.zeros(len(starts), dtype=np.uint8)
     for packets, units, heads in walk_units(read, starts, sizes, length_size):
         if units is None:
-            seen[packets] |= _REFERENCE
+            seen[packets] |= UnitRole.REFERENCE
             continue
-        kinds = _KINDS[codec][heads[:, 0]]
-        if codec == "hevc":
-            layer = heads[:, 1] & 7
-            kinds = np.where((kinds == _DISPOSABLE) & (layer != sub_layers), _REFERENCE, kinds)
-        seen[packets] |= kinds
-    return np.equal(seen, _DISPOSABLE)
+        roles = nal.roles[heads[:, 0]]
+        if nal.has_sub_layers:
+            is_lower = (roles == UnitRole.DISPOSABLE) & (heads[:, 1] & 7 != sub_layers)
+            roles = np.where(is_lower, np.uint8(UnitRole.REFERENCE), roles)
+        seen[packets] |= roles
+    return np.equal(seen, UnitRole.DISPOSABLE)
 
 
 def walk_units(
@@ -144,15 +120,15 @@ def split_units(data: bytes) -> Iterator[bytes]:
         yield data[start : after - 3]
 
 
-def _annexb_kind(codec: str, data: bytes, sub_layers: int) -> int:
+def _annexb_role(nal: NalSyntax, data: bytes, sub_layers: int) -> int:
     seen = 0
     for unit in annexb_units(data):
         if unit + 1 >= len(data):
             break
-        kind = int(_KINDS[codec][data[unit]])
-        if codec == "hevc" and kind == _DISPOSABLE and data[unit + 1] & 7 != sub_layers:
-            kind = _REFERENCE
-        seen |= kind
+        role = int(nal.roles[data[unit]])
+        if nal.has_sub_layers and role == UnitRole.DISPOSABLE and data[unit + 1] & 7 != sub_layers:
+            role = UnitRole.REFERENCE
+        seen |= role
     return seen
 
 
@@ -180,7 +156,7 @@ def length_units(packet: memoryview, length_size: int) -> Iterator[memoryview]:
         position += length
 
 
-def is_random_access(codec: str, units: Iterable[bytes | memoryview]) -> bool:
+def is_random_access(nal: NalSyntax, units: Iterable[bytes | memoryview]) -> bool:
     """Whether decoding can begin with a packet, from its NAL units up to the first slice.
 
     H.264: an IDR picture, or one that a recovery point message calls right by itself. HEVC: any
@@ -190,15 +166,10 @@ def is_random_access(codec: str, units: Iterable[bytes | memoryview]) -> bool:
     for unit in units:
         if not len(unit):
             continue
-        if codec == "hevc":
-            kind = unit[0] >> 1
-            if kind < 32:
-                return 16 <= kind <= 23
-            continue
-        kind = unit[0] & 31
-        if kind in (1, 2, 5):
-            return kind == 5 or recovers
-        recovers |= kind == 6 and recovers_at_once(unit)
+        kind = nal.kind(unit[0])
+        if kind in nal.pictures:
+            return recovers or bool(nal.random_access[unit[0]])
+        recovers |= kind == nal.recovery_message and recovers_at_once(unit)
     return False
 
 

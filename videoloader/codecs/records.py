@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from videoloader.codecs import h264, hevc
+from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError
 
 __all__ = [
+    "avc_units",
     "crop_to_container",
     "hevc_parameter_sets",
+    "hevc_units",
     "parameter_sets",
     "parse_avc_record",
     "parse_hevc_record",
@@ -106,24 +109,24 @@ def _unit(record: bytes, offset: int, size: int) -> bytes:
     return record[offset : offset + size]
 
 
-def setup_units(codec: str, setup: bytes) -> list[bytes]:
+def setup_units(nal: NalSyntax, setup: bytes) -> list[bytes]:
     """The NAL units in the extradata of an H.264 or HEVC stream, whatever its form.
 
     Empty where it is damaged.
     """
     try:
-        units = parameter_sets(codec, setup)
+        units = parameter_sets(nal, setup)
     except FormatError:
         return []
     stripped = (unit.rstrip(b"\0") for unit in (split_units(setup) if units is None else units))
     return [unit for unit in stripped if unit]
 
 
-def parameter_sets(codec: str, record: bytes) -> list[bytes] | None:
+def parameter_sets(nal: NalSyntax, record: bytes) -> list[bytes] | None:
     """The NAL units of an AVC or HEVC decoder configuration record (ISO/IEC 14496-15).
 
     Args:
-        codec: `h264` (section 5.3.3.1) or `hevc` (section 8.3.3.1).
+        nal: of the codec.
         record: `avcC` or `hvcC`, without the box header.
 
     Returns:
@@ -135,12 +138,13 @@ def parameter_sets(codec: str, record: bytes) -> list[bytes] | None:
     if record[:1] != b"\x01":
         return None
     try:
-        return list(_avc_units(record) if codec == "h264" else _hevc_units(record))
+        return list(nal.record_units(record))
     except IndexError as error:
         raise FormatError(f"a set-up record of {len(record)} bytes is too short") from error
 
 
-def _avc_units(record: bytes) -> Iterator[bytes]:
+def avc_units(record: bytes) -> Iterator[bytes]:
+    """The units in an AVC record (section 5.3.3.1); IndexError where it is cut short."""
     position = 5
     for mask in (31, 255):  # sequence, then picture parameter sets
         count, position = record[position] & mask, position + 1
@@ -149,7 +153,8 @@ def _avc_units(record: bytes) -> Iterator[bytes]:
             yield unit
 
 
-def _hevc_units(record: bytes) -> Iterator[bytes]:
+def hevc_units(record: bytes) -> Iterator[bytes]:
+    """The units in an HEVC record (section 8.3.3.1); IndexError where it is cut short."""
     arrays, position = record[22], 23
     for _ in range(arrays):
         count = record[position + 1] << 8 | record[position + 2]

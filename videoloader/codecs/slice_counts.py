@@ -6,7 +6,7 @@ a full parse tells (`h264_order`), may make sound timestamps look wrong here, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from videoloader.codecs.bits import unescape
 from videoloader.codecs.hevc_setup import parse_setup
 from videoloader.errors import FormatError
 
-__all__ = ["SLICE_BEGIN", "shown_order"]
+__all__ = ["SLICE_BEGIN", "h264_shown_order", "hevc_shown_order"]
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -28,13 +28,10 @@ _WORD = 32  # bits of the longest field
 _HEVC_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures
 
 
-def shown_order(
-    codec: str, heads: NDArray[np.uint8], sets: Iterable[bytes]
-) -> NDArray[np.int64] | None:
-    """Pictures that follow on one another in decode order, in presentation order.
+def h264_shown_order(heads: NDArray[np.uint8], sets: Iterable[bytes]) -> NDArray[np.int64] | None:
+    """H.264 pictures that follow on one another in decode order, in presentation order.
 
     Args:
-        codec: `h264` or `hevc`.
         heads: the first `SLICE_BEGIN` bytes of each picture, zeros behind a short one.
         sets: parameter sets.
 
@@ -42,7 +39,19 @@ def shown_order(
         None where the counts are not told so simply: fields, several sequence parameter sets,
         pictures that are not for output, counts of another type, damage.
     """
-    read = _h264_counts if codec == "h264" else _hevc_counts
+    return _shown_order(_h264_counts, heads, sets)
+
+
+def hevc_shown_order(heads: NDArray[np.uint8], sets: Iterable[bytes]) -> NDArray[np.int64] | None:
+    """The same of HEVC pictures."""
+    return _shown_order(_hevc_counts, heads, sets)
+
+
+def _shown_order(
+    read: Callable[[_Fields, list[bytes]], tuple[Ints, int, Flags, Flags] | None],
+    heads: NDArray[np.uint8],
+    sets: Iterable[bytes],
+) -> NDArray[np.int64] | None:
     try:
         found = read(_Fields(heads), list(sets))
     except (FormatError, IndexError):

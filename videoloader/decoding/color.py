@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
+from videoloader.codecs.registry import codec_of
 from videoloader.decoding.matrix import matrix_for
 from videoloader.decoding.output import OutputFormat
 
@@ -25,8 +26,6 @@ _CHOSEN = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
 _RANGES = {"limited": "tv", "full": "pc"}
 _HD_LINES = 720
 _LIMITED, _FULL = 1, 2
-
-_CENTERED = {"flv1", "h261", "h263", "mjpeg", "mpeg1video"}
 
 
 def matrix_and_range(
@@ -74,7 +73,7 @@ def chroma_siting(codec: str) -> Siting:
 
     Vertically it lies between its two rows.
     """
-    return "center" if codec in _CENTERED else "left"
+    return codec_of(codec).chroma_siting
 
 
 @cache

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.registry import codec_of
 from videoloader.decoding.needed import Drop, needed_packets
-from videoloader.decoding.preamble import LEARNING, preamble
+from videoloader.decoding.preamble import preamble
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import PacketReader
 from videoloader.sampling import Run
@@ -62,7 +63,7 @@ class PacketFeed:
 
     def _head(self, packet: int, first: int) -> bytes:
         """How a packet begins from which a run that begins at `first` may have to learn."""
-        if packet == first or self._index.codec not in LEARNING:
+        if packet == first or not codec_of(self._index.codec).learns:
             return b""
         if packet not in self._heads:
             self._heads[packet] = self._reader.read_head(packet, _HEAD)

@@ -12,10 +12,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.headers import classify_packets
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.references import FOLLOWED, PictureReader
+from videoloader.indexing.references import PictureReader, follows_references
 from videoloader.sampling import Run, needed_pictures
 
 __all__ = ["Drop", "Fed", "needed_packets"]
@@ -56,7 +57,7 @@ def needed_packets(
     """
     if len(run.packets) == len(run.frame_packets):
         drop = "nothing"  # all are wanted
-    follows = drop == "unneeded" and index.codec in FOLLOWED and index.exactness != "decode"
+    follows = drop == "unneeded" and follows_references(index.codec) and index.exactness != "decode"
     pictures: PictureReader | None = None
     for start, stop in _parts(index, run, 0 if follows else part):
         packets = run.packets[start:stop]
@@ -111,7 +112,7 @@ def _reached(index: VideoIndex, fed: Fed, run: Run, reader: PictureReader) -> Fe
 
     Whatever later packets may refer to counts as wanted, but for the last of the run.
     """
-    if index.codec == "hevc":
+    if codec_of(index.codec).nal is not None:
         fed = _without_disposable(index, fed, run)  # cheaper than reading their slices
     wanted_packets = np.isin(fed.packets, run.frame_packets).tolist()
     is_start = len(fed.packets) > 0 and fed.packets[0] == run.packets[0]

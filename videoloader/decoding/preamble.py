@@ -19,24 +19,19 @@ Theora, RealVideo and the like have all such facts in the extradata, MS-MPEG-4 r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
-from videoloader.codecs import h264, hevc
 from videoloader.codecs.bits import unescape
+from videoloader.codecs.codec import NalSyntax, StartCodes
 from videoloader.codecs.nal import length_units, split_units
 from videoloader.codecs.records import setup_units
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["LEARNING", "has_film_grain", "preamble"]
-
-LEARNING = frozenset({"h264", "hevc", "mjpeg", "mpeg1video", "mpeg2video", "mpeg4"})
-"""Codecs whose first packet may say what later keyframes do not."""
+__all__ = ["has_film_grain", "preamble"]
 
 _START = b"\x00\x00\x01"
 
-_SETS = {"h264": frozenset({7, 8}), "hevc": hevc.PARAMETER_SETS}
-_MESSAGE = {"h264": 6, "hevc": 39}
 _GRAIN, _REGISTERED, _UNREGISTERED = 19, 4, 5  # types of messages (ITU-T H.274, section 8)
 _AOM_GRAIN = b"\xb5\x58\x90\x00\x01"  # who registered the data: AOM, for AFGS1
 
@@ -60,51 +55,47 @@ def preamble(index: VideoIndex, payload: bytes, begin: bytes, section: bytes) ->
     Returns:
         Bytes of the same framing as the packet's; empty where the packet says all.
     """
-    match index.codec:
-        case "h264" | "hevc":
-            return _nal_units(index, payload, begin, section)
-        case "mpeg4" | "mpeg1video" | "mpeg2video":
-            return _headers(_SYNTAX[index.codec], payload, begin, section)
-        case "mjpeg":
-            return _jpeg_tables(payload, section)
-    return b""
+    codec = codec_of(index.codec)
+    if codec.nal is not None:
+        return _nal_units(index, codec.nal, payload, begin, section)
+    if codec.start_codes is not None:
+        return _headers(codec.start_codes, payload, begin, section)
+    return _jpeg_tables(payload, section) if codec.shares_tables else b""
 
 
 def has_film_grain(index: VideoIndex, payload: bytes) -> bool:
     """Whether a packet asks for film grain, which FFmpeg adds and NVDEC does not."""
-    if index.codec != "hevc":
+    nal = codec_of(index.codec).nal
+    if nal is None or not nal.has_film_grain:
         return False
     return any(
-        _kind("hevc", unit) == _MESSAGE["hevc"] and _sets_grain(unit)
-        for unit in _units_before_slices("hevc", payload, index.length_size)
+        nal.kind(unit[0]) == nal.message and _sets_grain(unit)
+        for unit in _units_before_slices(nal, payload, index.length_size)
     )
 
 
-def _nal_units(index: VideoIndex, payload: bytes, begin: bytes, section: bytes) -> bytes:
-    codec, size = index.codec, index.length_size
-    own = _units_before_slices(codec, payload, size)
-    current = list(_units_before_slices(codec, section, size))
+def _nal_units(
+    index: VideoIndex, nal: NalSyntax, payload: bytes, begin: bytes, section: bytes
+) -> bytes:
+    size = index.length_size
+    own = _units_before_slices(nal, payload, size)
+    current = list(_units_before_slices(nal, section, size))
     units = []
-    if current and not any(_kind(codec, unit) in _SETS[codec] for unit in own):
-        known = {unit for _, data in index.extradata for unit in setup_units(codec, data)}
-        units += [u for u in current if _kind(codec, u) in _SETS[codec] and u not in known]
+    if current and not any(nal.kind(unit[0]) in nal.parameters for unit in own):
+        known = {unit for _, data in index.extradata for unit in setup_units(nal, data)}
+        units += [u for u in current if nal.kind(u[0]) in nal.parameters and u not in known]
     if section is not begin:
-        current = [*_units_before_slices(codec, begin, size), *current]
-    messages = [unit for unit in current if _kind(codec, unit) == _MESSAGE[codec]]
-    units += _writer(messages) if codec == "h264" else filter(_sets_grain, messages)
+        current = [*_units_before_slices(nal, begin, size), *current]
+    messages = [unit for unit in current if nal.kind(unit[0]) == nal.message]
+    units += filter(_sets_grain, messages) if nal.has_film_grain else _writer(nal, messages)
     if size:
         return b"".join(len(unit).to_bytes(size, "big") + unit for unit in units)
     return b"".join(b"\0" + _START + unit for unit in units)
 
 
-def _kind(codec: str, unit: bytes) -> int:
-    return unit[0] & 31 if codec == "h264" else unit[0] >> 1 & 63
-
-
-def _units_before_slices(codec: str, data: bytes, length_size: int) -> Iterator[bytes]:
-    slices = h264.SLICES if codec == "h264" else range(32)
+def _units_before_slices(nal: NalSyntax, data: bytes, length_size: int) -> Iterator[bytes]:
     for unit in _units(data, length_size):
-        if _kind(codec, unit) in slices:
+        if nal.kind(unit[0]) in nal.pictures:
             return
         yield unit
 
@@ -120,13 +111,13 @@ def _units(data: bytes, length_size: int) -> Iterator[bytes]:
             yield whole
 
 
-def _writer(messages: Iterable[bytes]) -> list[bytes]:
+def _writer(nal: NalSyntax, messages: Iterable[bytes]) -> list[bytes]:
     """The last build of x264 that messages name, as one of its own, if FFmpeg goes by it."""
     named = [found for unit in messages if (found := _X264.search(unit))]
     if not named or int(named[-1][1]) >= _X264_FIRST_SOUND:
         return []
     data = _X264_IDENTITY + named[-1][0]
-    return [bytes([_MESSAGE["h264"], _UNREGISTERED, len(data)]) + data + b"\x80"]
+    return [bytes([nal.message, _UNREGISTERED, len(data)]) + data + b"\x80"]
 
 
 def _sets_grain(unit: bytes) -> bool:
@@ -145,51 +136,21 @@ def _sets_grain(unit: bytes) -> bool:
     return False
 
 
-class _Syntax(NamedTuple):
-    """Start codes of a codec.
-
-    Attributes:
-        headers: of what holds until it is said anew.
-        sequence: the one of those that begins them.
-        pictures: with which a picture begins, or what is part of one.
-        told_by: what user data holds if FFmpeg goes by it.
-    """
-
-    headers: Callable[[bytes], bool]
-    sequence: range
-    pictures: range
-    told_by: bytes
-
-
 _USER_DATA = 0xB2
-_MPEG4 = _Syntax(
-    headers=lambda unit: unit[0] < 0x30 or unit[0] in (0xB0, 0xB5),
-    sequence=range(0x20, 0x30),  # video object layers
-    pictures=range(0xB6, 0xB7),
-    told_by=b"",
-)
-_MPEG2 = _Syntax(
-    # Extensions of a sequence, its display, and quantiser matrices.
-    headers=lambda unit: unit[0] == 0xB3 or (unit[0] == 0xB5 and unit[1] >> 4 in (1, 2, 3)),
-    sequence=range(0xB3, 0xB4),
-    pictures=range(1, 0xB0),
-    told_by=b"TMPGEXS",
-)
-_SYNTAX = {"mpeg4": _MPEG4, "mpeg1video": _MPEG2, "mpeg2video": _MPEG2}
 
 
-def _headers(syntax: _Syntax, payload: bytes, begin: bytes, section: bytes) -> bytes:
+def _headers(syntax: StartCodes, payload: bytes, begin: bytes, section: bytes) -> bytes:
     current = list(_before_pictures(syntax, section))
     units: list[bytes] = []
     if not any(unit[0] in syntax.sequence for unit in _before_pictures(syntax, payload)):
-        units += filter(syntax.headers, current)
+        units += filter(syntax.is_header, current)
     if section is not begin:
         current = [*_before_pictures(syntax, begin), *current]
     units += [unit for unit in current if unit[0] == _USER_DATA and syntax.told_by in unit]
     return b"".join(_START + unit for unit in units)
 
 
-def _before_pictures(syntax: _Syntax, data: bytes) -> Iterator[bytes]:
+def _before_pictures(syntax: StartCodes, data: bytes) -> Iterator[bytes]:
     for unit in split_units(data):
         if len(unit) > 1:
             if unit[0] in syntax.pictures:

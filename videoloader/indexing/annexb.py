@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.codec import NalSyntax
 from videoloader.sources.source import Source, rows_at
 
 __all__ = ["Units", "find_units", "packet_begins", "split_pictures", "unit_bytes"]
@@ -19,42 +20,33 @@ Flags = NDArray[np.bool_]
 _PIECE = 1 << 22
 _HEAD = 5  # bytes kept of each unit
 _START = b"\0\0\1"
-_HEVC_SLICES = (*range(10), *range(16, 22))
-_HEVC_BEFORE = (*range(32, 38), 39, *range(41, 45), *range(48, 56))
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
     """NAL units of a stream: where each begins behind its start code, and its first bytes."""
 
-    codec: str
+    nal: NalSyntax
     places: Ints
     heads: Bytes
 
     @property
     def kinds(self) -> Bytes:
         """nal_unit_type of each."""
-        first = self.heads[:, 0]
-        return (first & 31 if self.codec == "h264" else first >> 1 & 63).astype(np.uint8)
+        return self.nal.kinds(self.heads[:, 0])
 
     @property
     def is_slice(self) -> Flags:
         """Which are slices of the pictures that decoders show."""
-        kinds = self.kinds
-        if self.codec == "h264":
-            return np.isin(kinds, (1, 2, 5))
-        return np.isin(kinds, _HEVC_SLICES)
+        return self.nal.are_of(self.nal.slices, self.heads[:, 0])
 
     @property
     def is_before(self) -> Flags:
         """Which belong to the picture that follows: parameter sets, messages, delimiters."""
-        kinds = self.kinds
-        if self.codec == "h264":
-            return np.isin(kinds, (6, 7, 8, 9))
-        return np.isin(kinds, _HEVC_BEFORE)
+        return self.nal.are_of(self.nal.before, self.heads[:, 0])
 
 
-def find_units(codec: str, source: Source) -> Units:
+def find_units(nal: NalSyntax, source: Source) -> Units:
     """Find all units of a stream, piece by piece."""
     parts, rows = [np.empty(0, dtype=np.int64)], [np.empty((0, _HEAD), dtype=np.uint8)]
     for begin in range(0, source.size, _PIECE):
@@ -69,7 +61,7 @@ def find_units(codec: str, source: Source) -> Units:
         places = places[places + begin + 2 < source.size]
         parts.append(places + begin)
         rows.append(rows_at(np.frombuffer(piece, dtype=np.uint8), places, _HEAD))
-    return Units(codec, np.concatenate(parts), np.concatenate(rows))
+    return Units(nal, np.concatenate(parts), np.concatenate(rows))
 
 
 def unit_bytes(units: Units, source: Source, number: int) -> bytes:
@@ -123,7 +115,7 @@ def packet_begins(units: Units, source: Source, starts: Ints) -> Ints:
 def _begins_picture(units: Units, numbers: Ints) -> Flags:
     """Which slices but the first are of another picture than the slice before."""
     heads = units.heads[numbers]
-    if units.codec == "hevc":
+    if units.nal.has_sub_layers:
         first: Flags = heads[1:, 2] >= 0x80  # first_slice_segment_in_pic_flag
         return first
     blocks = _first_blocks(heads)

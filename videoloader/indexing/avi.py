@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import h264, mpeg4
+from videoloader.codecs import mpeg4
+from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.intra import parse_jpeg
 from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.riff import Chunk, find_packets, riff_end, walk_chunks
 from videoloader.indexing.survey import Survey
@@ -88,16 +90,16 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if not len(numbers):
         return None
     pictures: _Pictures | None
-    match codec := _CODECS[video.tag.upper()]:
-        case "h264":
-            pictures = _h264(near, places, video.extradata, source.name)
-        case "mpeg4":
-            pictures = _mpeg4(near, places, video.extradata)
-        case _:
-            pictures = _jpeg(near, places, video.size)
+    codec = codec_of(_CODECS[video.tag.upper()])
+    if codec.nal is not None:
+        pictures = _nal(codec.nal, near, places, video.extradata, source.name)
+    elif codec.packs_pictures:
+        pictures = _mpeg4(near, places, video.extradata)
+    else:
+        pictures = _jpeg(near, places, video.size)
     if pictures is None:
         return None
-    index = _build(source, video, codec, numbers, places, pictures)
+    index = _build(source, video, codec.name, numbers, places, pictures)
     end = max(found.end, riff_end(source))
     cut = past_the_end(source, "what the headers announce", end)
     index = replace(index, warnings=cut + pictures.warnings)
@@ -130,11 +132,11 @@ def _video_stream(source: Source, header: Chunk) -> _Stream | None:
     return found[0] if len(found) == 1 else None
 
 
-def _h264(
-    source: Source, places: NDArray[np.int64], extradata: bytes, name: str
+def _nal(
+    nal: NalSyntax, source: Source, places: NDArray[np.int64], extradata: bytes, name: str
 ) -> _Pictures | None:
     """Packets with start codes, one picture each."""
-    survey = Survey("h264", room=source.size)
+    survey = Survey(nal, room=source.size)
     survey.take(split_units(extradata))
     for packet in starmap(source.read, places.tolist()):
         if survey.take(split_units(packet)) != 1:
@@ -143,7 +145,7 @@ def _h264(
         return None
     if survey.is_excessive:
         return None
-    picture = h264.parse_sps(survey.sequence)
+    picture = nal.parse_sequence(survey.sequence).picture
     order = survey.order()
     return _Pictures(picture, survey.keys, order, tuple(survey.setups), survey.warnings(name))
 

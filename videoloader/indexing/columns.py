@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError, UnsupportedError
-from videoloader.indexing.index import PACKET_DTYPE, PacketFlags
+from videoloader.indexing.packets import PACKET_DTYPE, PacketFlags
 
 __all__ = ["FREE_PACKETS", "MAX_PACKETS", "MEMORY_A_BYTE", "decode_columns", "encode_columns"]
 

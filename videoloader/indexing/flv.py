@@ -8,11 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from videoloader.codecs import av1, vpx
-from videoloader.codecs.bits import BitReader
 from videoloader.codecs.nal import is_random_access, length_units
 from videoloader.codecs.picture import PictureFormat
-from videoloader.codecs.records import parse_avc_record, parse_hevc_record
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.picture_order import picture_order, with_order
 from videoloader.indexing.timing import order_is_told, packet_table
@@ -32,7 +30,6 @@ _CODECS = {b"avc1": "h264", b"hvc1": "hevc", b"av01": "av1", b"vp08": "vp8", b"v
 _GROWTH, _SMALL = 8, 1 << 16  # how large a tag may be beside those before, in bytes
 _MAX_SETUPS = 1 << 16  # bytes of set-up data in all; most files have some 50
 _FILE_SIZE = b"\0\x08filesize\0"  # a name with its length, and the type of a number
-_SIZES = {2: (352, 288), 3: (176, 144), 4: (128, 96), 5: (320, 240), 6: (160, 120)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +206,7 @@ def _read_tag(body: bytes, offset: int, size: int, dts: int) -> _Tag | None:
         if four not in _CODECS or low > _METADATA:
             return None
         packet, head, codec = low, 5, _CODECS[four]
-        is_shifted = packet == _FRAMES and codec in ("h264", "hevc")
+        is_shifted = packet == _FRAMES and codec_of(codec).nal is not None
     shift = 0
     if is_shifted:
         if len(body) < head + 3:
@@ -224,60 +221,35 @@ def _describe(
     codec: str, setups: list[tuple[int, bytes]], sample: bytes
 ) -> tuple[PictureFormat, int] | None:
     """The pictures of a stream and the length size of its units; None if nothing tells."""
-    if codec in ("h264", "hevc"):
-        parse = parse_avc_record if codec == "h264" else parse_hevc_record
-        parsed = [parse(setup) for _, setup in setups]
+    known = codec_of(codec)
+    assert known.describe is not None
+    if known.nal is not None:
+        parsed = [known.nal.parse_record(setup) for _, setup in setups]
         # One length size for all: those that change it in between are not worth the trouble.
         return parsed[0] if parsed and None not in parsed and _agree(parsed) else None
-    picture: PictureFormat | None
-    if codec == "av1":
-        setup = setups[0][1] if setups else b""
-        sequence = av1.parse_sequence(setup[4:]) or av1.parse_sequence(sample)
-        picture = None if sequence is None else sequence.picture
-    elif codec == "flv1":
-        picture = _sorenson_picture(sample)
-    else:
-        setups.clear()  # its decoder takes none
-        picture = vpx.parse_picture(codec, sample)
-    return None if picture is None else (picture, 0)
+    if known.self_described:
+        setups.clear()
+    found = known.describe(setups[0][1] if setups else b"", sample)
+    return None if found is None else (found.picture, 0)
 
 
 def _agree(parsed: list[tuple[PictureFormat, int] | None]) -> bool:
     return len({one[1] for one in parsed if one is not None}) == 1
 
 
-def _sorenson_picture(sample: bytes) -> PictureFormat | None:
-    """The header of a picture of Sorenson's H.263; None if it is no intra picture."""
-    if len(sample) < 12:
-        return None
-    bits = BitReader(sample[:12])
-    if bits.u(17) != 1:
-        return None
-    bits.u(13)  # version, temporal reference
-    code = bits.u(3)
-    if code < 2:
-        width, height = bits.u(8 + 8 * code), bits.u(8 + 8 * code)
-    else:
-        width, height = _SIZES.get(code, (0, 0))
-    if bits.u(2) != 0 or not width or not height:
-        return None
-    return PictureFormat(width, height, "yuv420p", 8, reorders=False)
-
-
 def _flags(tag: _Tag, source: Source, length_size: int) -> PacketFlags:
     """What is known of a frame; a keyframe must be one by its own headers too."""
     flags = PacketFlags(0)
-    is_key = tag.frame == _KEY
-    if not is_key and tag.codec not in ("vp8", "vp9"):
+    is_key, codec = tag.frame == _KEY, codec_of(tag.codec)
+    if not is_key and codec.count_shown is None:
         return flags
-    payload = memoryview(source.read(tag.offset, tag.size))
-    match tag.codec:
-        case "h264" | "hevc":
-            is_key = is_key and is_random_access(tag.codec, length_units(payload, length_size))
-        case "vp8" | "vp9":
-            packet = bytes(payload)
-            flags |= PacketFlags.HIDDEN * vpx.is_hidden(tag.codec, packet)
-            is_key = is_key and vpx.parse_picture(tag.codec, packet) is not None
-        case "flv1":
-            is_key = is_key and _sorenson_picture(bytes(payload[:12])) is not None
+    packet = source.read(tag.offset, tag.size)
+    if codec.count_shown is not None:
+        flags |= PacketFlags.HIDDEN * (codec.count_shown(packet) == 0)
+    if codec.self_described:
+        is_key = is_key and codec.describe is not None and codec.describe(b"", packet) is not None
+    elif codec.nal is not None:
+        is_key = is_key and is_random_access(
+            codec.nal, length_units(memoryview(packet), length_size)
+        )
     return flags | PacketFlags.KEY * is_key

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import av1, av1_frames
+from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.nal import Reader, disposable_packets, has_b_slices
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import head_windows, read_packets
 from videoloader.indexing.picture_order import picture_order, with_order
@@ -29,24 +30,23 @@ def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.boo
         index: that the packets belong to.
         payloads: their bytes.
     """
-    if index.codec in ("h264", "hevc"):
+    codec = codec_of(index.codec)
+    if codec.nal is not None:
         sizes = np.array([len(payload) for payload in payloads], dtype=np.int64)
         data = np.frombuffer(b"".join(payloads), dtype=np.uint8)
-        return _nal_packets(index, partial(rows_at, data), np.cumsum(sizes) - sizes, sizes)
-    if index.codec == "av1" and payloads:
-        setup = index.extradata_of(0)
-        # An av1C box has four bytes before the units; raw streams have the units alone.
-        units = setup[4:] if setup[:1] == b"\x81" else setup
-        sequence = av1.parse_sequence(units) or av1.parse_sequence(payloads[0])
-        if sequence is not None:
-            found = [av1_frames.is_disposable(payload, sequence) for payload in payloads]
-            return np.array(found, dtype=np.bool_)
+        return _nal_packets(
+            index, codec.nal, partial(rows_at, data), np.cumsum(sizes) - sizes, sizes
+        )
+    if codec.disposable is not None:
+        return np.array(codec.disposable(index.extradata_of(0), payloads), dtype=np.bool_)
     return np.zeros(len(payloads), dtype=np.bool_)
 
 
-def _nal_packets(index: VideoIndex, read: Reader, starts: Any, sizes: Any) -> NDArray[np.bool_]:
+def _nal_packets(
+    index: VideoIndex, nal: NalSyntax, read: Reader, starts: Any, sizes: Any
+) -> NDArray[np.bool_]:
     return disposable_packets(
-        index.codec,
+        nal,
         read,
         starts,
         sizes,
@@ -70,11 +70,12 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     table = index.packets
     found = np.zeros(len(table), dtype=np.bool_)
     has_b = False
-    is_forward = index.codec == "h264" and bool((np.diff(index.frame_packets) > 0).all())
-    if index.codec in ("h264", "hevc") and index.packing == "plain" and index.length_size:
+    nal = codec_of(index.codec).nal
+    if nal is not None and index.packing == "plain" and index.length_size:
+        is_forward = nal.has_slice_types and bool((np.diff(index.frame_packets) > 0).all())
         sizes = table["size"].astype(np.int64)
         for some, read, starts in head_windows(source, index.length_size, table["offset"], sizes):
-            found[some] = _nal_packets(index, read, starts, sizes[some])
+            found[some] = _nal_packets(index, nal, read, starts, sizes[some])
             if is_forward and not has_b:
                 has_b = has_b_slices(read, starts, sizes[some], length_size=index.length_size)
     else:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs import av1, vpx
 from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.timing import order_is_told, packet_table
 from videoloader.indexing.truncation import past_the_end
@@ -56,7 +57,7 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if not packets:
         return None
     offsets, sizes, pts = np.array(packets, dtype=np.int64).T
-    found = _av1(near, offsets, sizes) if codec == "av1" else _vpx(codec, near, offsets, sizes)
+    found = (_vpx if codec_of(codec).self_described else _av1)(codec, near, offsets, sizes)
     if found is None:
         return None
     table = packet_table(offsets, sizes, pts=pts, dts=pts, flags=found.flags)
@@ -124,7 +125,7 @@ def _vpx(
     heads[sizes == 1, 1] = 0
     hidden = vpx.are_hidden(codec, heads)
     is_told = True
-    if codec == "vp9":
+    if codec_of(codec).has_superframes:
         for number in np.flatnonzero(vpx.are_superframes(found[:, 1, 0])).tolist():
             shown = vpx.count_shown(source.read(int(offsets[number]), int(sizes[number])))
             hidden[number] = shown == 0
@@ -134,7 +135,9 @@ def _vpx(
     return _Pictures(first, flags, is_told=is_told)
 
 
-def _av1(source: Source, offsets: NDArray[np.int64], sizes: NDArray[np.int64]) -> _Pictures | None:
+def _av1(
+    _: str, source: Source, offsets: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> _Pictures | None:
     extradata = av1.sequence_unit(source.read(int(offsets[0]), int(sizes[0])))
     sequence = av1.parse_sequence(extradata)
     if sequence is None:

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import hevc
 from videoloader.codecs.color import Color, color_from_codes
-from videoloader.codecs.h263 import is_intra
 from videoloader.codecs.nal import annexb_units
-from videoloader.codecs.vpx import count_shown, is_hidden
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.formats import CONFINED, HEAD, is_text, refuse_references
 from videoloader.indexing.index import (
@@ -54,16 +52,8 @@ _PART = 4096  # packets
 _FREE_PACKETS, _TINY = 1 << 15, 8  # packets of more than these have so many bytes on average
 _SEARCH = 64  # bytes behind a packet's position in which its payload may begin
 
-# Codecs whose decoders, asked to be careful, refuse damage and nothing else. Those of H.264 and
-# HEVC also refuse the leading frames behind a keyframe that decoding began at, which nobody wants;
-# those of MPEG-1 and MPEG-2 refuse slices that end early.
-_CHECKED = {"flv1", "h263", "mpeg4", "vp8", "vp9"}
-
 # Formats with a display matrix.
 _TURNING = {"mov", "matroska"}
-
-# Decoders that FFmpeg itself prefers, or that decode in software where its first choice does not.
-_DECODERS = {"av1": "libdav1d"}
 
 
 def open_decoder(
@@ -97,8 +87,9 @@ def open_decoder(
         raise LibavNeededError
     import av
 
+    known = codec_of(codec)
     try:
-        context = av.CodecContext.create(_DECODERS.get(codec, codec), "r")
+        context = av.CodecContext.create(known.ffmpeg or codec, "r")
         assert isinstance(context, av.VideoCodecContext)
         if extradata:
             context.extradata = extradata
@@ -107,15 +98,11 @@ def open_decoder(
         context.width, context.height = width, height
         context.thread_count = threads
         context.thread_type = "FRAME" if threads > 1 else "NONE"
-        options = {}
+        options = dict(known.options)
         if max_pixels is not None:
             options["max_pixels"] = str(min(max_pixels, _MOST_PIXELS))
-        if careful and codec in _CHECKED:
+        if careful and known.refuses_damage:
             options["err_detect"] = "explode"
-        if codec == "h264":
-            # Hold back as many frames as the level allows. FFmpeg otherwise begins with too few
-            # where the stream does not say, and drops the first that come out of order.
-            options["strict"] = "1"
         context.options = options
         context.open()
     except (av.error.FFmpegError, ValueError) as error:
@@ -325,7 +312,7 @@ def _tabulate(
     one by one: a file need not fit into memory.
     """
     first, end, is_located, is_whole, is_single = b"", 0, True, True, True
-    room = 2 * source.size + _SPARE
+    known, room = codec_of(codec), 2 * source.size + _SPARE
     most = _FREE_PACKETS + source.stored // _TINY
     rows: list[tuple[int, ...]] = []
     parts = [np.empty(0, dtype=PACKET_DTYPE)]
@@ -337,10 +324,11 @@ def _tabulate(
         size = len(packet.data)
         end = offset + size
         flags = packet.flags
-        if codec in ("vp8", "vp9") and is_hidden(codec, packet.data):
-            flags |= PacketFlags.HIDDEN
-        is_single &= codec != "vp9" or count_shown(packet.data) < 2
-        if codec == "h263" and (intra := is_intra(packet.data)) is not None:
+        if known.count_shown is not None:
+            shown = known.count_shown(packet.data)
+            flags |= PacketFlags.HIDDEN * (shown == 0)
+            is_single &= shown < 2
+        if known.is_intra is not None and (intra := known.is_intra(packet.data)) is not None:
             # Believe the pictures, and not the container's list of keyframes.
             flags = flags & ~PacketFlags.KEY | PacketFlags.KEY * intra
         rows.append((offset, size, packet.pts, packet.dts, packet.duration, int(flags)))
@@ -396,21 +384,22 @@ def _color(context: av.VideoCodecContext) -> Color:
 
 def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
     """How NAL units are told apart, and the sub-layers of an HEVC stream."""
-    extradata = index.extradata_of(0)
-    framed = len(extradata) > 22 and extradata[0] == 1
-    if index.codec == "h264" and len(extradata) > 6 and extradata[0] == 1:
-        return {"length_size": (extradata[4] & 3) + 1}
-    if index.codec != "hevc":
+    nal, extradata = codec_of(index.codec).nal, index.extradata_of(0)
+    if nal is None:
         return {}
+    framed = extradata[:1] == b"\1" and len(extradata) >= nal.shortest_record
+    if not nal.has_sub_layers:
+        return {"length_size": nal.record_length_size(extradata)} if framed else {}
     # The parameter set is in the set-up data, whatever its framing, or in the first packet.
     for data in (extradata, first):
         for unit in annexb_units(data):
-            if len(data) > unit + 2 and data[unit] >> 1 == 33:
+            if len(data) > unit + 2 and nal.kind(data[unit]) == nal.sequence:
                 stop = data.find(b"\0\0\1", unit)
                 sequence = data[unit : stop if stop >= 0 else None]
-                return {"sub_layers": hevc.parse_sps(sequence).sub_layers}
+                return {"sub_layers": nal.parse_sequence(sequence).picture.sub_layers}
     if framed:
-        return {"length_size": (extradata[21] & 3) + 1, "sub_layers": extradata[21] >> 3 & 7 or 1}
+        length_size = nal.record_length_size(extradata)
+        return {"length_size": length_size, "sub_layers": extradata[21] >> 3 & 7 or 1}
     return {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator
 from functools import partial
 
@@ -10,22 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.nal import Reader, walk_units
-from videoloader.errors import FormatError, SourceError
+from videoloader.errors import SourceError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
 from videoloader.indexing.mpegts.pieces import Packing
+from videoloader.indexing.packing import packing_prefix
 from videoloader.sources.source import Source, rows_at
 
 __all__ = [
     "PacketReader",
-    "check_packing",
     "head_windows",
     "packet_windows",
-    "packing_prefix",
     "read_packets",
 ]
-
-_SIMPLE = re.compile("plain|demuxed|prefix:([0-9a-f]{2})+")
 
 _CHUNK = 64
 _MAX_GAP = 1 << 16
@@ -148,25 +144,6 @@ class PacketReader:
         raise SourceError(
             f"{self._source.name}: packet {number} is not the one that was indexed; index it again"
         )
-
-
-def packing_prefix(packing: str) -> bytes:
-    """What each packet begins with that was left out of the file.
-
-    >>> packing_prefix("plain").hex(), packing_prefix("prefix:000001").hex()
-    ('', '000001')
-    """
-    return bytes.fromhex(packing.removeprefix("prefix:")) if packing.startswith("prefix:") else b""
-
-
-def check_packing(packing: str) -> None:
-    """Make sure that this is one of the ways in which packets lie in a file.
-
-    Raises:
-        FormatError: it is not.
-    """
-    if not _SIMPLE.fullmatch(packing) and Packing.parse(packing) is None:
-        raise FormatError(f"packets cannot be packed as {packing!r:.80}")
 
 
 def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.nal import length_units, split_units
 from videoloader.codecs.records import setup_units
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.slice_heads import SLICES
 from videoloader.indexing.survey import SLICE_HEADER, Survey
 from videoloader.sources.source import Source
 
@@ -54,13 +55,14 @@ def survey_packets(index: VideoIndex, source: Source, *, order_only: bool = Fals
 
     With `order_only`, also None as soon as the order is not told.
     """
-    if index.codec not in ("h264", "hevc"):
+    nal = codec_of(index.codec).nal
+    if nal is None:
         return None
-    survey = Survey(index.codec, room=source.size)
+    survey = Survey(nal, room=source.size)
     setups = dict(index.extradata)
-    for number, units in enumerate(_packets(index, source)):
+    for number, units in enumerate(_packets(index, nal, source)):
         if number in setups:
-            survey.take(setup_units(index.codec, setups[number]))
+            survey.take(setup_units(nal, setups[number]))
         if survey.take(units) != 1 or (order_only and not survey.is_told):
             return None
         if survey.is_excessive:
@@ -68,12 +70,12 @@ def survey_packets(index: VideoIndex, source: Source, *, order_only: bool = Fals
     return survey
 
 
-def _packets(index: VideoIndex, source: Source) -> Iterator[Units]:
+def _packets(index: VideoIndex, nal: NalSyntax, source: Source) -> Iterator[Units]:
     """The units of each packet; of slices in local files, no more than their heads."""
     if index.length_size and index.packing == "plain" and source.is_local:
         table = index.packets
         for start, size in zip(table["offset"].tolist(), table["size"].tolist(), strict=True):
-            yield _begun_units(index, source, start, start + size)
+            yield _begun_units(index.length_size, nal, source, start, start + size)
         return
     for payload in read_packets(index, source):
         if index.length_size:
@@ -82,19 +84,19 @@ def _packets(index: VideoIndex, source: Source) -> Iterator[Units]:
             yield split_units(payload)
 
 
-def _begun_units(index: VideoIndex, source: Source, position: int, end: int) -> Iterator[bytes]:
+def _begun_units(
+    length_size: int, nal: NalSyntax, source: Source, position: int, end: int
+) -> Iterator[bytes]:
     """The units of a packet, of slices the head and of others as much as may matter."""
-    length_size = index.length_size
     base, block = position, source.read_up_to(position, min(end - position, _HEAD))
     while position + length_size < end:
         if position + length_size >= base + len(block):
             base, block = position, source.read_up_to(position, min(end - position, _HEAD))
         inside = position - base + length_size
         length = int.from_bytes(block[position - base : inside], "big")
-        octet = block[inside]
-        kind = octet & 31 if index.codec == "h264" else octet >> 1 & 63
+        is_slice = nal.kind(block[inside]) in nal.slices
         position += length_size
-        wanted = SLICE_HEADER if kind in SLICES[index.codec] else _UNIT
+        wanted = SLICE_HEADER if is_slice else _UNIT
         wanted = min(wanted, length, end - position)
         unit = block[inside : inside + wanted]
         yield unit if len(unit) == wanted else source.read(position, wanted)

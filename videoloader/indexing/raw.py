@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import h264, hevc
 from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.registry import nal_syntax
 from videoloader.indexing.annexb import (
     Units,
     find_units,
@@ -29,9 +29,8 @@ _TIME_BASE = Fraction(1, 1_200_000)  # FFmpeg's for raw streams
 _RATE = Fraction(25)  # frames a second where a stream does not say
 _START = b"\0\0\1"
 _MIN_PACKET = 24  # bytes of a picture on average; less is no video worth the time
-_SEQUENCE = {"h264": 7, "hevc": 33}
-_LEADERS = {"h264": (6, 7, 9), "hevc": (32, 33, 35, 39)}
-_LAYERED = (14, 15, 20, 21)  # H.264 units of scalable and multiview streams
+_CODECS = ("hevc", "h264")  # in the order in which a first unit is tried on them
+_FORBIDDEN = 0x80  # of the first byte of a unit
 
 
 def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
@@ -52,7 +51,7 @@ def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if codec is None:
         return None
     near = nearby(source)
-    units = find_units(codec, near)
+    units = find_units(nal_syntax(codec), near)
     if not _is_plain(units):
         return None
     starts, slices = split_pictures(units)
@@ -64,35 +63,37 @@ def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     )
     if picture is None or survey is None:
         return None
-    return _build(source, packet_begins(units, near, starts), picture, survey)
+    return _build(source, codec, packet_begins(units, near, starts), picture, survey)
 
 
 def _codec(first: int, second: int) -> str | None:
     """What a stream is that begins with a unit of these two bytes."""
-    if first & 0x81 == 0 and second & 0xF8 == 0 and second & 7 and first >> 1 in _LEADERS["hevc"]:
-        return "hevc"
-    if first & 0x80 == 0 and first & 31 in _LEADERS["h264"]:
-        return "h264"
+    for codec in _CODECS:
+        nal = nal_syntax(codec)
+        if first & (_FORBIDDEN | nal.layer_bits) or nal.kind(first) not in nal.leaders:
+            continue
+        if not nal.has_sub_layers or (second & 0xF8 == 0 and second & 7):
+            return codec
     return None
 
 
 def _is_plain(units: Units) -> bool:
     """Whether a stream is of one layer, and no other kind of stream after all."""
-    if not len(units.places) or (units.heads[:, 0] & 0x80).any():
+    nal = units.nal
+    if not len(units.places) or (units.heads[:, 0] & _FORBIDDEN).any():
         return False
-    if units.codec == "h264":
-        return not np.isin(units.kinds, _LAYERED).any()
+    if not nal.has_sub_layers:
+        return not nal.are_of(nal.layered, units.heads[:, 0]).any()
     layers = (units.heads[:, 0] & 1) << 5 | units.heads[:, 1] >> 3
     return not layers.any() and bool((units.heads[:, 1] & 7).all())
 
 
 def _first_picture(units: Units, source: Source, stop: int) -> PictureFormat | None:
     """What the first parameter set says, if it stands before the first slice."""
-    numbers = np.flatnonzero(units.kinds[:stop] == _SEQUENCE[units.codec])
+    numbers = np.flatnonzero(units.kinds[:stop] == units.nal.sequence)
     if not len(numbers):
         return None
-    parse = h264.parse_sps if units.codec == "h264" else hevc.parse_sps
-    return parse(unit_bytes(units, source, int(numbers[0])))
+    return units.nal.parse_sequence(unit_bytes(units, source, int(numbers[0]))).picture
 
 
 def _times(survey: Survey, count: int, step: int) -> tuple[Any, Any]:
@@ -109,6 +110,7 @@ def _times(survey: Survey, count: int, step: int) -> tuple[Any, Any]:
 
 def _build(
     source: Source,
+    codec: str,
     offsets: NDArray[np.int64],
     picture: PictureFormat,
     survey: Survey,
@@ -129,12 +131,12 @@ def _build(
     index = VideoIndex(
         packets=table,
         time_base=_TIME_BASE,
-        codec=survey.codec,
+        codec=codec,
         width=picture.width,
         height=picture.height,
         exactness="tables",
         stream=0,
-        container=survey.codec,
+        container=codec,
         pixel_format=picture.pixel_format,
         bit_depth=picture.bit_depth,
         color=picture.color,

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from videoloader.codecs import av1
 from videoloader.codecs.av1_frames import Av1References, keep_frames
 from videoloader.codecs.coded import CodedPicture
-from videoloader.codecs.hevc_references import HevcReferences
 from videoloader.codecs.nal import annexb_units, length_units
-from videoloader.codecs.records import hevc_parameter_sets
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["FOLLOWED", "PictureReader"]
+__all__ = ["PictureReader", "follows_references"]
 
-FOLLOWED = frozenset({"av1", "hevc"})
-"""Codecs whose references are told."""
+
+def follows_references(codec: str) -> bool:
+    """Whether the headers of a codec tell what pictures refer to."""
+    return codec_of(codec).references is not None
 
 
 class PictureReader:
@@ -33,22 +33,11 @@ class PictureReader:
     """
 
     def __init__(self, index: VideoIndex, packet: int, payload: bytes) -> None:
-        setup = index.extradata_of(packet)
-        self._index = index
-        self._follower: Av1References | HevcReferences
-        if index.codec == "av1":
-            # An av1C box has four bytes before the units; raw streams have the units alone.
-            sequence = av1.parse_sequence(setup[4:] if setup[:1] == b"\x81" else setup)
-            sequence = sequence or av1.parse_sequence(payload)
-            if sequence is None:
-                raise FormatError("an AV1 stream without its sequence header")
-            self._follower = Av1References(sequence)
-        elif index.codec == "hevc":
-            self._follower = HevcReferences()
-            for unit in self._setup_units(setup):
-                self._follower.learn(unit)
-        else:
+        self._length_size = index.length_size
+        references = codec_of(index.codec).references
+        if references is None:
             raise FormatError(f"references of {index.codec} are not followed")
+        self._follower = references(index.extradata_of(packet), payload, index.length_size)
 
     @property
     def count(self) -> int:
@@ -68,7 +57,13 @@ class PictureReader:
         """
         if isinstance(self._follower, Av1References):
             return self._follower.read(payload)
-        return self._follower.read(self._units(payload, self._index.length_size))
+        view = memoryview(payload)
+        if self._length_size:
+            return self._follower.read(length_units(view, self._length_size))
+        begins = [*annexb_units(payload), len(payload) + 3]
+        return self._follower.read(
+            view[begin : after - 3] for begin, after in itertools.pairwise(begins)
+        )
 
     def cut(self, payload: bytes, keep: Sequence[bool]) -> bytes:
         """A packet without those of its pictures that `keep` has a False for, empty if none stay.
@@ -80,17 +75,3 @@ class PictureReader:
         if not any(keep):
             return b""
         return keep_frames(payload, keep)
-
-    def _setup_units(self, setup: bytes) -> Iterable[bytes | memoryview]:
-        if self._index.length_size:
-            return [unit for _, unit in hevc_parameter_sets(setup)]
-        return self._units(setup, 0)
-
-    @staticmethod
-    def _units(data: bytes, length_size: int) -> Iterable[bytes | memoryview]:
-        view = memoryview(data)
-        if length_size:
-            return length_units(view, length_size)
-        begins = list(annexb_units(data))
-        begins.append(len(data) + 3)
-        return [view[begin : after - 3] for begin, after in itertools.pairwise(begins)]

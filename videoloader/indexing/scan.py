@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.libav import make_packet, most_pixels, open_decoder
@@ -25,7 +26,6 @@ __all__ = ["scan_order"]
 _MILLION = 1 << 20
 _PIXELS, _PIXELS_A_BYTE = 400_000_000, 4096
 _MEMORY, _MEMORY_A_BYTE = 192 << 20, 64
-_HELD = {"h264": 17, "hevc": 17, "av1": 10, "vp9": 10}  # pictures in a decoder, 4 in others
 
 
 def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
@@ -104,7 +104,7 @@ class _Budget:
         self._size = index.fingerprint.size
         self._pixels = _PIXELS + _PIXELS_A_BYTE * over
         self._memory = _MEMORY + _MEMORY_A_BYTE * over
-        self._held = min(_HELD.get(index.codec, 4), len(index.packets))
+        self._held = min(codec_of(index.codec).held_pictures, len(index.packets))
         self._spent = 0
         self._check(index.width * index.height * len(index.packets), self._pixels, "pixels")
         self._check(_bytes_of("yuv420p", index.width, index.height), self._memory, "bytes")

@@ -5,30 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.nal import annexb_units, length_units, walk_units
+from videoloader.codecs.registry import nal_syntax
 from videoloader.codecs.slice_counts import SLICE_BEGIN
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import packet_windows, read_packets
 from videoloader.sources.source import Source
 
-__all__ = ["SLICES", "all_slice_heads", "some_slice_heads"]
+__all__ = ["all_slice_heads", "some_slice_heads"]
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-SLICES = {"h264": (1, 2, 5), "hevc": (*range(10), *range(16, 22))}
-"""Types of NAL units that are slices."""
-
 _HEAD = 64  # bytes read at a time: a delimiter, a short message and the head of a slice
 _ROUNDS = 2  # reads for each packet at most
-
-
-def _is_slice(codec: str) -> NDArray[np.bool_]:
-    octets = np.arange(256)
-    return np.isin(octets & 31 if codec == "h264" else octets >> 1 & 63, SLICES[codec])
-
-
-_IS_SLICE = {codec: _is_slice(codec) for codec in SLICES}
 
 
 def all_slice_heads(index: VideoIndex, source: Source) -> Bytes | None:
@@ -36,9 +27,11 @@ def all_slice_heads(index: VideoIndex, source: Source) -> Bytes | None:
 
     What stands behind the end of a short one is undefined.
     """
-    table = index.packets
+    table, nal = index.packets, nal_syntax(index.codec)
     if not index.length_size or index.packing != "plain":
-        found = [_first_slice(index, payload) for payload in read_packets(index, source)]
+        found = [
+            _first_slice(nal, index.length_size, payload) for payload in read_packets(index, source)
+        ]
         return (
             None
             if not all(found)
@@ -50,7 +43,7 @@ def all_slice_heads(index: VideoIndex, source: Source) -> Bytes | None:
         places = np.full(len(starts), -1, dtype=np.int64)
         for packets, units, heads in walk_units(read, starts, sizes[some], index.length_size):
             if units is not None:
-                new = _IS_SLICE[index.codec][heads[:, 0]] & (places[packets] < 0)
+                new = nal.are_of(nal.slices, heads[:, 0]) & (places[packets] < 0)
                 places[packets[new]] = units[new]
         if (places < 0).any():
             return None
@@ -58,21 +51,21 @@ def all_slice_heads(index: VideoIndex, source: Source) -> Bytes | None:
     return np.concatenate(parts)
 
 
-def _first_slice(index: VideoIndex, payload: bytes) -> bytes:
+def _first_slice(nal: NalSyntax, length_size: int, payload: bytes) -> bytes:
     """The head of the first slice of one packet, empty if it has none."""
-    if index.length_size:
-        units = length_units(memoryview(payload), index.length_size)
+    if length_size:
+        units = length_units(memoryview(payload), length_size)
         heads = (bytes(unit[:SLICE_BEGIN]) for unit in units)
     else:
         heads = (payload[start : start + SLICE_BEGIN] for start in annexb_units(payload))
     for head in heads:
-        if head and _IS_SLICE[index.codec][head[0]]:
+        if head and nal.kind(head[0]) in nal.slices:
             return head.ljust(SLICE_BEGIN, b"\0")
     return b""
 
 
 def some_slice_heads(
-    codec: str, length_size: int, source: Source, starts: Ints, sizes: Ints
+    nal: NalSyntax, length_size: int, source: Source, starts: Ints, sizes: Ints
 ) -> tuple[Bytes, NDArray[np.bool_]]:
     """Of some packets, by few short reads each: 128 bytes of a packet at most.
 
@@ -91,7 +84,7 @@ def some_slice_heads(
             left.tolist(), places.tolist(), source.read_ranges(ranges), strict=True
         ):
             whole = place + len(data) >= int(ends[number])
-            unit, after = _find_slice(codec, data, length_size, is_whole=whole)
+            unit, after = _find_slice(nal, data, length_size, is_whole=whole)
             if unit is not None:
                 head = data[unit : unit + SLICE_BEGIN]
                 heads[number, : len(head)] = np.frombuffer(head, dtype=np.uint8)
@@ -105,13 +98,13 @@ def some_slice_heads(
 
 
 def _find_slice(
-    codec: str, data: bytes, length_size: int, *, is_whole: bool
+    nal: NalSyntax, data: bytes, length_size: int, *, is_whole: bool
 ) -> tuple[int | None, int]:
     """Where the first slice begins, None if that is behind; and where to go on."""
     position = 0
     while position + length_size < len(data):
         unit = position + length_size
-        if _IS_SLICE[codec][data[unit]]:
+        if nal.kind(data[unit]) in nal.slices:
             is_there = is_whole or unit + SLICE_BEGIN <= len(data)
             return (unit, unit) if is_there else (None, position)
         position = unit + int.from_bytes(data[position:unit], "big")

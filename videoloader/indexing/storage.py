@@ -16,17 +16,20 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from videoloader.codecs.color import Color
 from videoloader.errors import FormatError, SourceError, UnsupportedError
 from videoloader.indexing.columns import decode_columns, encode_columns
-from videoloader.indexing.index import Exactness, Orientation, VideoIndex
-from videoloader.indexing.payloads import check_packing
+from videoloader.indexing.packets import Exactness, Orientation
+from videoloader.indexing.packing import check_packing
 from videoloader.sources.source import Fingerprint
 from videoloader.writing import written_whole
 
-__all__ = ["FACTS", "decode_index", "encode_index", "load_index", "save_index"]
+if TYPE_CHECKING:
+    from videoloader.indexing.index import VideoIndex
+
+__all__ = ["FACTS", "decode_fields", "encode_index", "load_fields", "save_index"]
 
 _MAGIC = b"VLINDEX4"
 _OLDER = (b"VLINDEX3",)  # which have no hash of the first bytes of the file
@@ -92,8 +95,8 @@ def save_index(index: VideoIndex, path: str | os.PathLike[str]) -> None:
         partial.write_bytes(_MAGIC + packed)
 
 
-def load_index(path: str | os.PathLike[str]) -> VideoIndex:
-    """Read an index file."""
+def load_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The fields of the index in a file."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -101,20 +104,23 @@ def load_index(path: str | os.PathLike[str]) -> VideoIndex:
     try:
         if data[: len(_MAGIC)] not in (_MAGIC, *_OLDER):
             raise FormatError("it does not begin as one")
-        return decode_index(_inflate(data[len(_MAGIC) :]))
+        return decode_fields(_inflate(data[len(_MAGIC) :]))
     except FormatError as error:
         raise FormatError(f"{path}: no index file of videoloader, or damaged ({error})") from error
 
 
 def encode_index(index: VideoIndex) -> bytes:
-    """Bytes that `decode_index` makes an equal index of, as is made sure; they compress well.
+    """Bytes that `decode_fields` makes the fields of an equal index of; they compress well.
+
+    That the index is equal is made sure.
 
     Raises:
         UnsupportedError: it holds what a stored index cannot hold.
     """
     try:
         data = _pack(index)
-        if _unpack(data) == replace(index, checks="size"):  # which is not stored
+        plain = replace(index, checks="size")  # which is not stored
+        if replace(plain, **_unpack(data)) == plain:
             return data
         reason = "what is read back differs"
     except (*_UNFORESEEN, FormatError) as error:
@@ -122,8 +128,8 @@ def encode_index(index: VideoIndex) -> bytes:
     raise UnsupportedError(f"{index.name}: this index cannot be stored ({reason})")
 
 
-def decode_index(data: bytes) -> VideoIndex:
-    """The index that `encode_index` made bytes of.
+def decode_fields(data: bytes) -> dict[str, Any]:
+    """The fields of the index that `encode_index` made bytes of, all that are stored.
 
     Raises:
         FormatError: it did not make them, or they are damaged.
@@ -167,7 +173,7 @@ def _pack(index: VideoIndex) -> bytes:
     return _LENGTHS.pack(zlib.crc32(body), len(text), len(setup), len(columns)) + body
 
 
-def _unpack(raw: bytes) -> VideoIndex:
+def _unpack(raw: bytes) -> dict[str, Any]:
     checksum, head_size, setup_size, columns_size = _LENGTHS.unpack_from(raw)
     begin = _LENGTHS.size + head_size
     if begin + setup_size + columns_size != len(raw):
@@ -178,7 +184,7 @@ def _unpack(raw: bytes) -> VideoIndex:
     head = json.loads(raw[_LENGTHS.size : begin])
     head["fingerprint"] = {"head": None, **head["fingerprint"]}
     packets, order = decode_columns(head["columns"], body[begin + setup_size :])
-    return VideoIndex(
+    return dict(
         packets=packets,
         order=order,
         time_base=_time_base(head["time_base"]),

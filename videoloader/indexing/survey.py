@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs.h264_order import DisorderError, H264Order
-from videoloader.codecs.hevc_order import HevcOrder
+from videoloader.codecs.codec import NalSyntax
+from videoloader.codecs.h264_order import DisorderError
 from videoloader.codecs.nal import recovers_at_once
 from videoloader.errors import FormatError
 from videoloader.indexing.annexb import Units, unit_bytes
@@ -20,11 +20,6 @@ SLICE_HEADER = 160
 """Bytes of a slice that are enough for its header."""
 
 _START = b"\0\0\1"
-_PARAMETERS = {"h264": (7, 8), "hevc": (32, 33, 34)}
-_SEQUENCE = {"h264": 7, "hevc": 33}
-_SLICES = {"h264": (1, 2, 5), "hevc": (*range(10), *range(16, 22))}
-_MESSAGE, _PARTITION = 6, 2  # of H.264
-_ENDS = (36, 37)  # HEVC units after which counts begin anew
 _READ_SETS = 1 << 16  # bytes of parameter sets that are read; a file has rarely more than 100
 
 
@@ -35,12 +30,12 @@ class Survey:
     parameter sets that apply from a packet on.
 
     Args:
-        codec: `h264` or `hevc`.
+        nal: of the codec.
         room: bytes that `setups` may take; with more of them, `is_excessive`.
     """
 
-    def __init__(self, codec: str, *, room: int = _READ_SETS) -> None:
-        self.codec = codec
+    def __init__(self, nal: NalSyntax, *, room: int = _READ_SETS) -> None:
+        self._nal = nal
         self.is_excessive = False
         self._room = room
         self._unread = _READ_SETS
@@ -52,7 +47,7 @@ class Survey:
         self.is_told = True
         self.is_damaged = False
         """Whether pictures are missing, repeated or out of order."""
-        self._order: H264Order | HevcOrder = H264Order() if codec == "h264" else HevcOrder()
+        self._order = nal.new_order()
         self._sets: dict[tuple[int, int], bytes] = {}
         self._read: set[bytes] = set()
         self._changed = False
@@ -65,22 +60,22 @@ class Survey:
         Returns:
             How many pictures begin in it; only the first of them is kept.
         """
-        pictures = 0
+        nal, pictures = self._nal, 0
         for unit in units:
-            if len(unit) < 2 or (self.codec == "hevc" and (unit[0] & 1 or unit[1] >> 3)):
-                continue  # a further layer, which decoders leave out
-            kind = unit[0] & 31 if self.codec == "h264" else unit[0] >> 1 & 63
-            if kind in _SLICES[self.codec] and len(unit) > 2:
+            if len(unit) < 2 or nal.is_further_layer(unit):
+                continue
+            kind = nal.kind(unit[0])
+            if kind in nal.slices and len(unit) > 2:
                 if not pictures:
                     self.picture(bytes(unit[:SLICE_HEADER]))
                 # The first slice begins with macroblock 0, or says that it is the first.
-                pictures += not pictures or unit[1 if self.codec == "h264" else 2] >= 0x80
-                self.is_told &= self.codec != "h264" or kind != _PARTITION
-            elif kind in _PARAMETERS[self.codec]:
+                pictures += not pictures or unit[nal.header_size] >= 0x80
+                self.is_told &= kind != nal.partition
+            elif kind in nal.parameters:
                 self.learn(bytes(unit).rstrip(b"\0"))
-            elif self.codec == "h264" and kind == _MESSAGE:
+            elif kind == nal.recovery_message:
                 self.message(bytes(unit))
-            elif self.codec == "hevc" and kind in _ENDS:
+            elif kind in nal.ends:
                 self._is_ended = True
         return pictures
 
@@ -97,23 +92,19 @@ class Survey:
         except (FormatError, IndexError):
             self.is_told = False
             return
-        if self.sequence is None and name[0] == _SEQUENCE[self.codec]:
+        if self.sequence is None and name[0] == self._nal.sequence:
             self.sequence = unit
         self._changed |= self._sets.get(name) != unit
         self._sets[name] = unit
 
     def message(self, unit: bytes) -> None:
-        """An H.264 message."""
+        """A message that may make the next picture a random access point."""
         self._recovers |= recovers_at_once(unit)
 
     def picture(self, head: bytes) -> None:
         """The first slice of a picture."""
         self.is_told &= not self._is_ended
-        kind = head[0] & 31 if self.codec == "h264" else head[0] >> 1
-        if self.codec == "hevc":
-            is_key = kind >= 16
-        else:  # an IDR picture is referred to, or it is none
-            is_key = (kind == 5 and head[0] >> 5 > 0) or self._recovers
+        is_key = self._recovers or bool(self._nal.keys[head[0]])
         if self._changed and (is_key or not self.keys):
             self._add_setup()
         self.keys.append(is_key)
@@ -168,22 +159,23 @@ class Survey:
         return bool(late.max(initial=0) > self._order.max_reorder)
 
 
+def _some(kind: int | None) -> list[int]:
+    return [] if kind is None else [kind]
+
+
 def survey_units(units: Units, source: Source, slices: NDArray[np.int64]) -> Survey | None:
     """What the units say; None if their parameter sets change beyond reason."""
-    survey = Survey(units.codec, room=source.size)
-    kinds = units.kinds
-    wanted = np.isin(kinds, _PARAMETERS[units.codec])
-    if units.codec == "h264":
-        wanted |= kinds == _MESSAGE
-        survey.is_told = not (kinds == _PARTITION).any()
-    elif np.isin(kinds[: slices[-1]], _ENDS).any():
-        survey.is_told = False
+    nal, kinds = units.nal, units.kinds
+    survey = Survey(nal, room=source.size)
+    wanted = np.isin(kinds, [*nal.parameters, *_some(nal.recovery_message)])
+    survey.is_told = not np.isin(kinds, _some(nal.partition)).any()
+    survey.is_told &= not np.isin(kinds[: slices[-1]], list(nal.ends)).any()
     wanted[slices] = True
     firsts = set(slices.tolist())
     for number in np.flatnonzero(wanted).tolist():
         if number in firsts:
             survey.picture(source.read_up_to(int(units.places[number]), SLICE_HEADER))
-        elif units.codec == "h264" and kinds[number] == _MESSAGE:
+        elif kinds[number] == nal.recovery_message:
             survey.message(unit_bytes(units, source, number))
         else:
             survey.learn(unit_bytes(units, source, number))

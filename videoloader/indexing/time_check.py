@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import h264
+from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.records import setup_units
-from videoloader.codecs.slice_counts import shown_order
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import read_packets
@@ -30,14 +30,12 @@ __all__ = ["check_times"]
 
 Ints = NDArray[np.int64]
 
-_NEVER = {"vp8", "vp9", "av1", "mjpeg", "prores", "h263", "flv1"}  # shown as they are decoded
 _TIMED = {"mp4", "mpegts", "flv"}  # containers that say when packets are decoded
 _MAX_DELAY = 16  # packets by which a frame may be shown later than decoded
 _TOLERANCE = 2  # ticks that times are rounded by
 _LOOKS = 256  # packets looked at where nothing but uneven times raises doubt
 _AROUND = 8  # packets before and behind one in doubt
 _FEW = 8  # packets or steps out of order in a short file that are few
-_SEQUENCE = 7
 _UNCHECKED = "uneven timestamps, which could not be checked against the pictures"
 _UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 
@@ -60,11 +58,13 @@ def check_times(index: VideoIndex, source: Source) -> VideoIndex:
 
 def _never_reorders(index: VideoIndex) -> bool:
     """Whether frames are certain to be shown as they are decoded."""
-    if index.codec != "h264":
-        return index.codec in _NEVER
+    codec = codec_of(index.codec)
+    nal = codec.nal
+    if nal is None or codec.reorders is not None:
+        return codec.reorders is False
     try:
-        sets = [unit for _, setup in index.extradata for unit in setup_units(index.codec, setup)]
-        sequences = [h264.parse_sequence(unit) for unit in sets if unit[0] & 31 == _SEQUENCE]
+        sets = [unit for _, setup in index.extradata for unit in setup_units(nal, setup)]
+        sequences = [nal.parse_sequence(u) for u in sets if nal.kind(u[0]) == nal.sequence]
     except FormatError:
         return False
     return bool(sequences) and all(one.picture.reorders is False for one in sequences)
@@ -121,8 +121,9 @@ def _out_of_step(table: NDArray[Any], usual: int, tolerance: int) -> Ints:
 
 def _by_pictures(index: VideoIndex, source: Source, doubted: Ints, *, are_few: bool) -> VideoIndex:
     """The index with the order of the pictures, if that is another one."""
-    if index.codec in ("h264", "hevc"):
-        if _pictures_agree(index, source, doubted):
+    nal = codec_of(index.codec).nal
+    if nal is not None:
+        if _pictures_agree(index, nal, source, doubted):
             return index
         order = picture_order(index, source)
         if order is not None:
@@ -139,19 +140,19 @@ def _by_pictures(index: VideoIndex, source: Source, doubted: Ints, *, are_few: b
     return index if renumbered is index else replace(scanned, warnings=renumbered.warnings)
 
 
-def _pictures_agree(index: VideoIndex, source: Source, doubted: Ints) -> bool:
+def _pictures_agree(index: VideoIndex, nal: NalSyntax, source: Source, doubted: Ints) -> bool:
     """Whether picture order counts say what timestamps say, as far as they are looked at.
 
     Of an MP4, whose tables should do, these are packets around those most in doubt.
     """
-    sets = [unit for _, setup in index.extradata for unit in setup_units(index.codec, setup)]
+    sets = [unit for _, setup in index.extradata for unit in setup_units(nal, setup)]
     runs: Iterable[tuple[int, NDArray[np.uint8] | None]]
     if index.container == "mp4" and index.length_size:
-        runs = _heads_around(index, source, doubted)
+        runs = _heads_around(index, nal, source, doubted)
     else:
         runs = [(0, all_slice_heads(index, source))]
     for start, heads in runs:
-        order = None if heads is None else shown_order(index.codec, heads, sets)
+        order = None if heads is None else nal.shown_order(heads, sets)
         if order is None:
             return False
         packets = index.packets[start : start + len(order)][order]
@@ -162,7 +163,7 @@ def _pictures_agree(index: VideoIndex, source: Source, doubted: Ints) -> bool:
 
 
 def _heads_around(
-    index: VideoIndex, source: Source, doubted: Ints
+    index: VideoIndex, nal: NalSyntax, source: Source, doubted: Ints
 ) -> Iterator[tuple[int, NDArray[np.uint8] | None]]:
     """First packet and slice heads of some stretches around packets in doubt."""
     wanted = np.zeros(len(index.packets), dtype=np.bool_)
@@ -177,7 +178,7 @@ def _heads_around(
     sizes = index.packets["size"].astype(np.int64)
     for start, stop in edges.reshape(-1, 2).tolist():
         heads, found = some_slice_heads(
-            index.codec,
+            nal,
             index.length_size,
             source,
             index.packets["offset"][start:stop],

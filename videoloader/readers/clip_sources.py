@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
-from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.storage import decode_index, encode_index
+from videoloader.indexing.index import VideoIndex, decode_index
+from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import VIDEO_SUFFIXES
 from videoloader.video import Video

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from videoloader.codecs.records import parameter_sets
+from videoloader.codecs.registry import nal_syntax
 from videoloader.decoding.nvdec.elementary import ElementaryStream
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing import index_video
@@ -228,17 +229,19 @@ def test_all_parameter_sets_of_a_record_come_in_their_order():
     for sequences in ([one], [one, two], [two, one, one]):
         for pictures in ([], [long], [b"\x68x", long, b"\x68y"], [b"\x68z"] * 40):
             record = avc_record(sequences, pictures)
-            assert parameter_sets("h264", record) == sequences + pictures
+            assert parameter_sets(nal_syntax("h264"), record) == sequences + pictures
             extended = record + b"\xfd\xf8\xf8\0"  # as of High profiles
-            assert parameter_sets("h264", extended) == sequences + pictures
+            assert parameter_sets(nal_syntax("h264"), extended) == sequences + pictures
     arrays = [[b"\x40\1v"], [b"\x42\1s", b"\x42\1t"], [long, b"\x44\1p"] * 150]
-    assert parameter_sets("hevc", hevc_record(arrays)) == [unit for row in arrays for unit in row]
-    assert parameter_sets("hevc", hevc_record([])) == []
+    assert parameter_sets(nal_syntax("hevc"), hevc_record(arrays)) == [
+        unit for row in arrays for unit in row
+    ]
+    assert parameter_sets(nal_syntax("hevc"), hevc_record([])) == []
 
 
 def test_a_record_of_several_sequences_is_left_to_the_cpu(video):
     _, index, _ = video
-    sets = parameter_sets(index.codec, index.extradata_of(0))
+    sets = parameter_sets(nal_syntax(index.codec), index.extradata_of(0))
     made = ElementaryStream(index)
     (sequence,) = [unit for unit in sets if made._is_sequence(unit[0])]
     others = [unit for unit in sets if unit != sequence]
@@ -253,19 +256,21 @@ def test_a_record_of_several_sequences_is_left_to_the_cpu(video):
             with pytest.raises(UnsupportedError, match="changes on the way"):
                 stream.head(0)
         else:
-            assert units(stream.head(0)) == parameter_sets(index.codec, record)
+            assert units(stream.head(0)) == parameter_sets(nal_syntax(index.codec), record)
 
 
 def test_a_record_cut_short_is_an_error_at_every_place(video):
     _, index, _ = video
     record = index.extradata_of(0)
-    whole = parameter_sets(index.codec, record)
+    whole = parameter_sets(nal_syntax(index.codec), record)
     for size in range(1, len(record)):
         try:
-            assert parameter_sets(index.codec, record[:size]) == whole  # what follows is no unit
+            assert (
+                parameter_sets(nal_syntax(index.codec), record[:size]) == whole
+            )  # what follows is no unit
         except FormatError:
             continue
     with pytest.raises(FormatError, match="too short"):
-        parameter_sets(index.codec, record[:20])
-    assert parameter_sets(index.codec, b"\0\0\0\1" + record) is None
+        parameter_sets(nal_syntax(index.codec), record[:20])
+    assert parameter_sets(nal_syntax(index.codec), b"\0\0\0\1" + record) is None
     assert len(whole) >= 2

@@ -16,6 +16,7 @@ from fake_gpu import (  # noqa: F401  (fake_gpu is a fixture)
 )
 
 from videoloader.codecs.records import parameter_sets
+from videoloader.codecs.registry import nal_syntax
 from videoloader.decoding.nvdec import feeder as hardware_feed
 from videoloader.decoding.nvdec import pool as nvdec
 from videoloader.decoding.nvdec.descriptor import describe
@@ -125,7 +126,7 @@ def test_parameter_sets_are_fed_once(pool, fake_gpu, demo_folder, monkeypatch):
     monkeypatch.setattr(hardware_feed, "_MAX_CALL", 5)
     index = index_video(demo_folder / "h264.mp4")
     decode(pool, demo_folder / "h264.mp4", [list(range(index.num_frames))])
-    sets = parameter_sets("h264", index.extradata_of(0))
+    sets = parameter_sets(nal_syntax("h264"), index.extradata_of(0))
     head = sum(4 + len(unit) for unit in sets)
     assert len(sets) == 2
     given = sum(size for size, _ in fake_gpu.calls)

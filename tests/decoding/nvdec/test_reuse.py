@@ -11,6 +11,7 @@ from sequence_headers import read_sequence
 import videoloader as vl
 from videoloader.codecs.buffering import Buffering
 from videoloader.codecs.records import setup_units
+from videoloader.codecs.registry import nal_syntax
 from videoloader.decoding.nvdec.elementary import first_sequence
 from videoloader.decoding.nvdec.hardware import DecoderKind, DecoderRoom, StreamNeeds, stream_needs
 from videoloader.decoding.nvdec.pool import NvdecPool
@@ -165,8 +166,8 @@ def test_a_decoder_of_a_stream_that_tells_nothing_is_not_used_again():
 def test_what_an_h264_stream_asks_for_is_read_as_written(streams, kind):
     path = streams["narrow", kind]
     index = vl.index_video(path)
-    sequence = first_sequence("h264", index.extradata_of(0))
-    units = setup_units("h264", index.extradata_of(0))
+    sequence = first_sequence(nal_syntax("h264"), index.extradata_of(0))
+    units = setup_units(nal_syntax("h264"), index.extradata_of(0))
     (header,) = read_sequence("h264", b"".join(b"\0\0\0\1" + unit for unit in units))
     assert sequence.coded == (header.width, header.height) == SIZES["narrow"]
     assert sequence.buffering == header[2:]
@@ -181,7 +182,7 @@ def test_what_an_hevc_stream_asks_for_is_read_as_written(tmp_path, params):
     options = {"preset": "ultrafast", "x265-params": f"log-level=none:pools=none:{params}"}
     path = encode_video(tmp_path / "a.mkv", codec="libx265", frames=20, options=options)
     index = vl.index_video(path)
-    units = setup_units("hevc", index.extradata_of(0))
+    units = setup_units(nal_syntax("hevc"), index.extradata_of(0))
     (header,) = read_sequence("hevc", b"".join(b"\0\0\0\1" + unit for unit in units))
     needs = stream_needs(index, 0)
     assert needs.size == (header.width, header.height)
@@ -198,7 +199,9 @@ def test_without_limits_a_stream_may_keep_what_its_level_allows(constraints, lev
     # Baseline, order counts of type 2, a reference, 176x144, no usability information.
     fields = "1101101000001011000100111001"
     payload = int(fields.ljust(32, "0"), 2).to_bytes(4, "big")
-    sequence = first_sequence("h264", b"\0\0\1\x67" + bytes([66, constraints, level]) + payload)
+    sequence = first_sequence(
+        nal_syntax("h264"), b"\0\0\1\x67" + bytes([66, constraints, level]) + payload
+    )
     assert sequence.coded == (176, 144)
     assert sequence.buffering == Buffering(kept, 1, kept, kept)
 

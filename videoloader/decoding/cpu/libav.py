@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from videoloader.codecs.registry import codec_of
 from videoloader.decoding.feed import PacketFeed
 from videoloader.decoding.needed import Drop
 from videoloader.decoding.surface import Surface
@@ -31,7 +32,6 @@ __all__ = ["CpuDecoder"]
 
 # Decoders that call a picture damaged only if it is; those of MPEG-1 and MPEG-4 also say so of
 # streams that merely end a slice early.
-_TELLING = {"h264", "hevc"}
 
 _INT_MAX = (1 << 31) - 1
 
@@ -213,7 +213,7 @@ class CpuDecoder:
         """The frames that name their packet; those that the decoder calls damaged are noted."""
         for frame in frames:
             if frame.pts is not None:
-                if frame.is_corrupt and self._index.codec in _TELLING:
+                if frame.is_corrupt and codec_of(self._index.codec).reports_damage:
                     damage.append(_Damage(frame.pts, frame.pts, "its picture is damaged"))
                 yield frame
 

@@ -8,27 +8,17 @@ from contextlib import suppress
 from typing import NoReturn
 
 from videoloader.codecs import h264, hevc
+from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.records import parameter_sets, setup_units
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["PARSED", "ElementaryStream", "first_sequence"]
+__all__ = ["ElementaryStream", "first_sequence"]
 
 _START_CODE = b"\x00\x00\x00\x01"
 _LENGTH = struct.Struct(">I")
-
-# Streams whose pictures a parser finds by start codes, so that one call can carry several packets.
-_DELIMITED = {"h264", "hevc", "mpeg1video", "mpeg2video"}
-
-# Mask and value of the first byte of a sequence parameter set.
-_SEQUENCE_TYPES = {"h264": (0x1F, 7), "hevc": (0x7E, 33 << 1)}
-
-PARSED = frozenset(_SEQUENCE_TYPES)
-"""Codecs of NAL units, whose parameter sets are looked at."""
-
-# Codecs whose set-up data is itself the beginning of an elementary stream.
-_HEADED = {"mpeg1video", "mpeg2video", "mpeg4"}
 
 
 class ElementaryStream:
@@ -42,8 +32,13 @@ class ElementaryStream:
         self._index = index
         self._length_size = index.length_size
         self._sequence: bytes | None = None
-        self._sequence_type = _SEQUENCE_TYPES.get(index.codec, (0, 1))
-        self.is_delimited = index.codec in _DELIMITED
+        self._codec = codec_of(index.codec)
+        self._nal = self._codec.nal
+        # Mask and value of the first byte of a sequence parameter set.
+        self._sequence_type = (0, 1)
+        if self._nal is not None:
+            self._sequence_type = (self._nal.type_bits, self._nal.sequence_octet)
+        self.is_delimited = self._codec.is_delimited
         """Whether packets may be joined and still be told apart."""
 
     def head(self, packet: int) -> bytes:
@@ -53,9 +48,9 @@ class ElementaryStream:
             UnsupportedError: as `join`.
         """
         setup = self._index.extradata_of(packet)
-        if self._index.codec not in PARSED:
-            return setup if self._index.codec in _HEADED else b""
-        units = parameter_sets(self._index.codec, setup)
+        if self._nal is None:
+            return setup if self._codec.has_stream_headers else b""
+        units = parameter_sets(self._nal, setup)
         if units is None:  # in start codes already, or none
             self._check_stream(setup)
             return setup
@@ -129,7 +124,7 @@ class ElementaryStream:
 
     def _check_stream(self, stream: bytes) -> None:
         """Look at the sequence parameter sets between start codes."""
-        if self._index.codec not in PARSED:
+        if self._nal is None:
             return
         for start in annexb_units(stream):
             if start < len(stream) and self._is_sequence(stream[start]):
@@ -139,13 +134,15 @@ class ElementaryStream:
     def _check(self, unit: bytes) -> None:
         """Hardware would scale or crop in its own way what the index does not know of."""
         unit = unit.rstrip(b"\x00")
-        if unit == self._sequence or not (unit and self._is_sequence(unit[0])):
+        if self._nal is None or unit == self._sequence:
+            return
+        if not (unit and self._is_sequence(unit[0])):
             return
         index = self._index
         if self._sequence is not None:
             raise UnsupportedError(f"{index.name}: the sequence parameter set changes on the way")
         self._sequence = unit
-        found = (h264 if index.codec == "h264" else hevc).parse_sps(unit)
+        found = self._nal.parse_sequence(unit).picture
         if (found.width, found.height) != (index.width, index.height) or found.starts_cropped:
             raise UnsupportedError(
                 f"{index.name}: pictures of {found.width}x{found.height} or cropped on the left "
@@ -153,15 +150,14 @@ class ElementaryStream:
             )
 
 
-def first_sequence(codec: str, setup: bytes) -> h264.Sequence | hevc.Sequence | None:
-    """The first sequence parameter set in the extradata of an H.264 or HEVC stream.
+def first_sequence(nal: NalSyntax, setup: bytes) -> h264.Sequence | hevc.Sequence | None:
+    """The first sequence parameter set in the extradata of a stream of NAL units.
 
     None if there is none, or if it is damaged.
     """
-    mask, kind = _SEQUENCE_TYPES[codec]
-    for unit in setup_units(codec, setup):
-        if unit[0] & mask == kind:
+    for unit in setup_units(nal, setup):
+        if nal.kind(unit[0]) == nal.sequence:
             with suppress(FormatError):
-                return h264.parse_sequence(unit) if codec == "h264" else hevc.parse_sequence(unit)
+                return nal.parse_sequence(unit)
             break
     return None

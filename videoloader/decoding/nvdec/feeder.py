@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.registry import codec_of
 from videoloader.decoding.feed import PacketFeed
 from videoloader.decoding.nvdec.elementary import ElementaryStream
 from videoloader.decoding.nvdec.hardware import (
-    CODECS,
     MAX_CALL_BYTES,
     DecoderKind,
     DecoderRoom,
@@ -57,7 +57,7 @@ class HardwareDecoder:
         self._packet = nvc.PacketData
         self._decoder = nvc.CreateDecoder(
             gpuid=gpu,
-            codec=getattr(nvc.cudaVideoCodec, CODECS[kind.codec]),
+            codec=getattr(nvc.cudaVideoCodec, codec_of(kind.codec).nvdec or ""),
             cudacontext=0,
             cudastream=stream,
             usedevicememory=True,

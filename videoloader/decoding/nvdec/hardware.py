@@ -7,13 +7,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from videoloader.codecs.buffering import Buffering
+from videoloader.codecs.registry import codec_of
 from videoloader.decoding.matrix import MATRICES
-from videoloader.decoding.nvdec.elementary import PARSED, first_sequence
+from videoloader.decoding.nvdec.elementary import first_sequence
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
 __all__ = [
-    "CODECS",
     "MAX_CALL_BYTES",
     "Capabilities",
     "DecoderKind",
@@ -28,26 +28,13 @@ __all__ = [
     "surface_shape",
 ]
 
-CODECS = {
-    "av1": "AV1",
-    "h264": "H264",
-    "hevc": "HEVC",
-    "mpeg1video": "MPEG1",
-    "mpeg2video": "MPEG2",
-    "mpeg4": "MPEG4",
-    "vp8": "VP8",
-    "vp9": "VP9",
-}
-"""FFmpeg's names of codecs and NVDEC's. Not JPEG: on an H200, 2 of 90 pictures came out wrong."""
-
 MAX_CALL_BYTES = 25 << 20
 """Of surfaces that one call may give back; 8 pictures of 1080p."""
 
 _CHROMA = {"yuv420p": "420", "yuvj420p": "420", "yuv444p": "444", "yuvj444p": "444"}
 
-# Decoders are made for the next size up, so that videos of many sizes share them; where
-# `ElementaryStream` sees that a stream changes its size on the way, which they would hide.
-_SHARED = {"h264", "hevc"}
+# Decoders are made for the next size up, so that videos of many sizes share them; where the codec
+# has NAL units, so that `ElementaryStream` sees a change of size on the way, which they would hide.
 _SIDES = (256, 480, 864, 1088, 1280, 1920, 2560, 4096, 8192, 16384)
 # For the memory budget: surfaces of a decoder at least, and those beyond what a stream keeps.
 _SURFACES, _MORE_SURFACES = 16, 8
@@ -132,7 +119,7 @@ def capabilities(gpu: int, codec: str, chroma: str, bit_depth: int) -> Capabilit
     nvc = library()
     found = nvc.GetDecoderCaps(
         gpu,
-        getattr(nvc.cudaVideoCodec, CODECS[codec]),
+        getattr(nvc.cudaVideoCodec, codec_of(codec).nvdec or ""),
         getattr(nvc.cudaVideoChromaFormat, chroma),
         bit_depth,
     )
@@ -148,7 +135,7 @@ def capabilities(gpu: int, codec: str, chroma: str, bit_depth: int) -> Capabilit
 def obstacle(index: VideoIndex, gpu: int) -> str | None:
     """Why a GPU does not decode a video; None if it does, as far as the index tells."""
     picture = f"{index.width}x{index.height} {index.pixel_format}"
-    if index.codec not in CODECS or index.pixel_format is None:
+    if codec_of(index.codec).nvdec is None or index.pixel_format is None:
         return f"NVDEC does not decode {index.codec} ({picture})"
     chroma, depth = _format(index)
     found = capabilities(gpu, index.codec, chroma, depth) if chroma else None
@@ -178,7 +165,7 @@ def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
     if found is None:
         raise UnsupportedError(f'{index.name}: {obstacle(index, gpu)}; use device="cpu"')
     height, width = index.height, index.width
-    if index.codec in _SHARED:
+    if codec_of(index.codec).nal is not None:
         height, width = (
             min(next(step for step in _SIDES if step >= side), most)
             for side, most in zip((height, width), found.most, strict=True)
@@ -188,9 +175,10 @@ def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
 
 def stream_needs(index: VideoIndex, packet: int) -> StreamNeeds:
     """What decoding from a packet on asks of a decoder."""
-    if index.codec not in PARSED:
+    nal = codec_of(index.codec).nal
+    if nal is None:
         return StreamNeeds((index.width, index.height), Buffering())
-    sequence = first_sequence(index.codec, index.extradata_of(packet))
+    sequence = first_sequence(nal, index.extradata_of(packet))
     if sequence is None:
         return StreamNeeds((index.width, index.height), None)
     return StreamNeeds(sequence.coded, sequence.buffering)

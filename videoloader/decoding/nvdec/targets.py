@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from videoloader.codecs.registry import codec_of
 from videoloader.decoding.color import chroma_siting, resolve
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.nvdec.convert import Converter
@@ -86,8 +87,7 @@ def picture_of(index: VideoIndex, orientation: Orientation, output: OutputFormat
         ("yuv444p16" if wide else "yuv444") if "444" in name else ("p016" if wide else "nv12")
     )
     matrix, spread = resolve(
-        # VP8 is BT.601 whatever its size (RFC 6386, section 9.2).
-        index.color.matrix or ("smpte170m" if index.codec == "vp8" else None),
+        index.color.matrix or codec_of(index.codec).matrix,
         index.color.range,
         pixel_format=name,
         height=index.height,

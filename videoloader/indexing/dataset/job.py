@@ -18,7 +18,8 @@ from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import Row, as_error, check_schema, failed_row, schema
-from videoloader.indexing.storage import decode_index, encode_index
+from videoloader.indexing.index import decode_index
+from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url
 from videoloader.sources.items import Item, as_root, find_items
 from videoloader.sources.source import Check, Fingerprint, as_check, difference

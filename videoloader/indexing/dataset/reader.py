@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
 from videoloader.indexing.dataset.rows import as_error
-from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.storage import decode_index
+from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.sources.address import is_url, local_path
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Source, as_check

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from videoloader.codecs import av1, h264, hevc, vpx
+from videoloader.codecs.codec import Described, NalSyntax
 from videoloader.codecs.nal import split_units
-from videoloader.codecs.picture import PictureFormat
-from videoloader.codecs.records import (
-    crop_to_container,
-    parse_avc_record,
-    parse_hevc_record,
-)
+from videoloader.codecs.records import crop_to_container
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.matroska.tracks import Track
 from videoloader.indexing.survey import Survey
 
-__all__ = ["Description", "describe"]
+__all__ = ["CODECS", "describe"]
 
 CODECS = {
     "V_MPEG4/ISO/AVC": "h264",
@@ -27,20 +21,7 @@ CODECS = {
 _FRAMED = 1  # first byte of a set-up record; other data has start codes
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """How the packets of a track are decoded.
-
-    `length_size` is 0 for H.264 and HEVC whose units have start codes.
-    """
-
-    codec: str
-    picture: PictureFormat
-    extradata: bytes = b""
-    length_size: int = 0
-
-
-def describe(track: Track, sample: bytes) -> Description | None:
+def describe(track: Track, sample: bytes) -> Described | None:
     """What a track holds; None if it is of a kind that is not read here.
 
     Args:
@@ -50,37 +31,25 @@ def describe(track: Track, sample: bytes) -> Description | None:
     Raises:
         FormatError: the set-up data is damaged.
     """
-    codec, private = CODECS[track.codec], track.private
-    picture: PictureFormat | None
-    match codec:
-        case "h264" | "hevc":
-            if private[:1] != bytes([_FRAMED]):
-                return _start_coded(codec, track, sample)
-            parsed = parse_avc_record(private) if codec == "h264" else parse_hevc_record(private)
-            if parsed is None:
-                return None
-            picture, length_size = parsed
-            if codec == "h264":
-                picture = crop_to_container(picture, track.width, track.height)
-            return Description(codec, picture, private, length_size)
-        case "av1":
-            sequence = av1.parse_sequence(private[4:]) or av1.parse_sequence(sample)
-            picture = None if sequence is None else sequence.picture
-            return None if picture is None else Description(codec, picture, private)
-        case _:
-            # The decoder needs no set-up data and takes the size from its own headers.
-            picture = vpx.parse_picture(codec, sample)
-            return None if picture is None else Description(codec, replace(picture))
+    codec, private = codec_of(CODECS[track.codec]), track.private
+    assert codec.describe is not None
+    if codec.nal is not None and private[:1] != bytes([_FRAMED]):
+        return _start_coded(codec.name, codec.nal, track, sample)
+    found = codec.describe(private, sample)
+    if found is not None and codec.nal is not None and codec.nal.fits_container:
+        cropped = crop_to_container(found.picture, track.width, track.height)
+        return found._replace(picture=cropped)
+    return found
 
 
-def _start_coded(codec: str, track: Track, sample: bytes) -> Description | None:
+def _start_coded(codec: str, nal: NalSyntax, track: Track, sample: bytes) -> Described | None:
     """H.264 or HEVC as a byte stream: its parameter sets stand in front, or in the first packet."""
-    survey = Survey(codec)
+    survey = Survey(nal)
     survey.take(split_units(track.private))
     survey.take(split_units(sample))
     if survey.sequence is None:
         return None
-    if codec == "hevc":
-        return Description(codec, hevc.parse_sps(survey.sequence), track.private)
-    picture = crop_to_container(h264.parse_sps(survey.sequence), track.width, track.height)
-    return Description(codec, picture, track.private)
+    picture = nal.parse_sequence(survey.sequence).picture
+    if nal.fits_container:
+        picture = crop_to_container(picture, track.width, track.height)
+    return Described(codec, picture, track.private)

@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs import vpx
+from videoloader.codecs.codec import Described
 from videoloader.codecs.nal import has_b_slices
-from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex, believe_pictures
+from videoloader.codecs.registry import codec_of
+from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 from videoloader.indexing.matroska.blocks import BlockTable, Frames, read_blocks, unlace
 from videoloader.indexing.matroska.clusters import scan_clusters
-from videoloader.indexing.matroska.codecs import CODECS, Description, describe
+from videoloader.indexing.matroska.codecs import CODECS, describe
 from videoloader.indexing.matroska.ebml import NeedsDemuxerError
 from videoloader.indexing.matroska.segment import Segment, read_segment
 from videoloader.indexing.matroska.timing import decode_times, fill_durations
 from videoloader.indexing.matroska.tracks import VIDEO, Track, check_is_readable
+from videoloader.indexing.packets import believe_pictures
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.picture_order import picture_order, survey_packets, with_order
 from videoloader.indexing.truncation import past_the_end
@@ -74,7 +77,7 @@ def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoI
     index = _build(source, segment, track, description, frames)
     end = max(blocks.end, segment.stop or 0)
     index = replace(index, warnings=past_the_end(source, "what its elements announce", end))
-    if index.codec in ("h264", "hevc") and not index.length_size:
+    if codec_of(index.codec).nal is not None and not index.length_size:
         return _start_coded(index, source)
     return _ordered(index, description, source)
 
@@ -89,7 +92,7 @@ def _best(tracks: list[Track], table: BlockTable) -> Track:
 
 
 def _build(
-    source: Source, segment: Segment, track: Track, description: Description, frames: Frames
+    source: Source, segment: Segment, track: Track, description: Described, frames: Frames
 ) -> VideoIndex:
     codec, picture, prefix = description.codec, description.picture, track.prefix
     packets = np.empty(len(frames.sizes), dtype=PACKET_DTYPE)
@@ -97,7 +100,7 @@ def _build(
     packets["size"] = frames.sizes
     packets["pts"] = frames.pts
     packets["flags"] = frames.keys * np.uint16(PacketFlags.KEY)
-    if codec in ("vp8", "vp9"):
+    if codec_of(codec).count_shown is not None:
         packets["flags"] = _vpx_flags(codec, source, packets, prefix or b"")
     shown = np.flatnonzero(packets["flags"] & np.uint16(PacketFlags.HIDDEN) == 0)
     packets["duration"] = fill_durations(frames.durations, frames.pts, shown)
@@ -137,7 +140,7 @@ def _vpx_flags(
     heads[:, len(prefix) :] = found[:, 0]
     heads[sizes == 1, -1] = 0
     hidden = vpx.are_hidden(codec, heads[:, :2])
-    if codec == "vp9":
+    if codec_of(codec).has_superframes:
         for number in np.flatnonzero(vpx.are_superframes(found[:, 1, 0])).tolist():
             packet = prefix + source.read(int(offsets[number]), int(sizes[number]))
             shown = vpx.count_shown(packet)
@@ -161,9 +164,7 @@ def _start_coded(index: VideoIndex, source: Source) -> tuple[VideoIndex, bool] |
     return with_order(index, order) if _is_timed(index) else (index, False)
 
 
-def _ordered(
-    index: VideoIndex, description: Description, source: Source
-) -> tuple[VideoIndex, bool]:
+def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple[VideoIndex, bool]:
     """The index, and whether presentation order is known.
 
     Some writers give frames the times at which they are decoded, so where no frame goes back in
@@ -174,7 +175,8 @@ def _ordered(
     pts = index.packets["pts"][index.packets["flags"] & np.uint16(PacketFlags.HIDDEN) == 0]
     if len(pts) == 1 or (np.diff(pts) < 0).any() or description.picture.reorders is False:
         return index, True
-    if index.codec == "h264" and index.packing == "plain":
+    nal = codec_of(index.codec).nal
+    if nal is not None and nal.has_slice_types and index.packing == "plain":
         sizes = index.packets["size"].astype(np.int64)
         if not any(
             has_b_slices(read, starts, sizes[some], length_size=index.length_size)

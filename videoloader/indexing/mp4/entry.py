@@ -6,16 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
-from videoloader.codecs import av1, h264, hevc
+from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat
-from videoloader.codecs.records import (
-    crop_to_container,
-    parse_avc_record,
-    parse_hevc_record,
-    parse_vp_record,
-)
+from videoloader.codecs.records import crop_to_container, parse_vp_record
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.older import OLDER_KINDS, describe
@@ -38,7 +34,6 @@ _CODECS = {
     b"vp09": "vp9",
 }
 _FRAMED = b"\1"  # first byte of a set-up record
-_MIN_HVCC = 23  # bytes of the shortest record of HEVC
 _MAX_DESCRIPTIONS = 1 << 16  # bytes of them that are read; one has some hundreds
 _ENCRYPTED = b"encv"
 VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
@@ -98,53 +93,51 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
     if box.kind in OLDER_KINDS:
         told = describe(box.kind, inside.get(b"esds"), sample())
         return None if told is None else VisualEntry(told[0], tag, told[1], told[2], color=color)
-    codec = _CODECS[box.kind]
-    match codec:
-        case "h264" | "hevc":
-            config = inside.get(b"avcC" if codec == "h264" else b"hvcC")
-            extradata = b"" if config is None else config.data[config.start : config.stop]
-            if extradata[:1] != _FRAMED or (codec == "hevc" and len(extradata) < _MIN_HVCC):
-                return _start_coded(codec, tag, (width, height), extradata, sample(), color)
-            parse = parse_avc_record if codec == "h264" else parse_hevc_record
-            parsed = parse(extradata)
-            if parsed is None:
-                return None
-            picture, length_size = parsed
-            if codec == "h264":
-                picture = crop_to_container(picture, width, height)
-            return VisualEntry(codec, tag, picture, extradata, length_size, color)
-        case "av1":
-            if b"av1C" not in inside:
-                return None
-            config = inside[b"av1C"]
-            extradata = config.data[config.start : config.stop]
-            sequence = av1.parse_sequence(extradata[4:]) or av1.parse_sequence(sample())
-            if sequence is None:
-                return None
-            return VisualEntry(codec, tag, sequence.picture, extradata, color=color)
-        case _:
-            picture = PictureFormat(width, height, "yuv420p", 8, reorders=False)
-            if b"vpcC" in inside:
-                config = inside[b"vpcC"]
-                record = config.data[config.start : config.stop]
-                picture = parse_vp_record(record, width, height)
-            return VisualEntry(codec, tag, picture, color=color)
+    codec = codec_of(_CODECS[box.kind])
+    name, nal = codec.name, codec.nal
+    config = inside.get(b"vpcC" if codec.self_described else nal.record_box if nal else b"av1C")
+    record = b"" if config is None else config.data[config.start : config.stop]
+    if nal is not None:
+        if record[:1] != _FRAMED or len(record) < nal.shortest_record:
+            return _start_coded(name, nal, tag, (width, height), record, sample(), color)
+        parsed = nal.parse_record(record)
+        if parsed is None:
+            return None
+        picture, length_size = parsed
+        if nal.fits_container:
+            picture = crop_to_container(picture, width, height)
+        return VisualEntry(name, tag, picture, record, length_size, color)
+    if codec.self_described:  # but keyframes are read by decoders only
+        picture = PictureFormat(width, height, "yuv420p", 8, reorders=False)
+        if config is not None:
+            picture = parse_vp_record(record, width, height)
+        return VisualEntry(name, tag, picture, color=color)
+    if config is None or codec.describe is None:
+        return None
+    found = codec.describe(record, b"") or codec.describe(record, sample())
+    return None if found is None else VisualEntry(name, tag, found.picture, record, color=color)
 
 
 def _start_coded(
-    codec: str, tag: str, size: tuple[int, int], setup: bytes, sample: bytes, color: Color
+    codec: str,
+    nal: NalSyntax,
+    tag: str,
+    size: tuple[int, int],
+    setup: bytes,
+    sample: bytes,
+    color: Color,
 ) -> VisualEntry | None:
     """Samples with start codes, as FFmpeg takes them without a set-up record.
 
     The parameter sets are in what stands in its place or in the first sample; None if they are not.
     """
-    survey = Survey(codec)
+    survey = Survey(nal)
     survey.take(split_units(setup))
     survey.take(split_units(sample))
     if survey.sequence is None or not survey.setups:
         return None
-    picture = (h264 if codec == "h264" else hevc).parse_sps(survey.sequence)
-    if codec == "h264":
+    picture = nal.parse_sequence(survey.sequence).picture
+    if nal.fits_container:
         picture = crop_to_container(picture, *size)
     return VisualEntry(codec, tag, picture, survey.setups[0][1], color=color)
 

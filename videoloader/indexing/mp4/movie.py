@@ -9,14 +9,13 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs.h263 import is_intra
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.index import (
     PACKET_DTYPE,
     Orientation,
     PacketFlags,
     VideoIndex,
-    believe_pictures,
 )
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.edits import (
@@ -42,6 +41,7 @@ from videoloader.indexing.mp4.runs import Added
 from videoloader.indexing.mp4.samples import Samples, check_sizes, concatenate, read_samples
 from videoloader.indexing.mp4.start import hide_before_keyframe
 from videoloader.indexing.mp4.sync import keys_of_pictures
+from videoloader.indexing.packets import believe_pictures
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.source import Source
 
@@ -131,7 +131,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     index = _build(source, track, samples, matrix, entries, timeline)
     end = max([layout.end, *map(referenced_end, layout.segments)])
     index = replace(index, warnings=past_the_end(source, "what its boxes announce", end))
-    if index.codec == "h263":
+    if (is_intra := codec_of(index.codec).is_intra) is not None:
         starts = [source.read_up_to(offset, 6) for offset in index.packets["offset"].tolist()]
         believe_pictures(index.packets, [is_intra(start) for start in starts])
     elif (keys := keys_of_pictures(index, source)) is not None:

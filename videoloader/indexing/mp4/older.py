@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from videoloader.codecs import h263, mpeg2, mpeg4
-from videoloader.codecs.intra import parse_jpeg, parse_prores
-from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs import mpeg2, mpeg4
+from videoloader.codecs.codec import Described
+from videoloader.codecs.intra import parse_prores
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.samples import Samples
 from videoloader.sources.source import Source
@@ -42,9 +43,7 @@ _ES, _DECODER, _SETUP = 3, 4, 5  # tags of descriptors (section 7.2.2.1)
 _NOT_CODED = 32  # bytes that a packet of a picture that is not coded may have
 
 
-def describe(
-    kind: bytes, config: Box | None, sample: bytes
-) -> tuple[str, PictureFormat, bytes] | None:
+def describe(kind: bytes, config: Box | None, sample: bytes) -> Described | None:
     """Codec, pictures and set-up of a description; None if it takes a demuxer to tell.
 
     Args:
@@ -60,25 +59,11 @@ def describe(
         if told is None or told[0] not in _OBJECTS:
             return None
         codec, setup = _OBJECTS[told[0]], told[1]
-    picture: PictureFormat | None = None
-    match codec:
-        case "mpeg4":
-            setup = setup or mpeg4.setup_of(sample)
-            layer = mpeg4.parse_setup(setup)
-            picture = None if layer is None else layer.picture
-        case "mpeg1video" | "mpeg2video":
-            found = mpeg2.parse_sequence(sample) or mpeg2.parse_sequence(setup)
-            if found is None or mpeg2.splits_fields(sample):
-                return None
-            codec, picture = found.codec, found.picture
-            setup = setup or found.setup
-        case "h263":
-            picture = h263.parse_picture(sample)
-        case "mjpeg":
-            picture = parse_jpeg(sample)
-        case _:
-            picture = parse_prores(sample, depth=_PRORES[kind])
-    return None if picture is None else (codec, picture, setup)
+    if kind in _PRORES:
+        picture = parse_prores(sample, depth=_PRORES[kind])
+        return None if picture is None else Described(codec, picture, setup)
+    describe_packet = codec_of(codec).describe
+    return None if describe_packet is None else describe_packet(setup, sample)
 
 
 def _descriptors(config: Box) -> tuple[int, bytes] | None:
@@ -126,7 +111,7 @@ def tells_order(
         reorders: what the headers say.
     """
     forwards = samples.composition is None and reorders is not False
-    if codec != "mpeg4":
+    if not codec_of(codec).packs_pictures:
         return not forwards or not any(map(mpeg2.is_b_picture, _packets(samples, source)))
     layer = mpeg4.parse_setup(setup)
     if layer is None:

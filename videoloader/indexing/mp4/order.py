@@ -14,6 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from videoloader.codecs.bits import BitReader, unescape
+from videoloader.codecs.codec import NalSyntax
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.mp4.entry import VisualEntry
@@ -40,24 +42,22 @@ def settle_order(
             return index, False
     entry = entries[0]
     reorders = None if any(e.picture.reorders is not False for e in entries) else False
-    if entry.codec in ("mpeg4", "mpeg1video", "mpeg2video"):
+    codec = codec_of(entry.codec)
+    if codec.start_codes is not None:
         return index, tells_order(entry.codec, samples, entry.extradata, source, reorders=reorders)
     if samples.composition is not None or reorders is False:
         return index, True
-    if (
-        entry.codec == "h264"
-        and entry.length_size
-        and _seems_forward(samples, entry.length_size, source)
-    ):
+    nal, size = codec.nal, entry.length_size
+    if nal and nal.has_slice_types and size and _seems_forward(nal, samples, size, source):
         return index, True
     return with_order(index, picture_order(index, source))
 
 
-def _seems_forward(samples: Samples, length_size: int, source: Source) -> bool:
+def _seems_forward(nal: NalSyntax, samples: Samples, length_size: int, source: Source) -> bool:
     """Whether no B slice is found among the first slices of some packets."""
     chosen = _chosen(len(samples), _LOOKS if source.is_local else _REMOTE_LOOKS)
     starts, sizes = samples.offsets[chosen], samples.sizes[chosen]
-    heads, found = some_slice_heads("h264", length_size, source, starts, sizes)
+    heads, found = some_slice_heads(nal, length_size, source, starts, sizes)
     try:
         kinds = [_slice_type(head.tobytes()) for head in heads[found]]
     except FormatError:

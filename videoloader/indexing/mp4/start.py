@@ -11,6 +11,7 @@ import numpy as np
 
 from videoloader.codecs.bits import BitReader, unescape
 from videoloader.codecs.nal import RECOVERY_POINT, length_units, read_messages
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.sources.source import Source
@@ -30,7 +31,8 @@ def hide_before_keyframe(index: VideoIndex, source: Source) -> VideoIndex | None
         None if a decoder may show one of their pictures, or they are too many to look at.
     """
     keys = np.flatnonzero(index.packets["flags"] & np.uint16(PacketFlags.KEY))
-    if index.codec != "h264" or not index.length_size:
+    nal = codec_of(index.codec).nal
+    if nal is None or not nal.has_slice_types or not index.length_size:
         return None
     if not len(keys) or keys[0] > _MAX_PACKETS:
         return None

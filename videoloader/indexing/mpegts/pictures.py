@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from videoloader.codecs.bits import BitReader, unescape
 from videoloader.codecs.nal import annexb_units, recovers_at_once
 from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.mpegts.grid import Bytes, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
@@ -57,13 +58,12 @@ def read_pictures(
     codec: str, picture: PictureFormat, grid: Grid, pes: PesPackets, units: Units
 ) -> Pictures:
     """Classify the first picture of every PES packet."""
-    match codec:
-        case "h264":
-            return _h264_pictures(picture, grid, pes, units)
-        case "hevc":
-            return _hevc_pictures(picture, units)
-        case _:
-            return _mpeg_pictures(units)
+    nal = codec_of(codec).nal
+    if nal is None:
+        return _mpeg_pictures(units)
+    if nal.has_sub_layers:
+        return _hevc_pictures(picture, units)
+    return _h264_pictures(picture, grid, pes, units)
 
 
 def _frames_only(keys: Flags, disposable: Flags, reordered: Flags) -> Pictures:

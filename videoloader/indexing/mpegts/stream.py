@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import h264, hevc, mpeg2
+from videoloader.codecs import mpeg2
+from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.registry import codec_of, nal_syntax
 from videoloader.errors import FormatError
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 from videoloader.indexing.libav import find_best_stream
@@ -90,8 +92,8 @@ def _index_unaligned(
     if found is None:
         return None
     survey = found.survey
-    parse = h264.parse_sps if codec == "h264" else hevc.parse_sps
-    setup = _Setup(codec, parse(survey.sequence or b""), b"")
+    picture = nal_syntax(codec).parse_sequence(survey.sequence or b"").picture
+    setup = _Setup(codec, picture, b"")
     packets = np.empty(len(found.sizes), dtype=PACKET_DTYPE)
     packets["offset"], packets["size"] = found.offsets, found.sizes
     packets["pts"], packets["dts"] = unwrap(grid, np.stack([pes.pts, pes.dts]), chosen.together)
@@ -180,26 +182,28 @@ def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup
         return None
     data = pes_bytes(grid, pes, int(given[0]), int(given[0]) + 1).tobytes()
     try:
-        if codec == "mpeg2video":
+        nal = codec_of(codec).nal
+        if nal is None:
             found = mpeg2.parse_sequence(data)
             return _Setup(*found) if found is not None and found.setup else None
-        sets, sequence = _parameter_sets(codec, data)
-        parse = h264.parse_sps if codec == "h264" else hevc.parse_sps
-        return None if sequence is None else _Setup(codec, parse(sequence), sets)
+        sets, sequence = _parameter_sets(nal, data)
+        if sequence is None:
+            return None
+        return _Setup(codec, nal.parse_sequence(sequence).picture, sets)
     except FormatError:
         return None  # FFmpeg may find better ones behind
 
 
-def _parameter_sets(codec: str, data: bytes) -> tuple[bytes, bytes | None]:
+def _parameter_sets(nal: NalSyntax, data: bytes) -> tuple[bytes, bytes | None]:
     """All parameter sets of an access unit in one, and the sequence parameter set."""
     sets, sequence = b"", None
     for unit in data.split(b"\0\0\1")[1:]:
-        kind = unit[0] & 31 if codec == "h264" else unit[0] >> 1
-        if kind in ((7, 8) if codec == "h264" else (32, 33, 34)):
+        kind = nal.kind(unit[0])
+        if kind in nal.parameters:
             sets += b"\0\0\0\1" + unit.rstrip(b"\0")
-            if kind == (7 if codec == "h264" else 33) and sequence is None:
+            if kind == nal.sequence and sequence is None:
                 sequence = unit.rstrip(b"\0")
-        elif kind in ((1, 2, 5) if codec == "h264" else range(32)):
+        elif kind in nal.pictures:
             break
     return sets, sequence
 
@@ -219,9 +223,7 @@ def _frames(setup: _Setup, grid: Grid, pes: PesPackets, pictures: Pictures) -> I
         doubted[np.linspace(0, count - 1, _SAMPLES).astype(np.int64)] = True
     doubted |= pictures.is_field
     numbers = np.flatnonzero(doubted)
-    counts = count_pictures(
-        "mpeg2video" if setup.codec.startswith("mpeg") else setup.codec, grid, pes, numbers
-    )
+    counts = count_pictures(setup.codec, grid, pes, numbers)
     if counts is None or (counts > 1 + pictures.is_field[numbers]).any():
         return None
     single = pictures.is_field.copy()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.annexb import find_units, packet_begins, split_pictures
 from videoloader.indexing.mpegts.grid import PACKET, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
@@ -38,10 +39,11 @@ def read_unaligned(codec: str, grid: Grid, pes: PesPackets) -> Unaligned | None:
     Returns:
         None if not exactly one picture begins in each PES packet, or the stream is too large.
     """
-    if codec not in ("h264", "hevc") or int(pes.sizes.sum()) > _MAX_STREAM:
+    nal = codec_of(codec).nal
+    if nal is None or int(pes.sizes.sum()) > _MAX_STREAM:
         return None
     stream = open_source(pes_bytes(grid, pes, 0, len(pes.first)).data)
-    units = find_units(codec, stream)
+    units = find_units(nal, stream)
     if not len(units.places) or units.places[0] > _LEAD + 3:
         return None
     starts, slices = split_pictures(units)

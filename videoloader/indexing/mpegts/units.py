@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.mpegts.grid import PACKET, Bytes, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
 from videoloader.indexing.mpegts.pieces import elementary_bytes
@@ -29,30 +31,22 @@ _BATCH = 1 << 22
 _WIDTHS = (48, PACKET)  # bytes looked at of all PES packets, then of those where that is too few
 
 
+@cache
 def _kinds(codec: str) -> Bytes:
     kinds = np.zeros(256, dtype=np.uint8)
-    octets = np.arange(256)
-    if codec == "h264":
-        unit = octets & 31
-        kinds[np.isin(unit, (6, 7, 8, 9))] = _BEFORE
-        kinds[np.isin(unit, (7, 8))] |= _PARAMETERS
-        kinds[unit == 6] |= _MESSAGES
-        kinds[np.isin(unit, (1, 2, 5))] = _PICTURE
-    elif codec == "hevc":
-        unit = octets >> 1
-        before = ((unit >= 32) & (unit <= 37)) | (unit == 39)
-        before |= ((unit >= 41) & (unit <= 44)) | ((unit >= 48) & (unit <= 55))
-        kinds[before & (octets % 2 == 0)] = _BEFORE
-        kinds[np.isin(unit, (32, 33, 34)) & (octets % 2 == 0)] |= _PARAMETERS
-        kinds[((unit <= 9) | ((unit >= 16) & (unit <= 21))) & (octets % 2 == 0)] = _PICTURE
-    else:
+    nal = codec_of(codec).nal
+    if nal is None:  # MPEG-1 and MPEG-2
         kinds[[0xB3, 0xB8]] = _BEFORE
         kinds[0xB3] |= _PARAMETERS
         kinds[0x00] = _PICTURE
+        return kinds
+    octets = np.arange(256, dtype=np.uint8)
+    kinds[nal.are_of(nal.before, octets)] = _BEFORE
+    kinds[nal.are_of(nal.parameters, octets)] |= _PARAMETERS
+    kinds[nal.kinds(octets) == nal.recovery_message] |= _MESSAGES
+    kinds[nal.are_of(nal.slices, octets)] = _PICTURE
+    kinds[octets & nal.layer_bits > 0] = 0
     return kinds
-
-
-_KINDS = {codec: _kinds(codec) for codec in ("h264", "hevc", "mpeg2video")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +149,14 @@ def _start_codes(data: bytes) -> Ints:
 def _kinds_at(codec: str, data: Bytes, codes: Ints) -> Bytes:
     """Kinds of what begins at start codes, 0 for later slices of a picture and other layers."""
     last = len(data) - 1
-    kinds: Bytes = _KINDS[codec][data[np.minimum(codes + 3, last)]]
-    if codec == "mpeg2video":
+    kinds: Bytes = _kinds(codec)[data[np.minimum(codes + 3, last)]]
+    nal = codec_of(codec).nal
+    if nal is None:
         return kinds
-    second = data[np.minimum(codes + 4, last)]
-    if codec == "h264":
-        later = second < 0x80  # first_mb_in_slice is not 0
-    else:
-        kinds = np.where(second >> 3, np.uint8(0), kinds)
-        later = data[np.minimum(codes + 5, last)] < 0x80  # first_slice_segment_in_pic_flag
+    if nal.has_sub_layers:
+        kinds = np.where(data[np.minimum(codes + 4, last)] >> 3, np.uint8(0), kinds)
+    # first_mb_in_slice is not 0, or first_slice_segment_in_pic_flag is not set.
+    later = data[np.minimum(codes + 3 + nal.header_size, last)] < 0x80
     kinds[(kinds == _PICTURE) & later] = 0
     return kinds
 

@@ -1,0 +1,345 @@
+"""The codecs that are known, one value each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.codecs import av1, av1_frames, h263, h264, hevc, mpeg2, mpeg4, vpx
+from videoloader.codecs.codec import Codec, Described, NalSyntax, StartCodes, UnitRole
+from videoloader.codecs.h264_order import H264Order
+from videoloader.codecs.hevc_order import HevcOrder
+from videoloader.codecs.hevc_references import HevcReferences
+from videoloader.codecs.intra import parse_jpeg
+from videoloader.codecs.nal import is_random_access, length_units, split_units
+from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.records import (
+    avc_units,
+    hevc_parameter_sets,
+    hevc_units,
+    parse_avc_record,
+    parse_hevc_record,
+)
+from videoloader.codecs.slice_counts import h264_shown_order, hevc_shown_order
+from videoloader.errors import FormatError
+
+__all__ = ["CODECS", "codec_of", "nal_syntax"]
+
+_FIRST_BYTES = np.arange(256)
+_MPEG4_PICTURE = b"\0\0\1\xb6"
+
+
+@cache
+def codec_of(name: str) -> Codec:
+    """The codec of FFmpeg's name; of one that is not known here, a value that claims nothing.
+
+    >>> codec_of("hevc").nvdec, codec_of("theora").nvdec
+    ('HEVC', None)
+    """
+    return CODECS.get(name) or Codec(name=name)
+
+
+def nal_syntax(name: str) -> NalSyntax:
+    """Of a codec whose packets are NAL units.
+
+    Raises:
+        FormatError: they are not.
+    """
+    nal = codec_of(name).nal
+    if nal is None:
+        raise FormatError(f"packets of {name} are no NAL units")
+    return nal
+
+
+def _h264_roles() -> NDArray[np.uint8]:
+    kinds = _FIRST_BYTES & 31
+    is_slice = np.isin(kinds, [*h264.SLICES, 20, 21])
+    role = np.where(_FIRST_BYTES >> 5 & 3, UnitRole.REFERENCE, UnitRole.DISPOSABLE) * is_slice
+    is_set = np.isin(kinds, list(h264.PARAMETER_SETS))
+    return np.where(is_set, UnitRole.PARAMETERS, role).astype(np.uint8)
+
+
+def _hevc_roles() -> NDArray[np.uint8]:
+    kinds = _FIRST_BYTES >> 1 & 63
+    # Types 0 to 14, even: sub-layer non-reference pictures (table 7-1).
+    is_disposable = (kinds <= 14) & (kinds % 2 == 0)
+    role = np.where(is_disposable, UnitRole.DISPOSABLE, UnitRole.REFERENCE) * (kinds < 32)
+    is_set = np.isin(kinds, list(hevc.PARAMETER_SETS))
+    return np.where(is_set, UnitRole.PARAMETERS, role).astype(np.uint8)
+
+
+def _is_nal_keyframe(name: str, packet: bytes, length_size: int) -> bool:
+    whole = memoryview(packet)
+    units = length_units(whole, length_size) if length_size else split_units(packet)
+    return is_random_access(nal_syntax(name), units)
+
+
+def _describe_record(
+    name: str, parse: Callable[[bytes], tuple[PictureFormat, int] | None], setup: bytes, _: bytes
+) -> Described | None:
+    found = parse(setup)
+    return None if found is None else Described(name, found[0], setup, found[1])
+
+
+def _is_vpx_keyframe(name: str, packet: bytes, _: int) -> bool:
+    head = np.frombuffer(packet[:2], dtype=np.uint8)
+    return len(head) > 1 and bool(vpx.are_keys(name, head[None])[0])
+
+
+def _describe_vpx(name: str, _: bytes, packet: bytes) -> Described | None:
+    picture = vpx.parse_picture(name, packet)
+    return None if picture is None else Described(name, picture, b"")
+
+
+def _av1_sequence(setup: bytes, packet: bytes) -> av1.Sequence | None:
+    # An av1C box has four bytes before the units; raw streams have the units alone.
+    units = setup[4:] if setup[:1] == b"\x81" else setup
+    return av1.parse_sequence(units) or av1.parse_sequence(packet)
+
+
+def _describe_av1(setup: bytes, packet: bytes) -> Described | None:
+    sequence = _av1_sequence(setup, packet)
+    return None if sequence is None else Described("av1", sequence.picture, setup)
+
+
+def _av1_disposable(setup: bytes, packets: Sequence[bytes]) -> list[bool]:
+    sequence = _av1_sequence(setup, packets[0]) if packets else None
+    if sequence is None:
+        return [False] * len(packets)
+    return [av1_frames.is_disposable(packet, sequence) for packet in packets]
+
+
+def _av1_references(setup: bytes, packet: bytes, _: int) -> av1_frames.Av1References:
+    sequence = _av1_sequence(setup, packet)
+    if sequence is None:
+        raise FormatError("an AV1 stream without its sequence header")
+    return av1_frames.Av1References(sequence)
+
+
+def _hevc_references(setup: bytes, _: bytes, length_size: int) -> HevcReferences:
+    found = HevcReferences()
+    units = (unit for _, unit in hevc_parameter_sets(setup)) if length_size else split_units(setup)
+    for unit in units:
+        found.learn(unit)
+    return found
+
+
+def _is_mpeg4_keyframe(packet: bytes, _: int) -> bool:
+    start = packet.find(_MPEG4_PICTURE)
+    picture = packet[start + len(_MPEG4_PICTURE) :]
+    return start >= 0 and picture[:1] < b"\x40"  # vop_coding_type 0
+
+
+def _describe_mpeg4(setup: bytes, packet: bytes) -> Described | None:
+    setup = setup or mpeg4.setup_of(packet)
+    layer = mpeg4.parse_setup(setup)
+    return None if layer is None else Described("mpeg4", layer.picture, setup)
+
+
+def _describe_mpeg2(setup: bytes, packet: bytes) -> Described | None:
+    """MPEG-1 and MPEG-2, which the sequence header tells apart."""
+    found = mpeg2.parse_sequence(packet) or mpeg2.parse_sequence(setup)
+    if found is None or mpeg2.splits_fields(packet):
+        return None
+    return Described(found.codec, found.picture, setup or found.setup)
+
+
+def _describe_intra(
+    name: str, parse: Callable[[bytes], PictureFormat | None], setup: bytes, packet: bytes
+) -> Described | None:
+    """Of codecs whose packets say all by themselves."""
+    picture = parse(packet)
+    return None if picture is None else Described(name, picture, setup)
+
+
+_H264_NAL = NalSyntax(
+    header_size=1,
+    type_bits=0x1F,
+    shift=0,
+    layer_bits=0,
+    slices=frozenset({1, 2, 5}),
+    pictures=h264.SLICES,
+    sequence=7,
+    parameters=frozenset({7, 8}),
+    before=frozenset({6, 7, 8, 9}),
+    leaders=frozenset({6, 7, 9}),
+    layered=frozenset({14, 15, 20, 21}),
+    message=6,
+    recovery_message=6,
+    partition=2,
+    roles=_h264_roles(),
+    keys=(_FIRST_BYTES & 31 == 5) & (_FIRST_BYTES >> 5 > 0),  # an IDR picture is referred to
+    random_access=_FIRST_BYTES & 31 == 5,
+    record_box=b"avcC",
+    shortest_record=7,
+    parse_record=parse_avc_record,
+    record_units=avc_units,
+    record_length_size=lambda record: (record[4] & 3) + 1,
+    parse_sequence=h264.parse_sequence,
+    new_order=H264Order,
+    shown_order=h264_shown_order,
+    has_slice_types=True,
+    fits_container=True,
+)
+
+_HEVC_NAL = NalSyntax(
+    header_size=2,
+    type_bits=0x7E,
+    shift=1,
+    layer_bits=0x81,
+    slices=frozenset({*range(10), *range(16, 22)}),
+    pictures=frozenset(range(32)),
+    sequence=33,
+    parameters=hevc.PARAMETER_SETS,
+    before=frozenset({*range(32, 38), 39, *range(41, 45), *range(48, 56)}),
+    ends=frozenset({36, 37}),
+    leaders=frozenset({32, 33, 35, 39}),
+    message=39,
+    roles=_hevc_roles(),
+    keys=_FIRST_BYTES >> 1 >= 16,
+    random_access=(_FIRST_BYTES >> 1 & 63 >= 16) & (_FIRST_BYTES >> 1 & 63 <= 23),
+    record_box=b"hvcC",
+    shortest_record=23,
+    parse_record=parse_hevc_record,
+    record_units=hevc_units,
+    record_length_size=lambda record: (record[21] & 3) + 1,
+    parse_sequence=hevc.parse_sequence,
+    new_order=HevcOrder,
+    shown_order=hevc_shown_order,
+    has_film_grain=True,
+)
+
+_MPEG4_CODES = StartCodes(
+    is_header=lambda unit: unit[0] < 0x30 or unit[0] in (0xB0, 0xB5),
+    sequence=range(0x20, 0x30),  # video object layers
+    pictures=range(0xB6, 0xB7),
+    told_by=b"",
+)
+_MPEG2_CODES = StartCodes(
+    # Extensions of a sequence, its display, and quantiser matrices.
+    is_header=lambda unit: unit[0] == 0xB3 or (unit[0] == 0xB5 and unit[1] >> 4 in (1, 2, 3)),
+    sequence=range(0xB3, 0xB4),
+    pictures=range(1, 0xB0),
+    told_by=b"TMPGEXS",
+)
+
+CODECS = {
+    codec.name: codec
+    for codec in (
+        Codec(
+            name="h264",
+            nal=_H264_NAL,
+            describe=partial(_describe_record, "h264", parse_avc_record),
+            is_keyframe=partial(_is_nal_keyframe, "h264"),
+            reorders=None,
+            is_delimited=True,
+            held_pictures=17,
+            # Hold back as many frames as the level allows. FFmpeg otherwise begins with too few
+            # where the stream does not say, and drops the first that come out of order.
+            options={"strict": "1"},
+            reports_damage=True,
+            nvdec="H264",
+        ),
+        Codec(
+            name="hevc",
+            nal=_HEVC_NAL,
+            describe=partial(_describe_record, "hevc", parse_hevc_record),
+            is_keyframe=partial(_is_nal_keyframe, "hevc"),
+            references=_hevc_references,
+            is_delimited=True,
+            held_pictures=17,
+            reports_damage=True,
+            nvdec="HEVC",
+        ),
+        Codec(
+            name="av1",
+            describe=_describe_av1,
+            disposable=_av1_disposable,
+            references=_av1_references,
+            reorders=False,
+            held_pictures=10,
+            ffmpeg="libdav1d",  # FFmpeg's first choice may not decode in software
+            nvdec="AV1",
+        ),
+        Codec(
+            name="vp8",
+            describe=partial(_describe_vpx, "vp8"),
+            is_keyframe=partial(_is_vpx_keyframe, "vp8"),
+            count_shown=lambda packet: int(not vpx.is_hidden("vp8", packet)),
+            reorders=False,
+            self_described=True,
+            matrix="smpte170m",  # BT.601 whatever its size (RFC 6386, section 9.2)
+            refuses_damage=True,
+            nvdec="VP8",
+        ),
+        Codec(
+            name="vp9",
+            describe=partial(_describe_vpx, "vp9"),
+            is_keyframe=partial(_is_vpx_keyframe, "vp9"),
+            count_shown=vpx.count_shown,
+            reorders=False,
+            self_described=True,
+            has_superframes=True,
+            held_pictures=10,
+            refuses_damage=True,
+            nvdec="VP9",
+        ),
+        Codec(
+            name="mpeg4",
+            start_codes=_MPEG4_CODES,
+            describe=_describe_mpeg4,
+            is_keyframe=_is_mpeg4_keyframe,
+            packs_pictures=True,
+            has_stream_headers=True,
+            refuses_damage=True,
+            nvdec="MPEG4",
+        ),
+        Codec(
+            name="mpeg2video",
+            start_codes=_MPEG2_CODES,
+            describe=_describe_mpeg2,
+            is_delimited=True,
+            has_stream_headers=True,
+            nvdec="MPEG2",
+        ),
+        Codec(
+            name="mpeg1video",
+            start_codes=_MPEG2_CODES,
+            describe=_describe_mpeg2,
+            is_delimited=True,
+            has_stream_headers=True,
+            chroma_siting="center",
+            nvdec="MPEG1",
+        ),
+        Codec(
+            name="h263",
+            describe=partial(_describe_intra, "h263", h263.parse_picture),
+            is_intra=h263.is_intra,
+            reorders=False,
+            chroma_siting="center",
+            refuses_damage=True,
+        ),
+        Codec(
+            name="flv1",
+            describe=partial(_describe_intra, "flv1", h263.parse_sorenson),
+            reorders=False,
+            self_described=True,
+            chroma_siting="center",
+            refuses_damage=True,
+        ),
+        Codec(name="h261", chroma_siting="center"),
+        # Not on NVDEC: on an H200, 2 of 90 pictures came out wrong.
+        Codec(
+            name="mjpeg",
+            describe=partial(_describe_intra, "mjpeg", parse_jpeg),
+            reorders=False,
+            shares_tables=True,
+            chroma_siting="center",
+        ),
+        Codec(name="prores", reorders=False),
+    )
+}
+"""By FFmpeg's name."""
