@@ -44,7 +44,14 @@ class Worker:
         return value
 
 
-def work(descriptor: int, *, files: int, prepare: str | None, memory_limit: int | None) -> None:
+def work(
+    descriptor: int,
+    *,
+    files: int,
+    prepare: str | None,
+    preparation: dict[str, Any],
+    memory_limit: int | None,
+) -> None:
     """Carry out orders as they come, until nobody is there to send them.
 
     Args:
@@ -52,11 +59,12 @@ def work(descriptor: int, *, files: int, prepare: str | None, memory_limit: int 
         files: a socket by which open files come.
         prepare: `module:name` of what is called first: it loads libraries, which `memory_limit`
             does not count.
+        preparation: arguments of that call.
         memory_limit: bytes that may be allocated from here on. It bounds the data segment
             (RLIMIT_DATA), not the address space: mapped files and shared memory are not counted.
     """
     if prepare is not None:
-        load(prepare)()
+        load(prepare)(**preparation)
     if memory_limit is not None:
         limit_memory(memory_limit)
     connection: Connection[Any, Any] = Connection(descriptor)

@@ -1,7 +1,7 @@
 """Runs tasks in worker processes, which may crash, hang or run out of memory: that costs one task.
 
 What a task is, is not known here: it is packed into an order that `program.work` carries out. A
-worker has one task at hand and one more waiting, and nobody looks for work at intervals.
+worker has tasks waiting behind the one at hand, and nobody looks for work at intervals.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from videoloader.workers.program import Order
 from videoloader.workers.shared_memory import memory_file
 from videoloader.workers.use import Use
 
-__all__ = ["Parcel", "Result", "Supervisor", "WorkerLostError"]
+__all__ = ["Failure", "NoWorkerError", "Parcel", "Result", "Supervisor", "WorkerLostError"]
 
-_AHEAD = 2  # tasks that a worker is given before it has done the first
 _START_LIMIT = 120.0  # seconds until a worker is ready
-_DEATHS = 2  # workers that a task may cost
 _STARTS = 3  # workers that may die before they have begun with a task
-_ROOM = 1 << 14  # bytes of a message; one that fills the socket would wait for a worker that hangs
+# Bytes of a message, and of all that a worker was sent ahead: where the socket is full, sending
+# would wait for a worker that hangs, or that waits for its results to be taken.
+_ROOM, _ROOM_AHEAD = 1 << 14, 1 << 16
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +45,17 @@ class WorkerLostError(DecodeError):
     """A task cost the process that worked on it."""
 
 
+class NoWorkerError(DecodeError):
+    """No worker process can be started; the cause is the system's own error."""
+
+
+class Failure(NamedTuple):
+    """Why there is no result, in words and as a kind to group by."""
+
+    reason: str
+    kind: str = "WorkerDied"
+
+
 class Parcel(NamedTuple):
     """A task as it travels: the order, and the open files that go with it."""
 
@@ -53,11 +64,15 @@ class Parcel(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a task: its number, and what it gave, or why it failed."""
+    """What became of a task: its number, and what it gave, or why it failed.
+
+    `loss` is why its worker was lost, if that is the failure.
+    """
 
     number: int
     value: Any
     failure: Exception | None
+    loss: Failure | None = None
 
 
 class _Given(NamedTuple, Generic[_Task]):
@@ -73,9 +88,9 @@ class Supervisor(Generic[_Task, _Known]):
     """Worker processes, and the tasks that they are given.
 
     Workers are started when there is work for them, and stay. One that dies, or takes longer than
-    the limit for a task, is replaced. A task whose worker died is tried once more, in a fresh
-    worker and alone, since the worker may have been killed from outside; the second death is the
-    task's fault. For one thread at a time, but for `close`. A fork gets workers of its own.
+    the limit for a task, is replaced. A task whose worker died may be tried once more, in a fresh
+    worker and alone, since the worker may have been killed from outside; then the second death is
+    the task's fault. For one thread at a time, but for `close`. A fork gets workers of its own.
 
     Args:
         pack: makes the order of a task, given what its worker knows already, and gives what the
@@ -85,6 +100,9 @@ class Supervisor(Generic[_Task, _Known]):
         time_limit: seconds that a task may take.
         memory_limit: bytes that a worker may allocate, see `program.work`.
         prepare: `module:name` of what a worker calls first, to load its libraries.
+        preparation: arguments of that call.
+        ahead: tasks that a worker is given before it has done the first.
+        tries: workers that a task may cost.
     """
 
     def __init__(
@@ -96,13 +114,21 @@ class Supervisor(Generic[_Task, _Known]):
         time_limit: float,
         memory_limit: int | None,
         prepare: str | None = None,
+        preparation: dict[str, Any] | None = None,
+        ahead: int = 2,
+        tries: int = 2,
     ) -> None:
         self._pack = pack
         self._known = known
-        self._workers = workers
+        self._workers = self._most = workers
         self._time_limit = time_limit
-        self._memory_limit = memory_limit
-        self._prepare = prepare
+        self._program = {
+            "prepare": prepare,
+            "preparation": preparation or {},
+            "memory_limit": memory_limit,
+        }
+        self._ahead = ahead
+        self._tries = tries
         self._team: list[_Worker[_Task, _Known]] = []
         self._use = Use("the decoder")
         self.replaced = 0
@@ -121,9 +147,10 @@ class Supervisor(Generic[_Task, _Known]):
 
         Raises:
             ClosedError: `close` was called meanwhile.
-            DecodeError: no worker can be started.
+            NoWorkerError: no worker can be started.
         """
         with self._use.hold():
+            self._most = self._workers
             try:
                 yield from self._run(_Waiting(tasks))
             finally:
@@ -152,23 +179,25 @@ class Supervisor(Generic[_Task, _Known]):
                 return
             left = min(worker.deadline for worker in busy) - time.monotonic()
             ready = wait([worker.connection for worker in busy], timeout=max(left, 0))
+            now = time.monotonic()  # before results are taken, which the caller may do slowly
             for worker in busy:
                 if worker.connection in ready:
                     yield from self._take(worker, waiting)
-                elif time.monotonic() > worker.deadline:
-                    task = self._lose(worker, waiting)
-                    reason = f"it took longer than {self._time_limit:g} s"
-                    yield Result(task.number, None, WorkerLostError(f"{task.task}: {reason}"))
+                elif now > worker.deadline:
+                    loss = Failure(f"it took longer than {self._time_limit:g} s", "TimeLimit")
+                    yield _lost(self._lose(worker, waiting), loss)
 
     def _give(self, waiting: _Waiting[_Task]) -> Iterator[Result]:
         """Tasks to workers, first to those that have none; what cannot even be sent has failed."""
-        for depth in range(1, _AHEAD + 1):
+        full = len(self._team) >= self._most
+        held = [len(worker.given) for worker in self._team if not worker.is_alone]
+        for depth in range(min(held, default=0) + 1 if full else 1, self._ahead + 1):
             place = 0
-            while place < self._workers and waiting:
+            while place < self._most and waiting:
                 if place == len(self._team) and not self._hire():
                     break
                 worker = self._team[place]
-                if worker.is_alone or len(worker.given) >= depth:
+                if worker.is_alone or worker.is_full or len(worker.given) >= depth:
                     place += 1
                 else:
                     yield from self._hand(worker, waiting.take())
@@ -185,15 +214,14 @@ class Supervisor(Generic[_Task, _Known]):
         """Start another worker; whether there is one. Fewer than wanted do as well, but not none.
 
         Raises:
-            DecodeError: there is none at all.
+            NoWorkerError: there is none at all.
         """
         try:
-            worker: _Worker[_Task, _Known] = _Worker(
-                self._known(), self._time_limit, self._memory_limit, self._prepare
-            )
+            worker: _Worker[_Task, _Known] = _Worker(self._known(), self._time_limit, self._program)
         except (OSError, MemoryError, RuntimeError) as error:
             if not self._team:
-                raise DecodeError(f"no worker process can be started ({error})") from error
+                raise NoWorkerError(f"no worker process can be started ({error})") from error
+            self._most = len(self._team)
             _log.warning("only %d worker processes: no other starts (%s)", len(self._team), error)
             return False
         self._team.append(worker)
@@ -214,18 +242,18 @@ class Supervisor(Generic[_Task, _Known]):
             lost = lost._replace(deaths=lost.deaths + 1)
         else:
             lost = lost._replace(starts=lost.starts + 1)
-        if lost.deaths == _DEATHS or lost.starts == _STARTS:
-            reason = f"{reason}, as another one did at this task before"
-        elif self._hire_for(lost):
+        if lost.deaths < self._tries and lost.starts < _STARTS and self._hire_for(lost):
             yield from self._hand(self._team[-1], lost)
             return
-        yield Result(lost.number, None, WorkerLostError(f"{lost.task}: {reason}"))
+        if lost.deaths + lost.starts > 1:
+            reason = f"{reason}, as another one did at this task before"
+        yield _lost(lost, Failure(reason))
 
     def _hire_for(self, lost: _Given[_Task]) -> bool:
         """Start a worker for a task that cost another one."""
         try:
             return self._hire()
-        except DecodeError as error:
+        except NoWorkerError as error:
             _log.warning("%s: not tried again: %s", lost.task, error)
             return False
 
@@ -272,18 +300,13 @@ class _Waiting(Generic[_Task]):
 class _Worker(Generic[_Task, _Known]):
     """A process, the tasks it was given, and what it knows."""
 
-    def __init__(
-        self, known: _Known, time_limit: float, memory_limit: int | None, prepare: str | None
-    ) -> None:
+    def __init__(self, known: _Known, time_limit: float, program: dict[str, Any]) -> None:
         ours, theirs = socket.socketpair()
         try:
-            arguments = {
-                "files": theirs.fileno(),
-                "prepare": prepare,
-                "memory_limit": memory_limit,
-            }
-            program = f"{Order.__module__}:work"
-            self._helper = Helper(program, arguments, pass_fds=(theirs.fileno(),))
+            arguments = {"files": theirs.fileno(), **program}
+            self._helper = Helper(
+                f"{Order.__module__}:work", arguments, pass_fds=(theirs.fileno(),)
+            )
         except BaseException:
             ours.close()
             raise
@@ -293,6 +316,8 @@ class _Worker(Generic[_Task, _Known]):
         self._known = known
         self.connection: Connection[Any, Any] = self._helper.connection
         self.given: deque[_Given[_Task]] = deque()
+        self._sizes: deque[int] = deque()  # of the messages that these were sent in
+        self._sent = 0  # sum of them
         self._time_limit = time_limit
         self.deadline = time.monotonic() + _START_LIMIT
         self.is_ready = False  # until it has loaded its libraries
@@ -303,9 +328,14 @@ class _Worker(Generic[_Task, _Known]):
         return self._helper.is_alive
 
     @property
+    def is_full(self) -> bool:
+        """Whether another message might have to wait until it has taken those before."""
+        return self._sent > _ROOM_AHEAD - _ROOM
+
+    @property
     def is_alone(self) -> bool:
         """Whether it is at a task that is tried again, which no other shares a worker with."""
-        return any(given.deaths + given.starts for given in self.given)
+        return bool(self.given) and self.given[0].deaths + self.given[0].starts > 0
 
     def give(
         self,
@@ -329,6 +359,8 @@ class _Worker(Generic[_Task, _Known]):
         if not self.given and self.is_ready:
             self.deadline = time.monotonic() + self._time_limit
         self.given.append(given)
+        self._sizes.append(min(len(data), _ROOM))
+        self._sent += self._sizes[-1]
         self._known = known
 
     def take(self) -> Result | None:
@@ -339,6 +371,7 @@ class _Worker(Generic[_Task, _Known]):
             self.is_ready = True
             return None
         number = self.given.popleft().number
+        self._sent -= self._sizes.popleft()
         value, failure = message
         if failure is not None and is_mistake(failure):
             raise failure
@@ -359,6 +392,10 @@ class _Worker(Generic[_Task, _Known]):
 
     def _send_file(self, descriptor: int) -> None:
         socket.send_fds(self._files, [b"\0"], [descriptor])
+
+
+def _lost(given: _Given[Any], loss: Failure) -> Result:
+    return Result(given.number, None, WorkerLostError(f"{given.task}: {loss.reason}"), loss)
 
 
 def _stop(team: list[_Worker[Any, Any]]) -> None:

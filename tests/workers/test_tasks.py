@@ -1,0 +1,85 @@
+"""Jobs of many small tasks: what costs a worker costs its task, and nothing else."""
+
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from child_processes import children
+
+from videoloader.workers.tasks import Failure, run_tasks
+
+HERE = "test_tasks"
+
+
+def noted(task, *, folder):
+    """Note the call, and do what the name of the task says."""
+    number, deed = task
+    with (Path(folder) / str(number)).open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    if deed == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if deed == "fail":
+        raise KeyError("a bug")
+    if deed == "hang":
+        time.sleep(1000)
+    return number
+
+
+@pytest.fixture
+def function(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return f"{HERE}:noted"
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_task_that_costs_its_worker_is_recorded_and_not_tried_again(function, tmp_path, workers):
+    deeds = {40: "die", 41: "die", 170: "fail", 299: "die"}
+    tasks = [(number, deeds.get(number, "")) for number in range(300)]
+    before = children()
+    done = dict(
+        run_tasks(
+            function, tasks, workers=workers, time_limit=60, arguments={"folder": str(tmp_path)}
+        )
+    )
+    assert children() == before
+    for number, deed in tasks:
+        result = done.pop((number, deed))
+        if deed:
+            kind = "KeyError" if deed == "fail" else "WorkerDied"
+            assert isinstance(result, Failure)
+            assert result.kind == kind
+            assert ("SIGKILL" in result.reason) == (deed == "die")
+        else:
+            assert result == number
+        assert len((tmp_path / str(number)).read_text().split()) == 1
+    assert not done
+
+
+def test_a_bug_in_a_task_costs_no_worker(function, tmp_path):
+    tasks = [(number, "fail" if number % 2 else "") for number in range(20)]
+    arguments = {"folder": str(tmp_path)}
+    list(run_tasks(function, tasks, workers=1, time_limit=60, arguments=arguments))
+    pids = {(tmp_path / str(number)).read_text() for number, _ in tasks}
+    assert len(pids) == 1
+
+
+def test_tasks_behind_one_that_hangs_are_done_by_another_worker(function, tmp_path):
+    tasks = [(0, ""), (1, "hang"), *((number, "") for number in range(2, 50))]
+    arguments = {"folder": str(tmp_path)}
+    done = list(run_tasks(function, tasks, workers=1, time_limit=1.5, arguments=arguments))
+    kinds = Counter(getattr(result, "kind", "done") for _, result in done)
+    assert kinds == {"TimeLimit": 1, "done": 49}
+
+
+def test_results_that_are_taken_slowly_are_not_late(function, tmp_path):
+    tasks = [(number, "") for number in range(4)]
+    found = []
+    for _, result in run_tasks(
+        function, tasks, workers=2, time_limit=0.5, arguments={"folder": str(tmp_path)}
+    ):
+        found.append(result)
+        time.sleep(0.7)
+    assert sorted(found) == list(range(4))
