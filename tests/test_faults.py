@@ -13,8 +13,8 @@ from misbehaving import Misbehaving
 
 import videoloader as vl
 from videoloader.decoding import assembly, memory, opening
-from videoloader.decoding.cpu import engine as cpu_engine
 from videoloader.decoding.cpu import libav
+from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import video as indexing
@@ -161,7 +161,7 @@ def test_memory_that_cannot_be_had_costs_the_clip_that_needs_it(folder, monkeypa
     def too_large(_, shape, *__):
         return np.prod(shape) > 2 * 300 * 300 * 3
 
-    inject(monkeypatch, cpu_engine.CpuEngine, "allocate", error, only=too_large)
+    inject(monkeypatch, LocalEngine, "allocate", error, only=too_large)
     requests = [(folder / "a.mp4", [1]), vl.ClipRequest(folder / BAD, [2], size=large)]
     requests.append((folder / "c.mp4", [3]))
     with vl.BatchDecoder(workers=0) as batches:
@@ -181,7 +181,7 @@ def test_files_that_run_out_while_a_batch_gets_its_memory(folder, monkeypatch):
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(shared.os, "memfd_create", failing)
-    with vl.BatchDecoder(workers=0) as batches:
+    with vl.BatchDecoder(workers=1) as batches:
         batch = batches.decode([(folder / "a.mp4", [1])], on_error="skip")
     assert calls
     assert isinstance(batch.failures[0].error, vl.SourceError)

@@ -14,11 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import default_collate
 
-from videoloader.decoding.arguments import as_channels, as_device
-from videoloader.decoding.assembly import ClipBatch, ClipRequest, OnError
+from videoloader.decoding.arguments import as_device
 from videoloader.decoding.batch import BatchDecoder, shared_decoder
+from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.output import ElementType, Interpolation, Layout, OutputFormat
+from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
@@ -166,9 +168,7 @@ class Loader:
             raise ArgumentError(f"on_error must be raise, skip, replace or mask, got {on_error!r}")
         self._clips = clips
         self._framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
-        self._output = OutputFormat(
-            dtype, layout, as_channels(mean), as_channels(std), interpolation
-        )
+        self._output = OutputFormat(dtype, layout, mean, std, interpolation)
         self._pad_mode = check_pad_mode(pad_mode)
         self._fill_value = fill_value
         self._transform = transform

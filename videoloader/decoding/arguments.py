@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.errors import ArgumentError, UnsupportedError
 
-__all__ = ["as_channels", "as_device", "as_fill", "as_frame_numbers"]
+__all__ = ["as_device", "as_fill", "as_frame_numbers"]
 
 
 def as_device(device: str | torch.device) -> torch.device:
@@ -36,11 +36,6 @@ def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
     if numbers.size and numbers.dtype == np.uint64 and numbers.max() > np.iinfo(np.int64).max:
         raise ArgumentError(f"frame number {numbers.max()} is over 63 bits")
     return numbers.astype(np.int64)
-
-
-def as_channels(values: Sequence[float] | float | None) -> tuple[float, ...] | None:
-    """A mean or a standard deviation, one value a channel or one for all."""
-    return None if values is None else tuple(np.asarray(values, dtype=np.float64).reshape(-1))
 
 
 def as_fill(value: int | Sequence[int], output: OutputFormat) -> NDArray[Any]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from videoloader.decoding.arguments import as_fill, as_frame_numbers
-from videoloader.decoding.clip import Clip
+from videoloader.decoding.arguments import as_fill
+from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable
 from videoloader.decoding.merge import ClipFrames, MergedRun, merge_runs
@@ -27,152 +26,17 @@ from videoloader.decoding.opening import (
     source_name,
 )
 from videoloader.decoding.output import OutputFormat, View, normalize_size
-from videoloader.errors import ArgumentError, ArgumentTypeError, ClosedError, VideoError
+from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.rules import Rules
+from videoloader.errors import ClosedError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.sampling import FILLED, PadMode, frames_at_times, pad_frames
-from videoloader.sources.address import public
+from videoloader.sampling import FILLED, pad_frames
 from videoloader.sources.faults import blamed_on
-from videoloader.sources.items import Item
-from videoloader.sources.source import Source, VideoSource
+from videoloader.sources.source import Source
 
-__all__ = [
-    "Assembly",
-    "ClipBatch",
-    "ClipFailure",
-    "ClipRequest",
-    "OnError",
-    "OpenClip",
-    "as_request",
-]
+__all__ = ["Assembly", "OpenClip"]
 
-OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
 Allocate: TypeAlias = Callable[[tuple[int, ...]], torch.Tensor]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClipRequest:
-    """One clip to decode.
-
-    Args:
-        source: path, URL, bytes, a seekable binary file, an item of a data set (`dataset.item`), or
-            a `Source`, which stays open.
-        frames: frame numbers in any order, repeated, or none; None for all frames of the video,
-            unless there are `times`.
-        index: of this very file, to save making one.
-        pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
-        fill_value: of frames filled with `constant`, and of masked ones: one number from 0 to
-            255, or one for each channel.
-        size: (height, width) to resize to, or one number for both; by default that of the batch,
-            or else that of the crop or the video.
-        crop: (top, left, height, width) in pixels of the picture as it is displayed.
-        flip: mirror left and right.
-        times: presentation times in seconds, in place of `frames`: see `Video.get_frames_at_times`.
-        nearest: give the frame nearest to each time, not the one on screen.
-        tolerance: the most seconds between a time and the presentation time of its frame.
-        window: (top, left, height, width) of the resized picture, such as a crop after resizing;
-            all of it by default.
-        resolve: called with the index of the video once it is open; gives the request to decode in
-            place of this one, of the same source.
-    """
-
-    source: VideoSource | Source | Item
-    frames: ArrayLike | None = None
-    index: VideoIndex | None = None
-    pad_mode: PadMode | str = "none"
-    fill_value: int | Sequence[int] = 0
-    size: int | tuple[int, int] | None = None
-    crop: tuple[int, int, int, int] | None = None
-    flip: bool = False
-    times: ArrayLike | None = None
-    nearest: bool = False
-    tolerance: float | None = None
-    window: tuple[int, int, int, int] | None = None
-    resolve: Callable[[VideoIndex], ClipRequest] | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.index, VideoIndex | None):
-            raise ArgumentTypeError(
-                "index is a VideoIndex of the file (index_video), or None; got "
-                f"{type(self.index).__name__} {self.index!r:.80}"
-            )
-        if self.times is None:
-            if self.nearest or self.tolerance is not None:
-                raise ArgumentError("nearest and tolerance go with times")
-        elif self.frames is not None:
-            raise ArgumentError("give frames or times, not both")
-
-    @property
-    def length(self) -> int:
-        """Frames that are wanted; 0 where only the video tells."""
-        wanted = self.frames if self.times is None else self.times
-        return 0 if wanted is None else int(np.asarray(wanted).size)
-
-    def frame_numbers(self, index: VideoIndex, name: str) -> NDArray[np.int64]:
-        """Frames that are wanted of the video; numbers outside it are left to `pad_mode`."""
-        if self.times is not None:
-            return frames_at_times(
-                self.times,
-                index,
-                nearest=self.nearest,
-                tolerance=self.tolerance,
-                pad_mode=self.pad_mode,
-                name=name,
-            )
-        return as_frame_numbers(np.arange(len(index)) if self.frames is None else self.frames)
-
-    def __repr__(self) -> str:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        if isinstance(self.source, str):
-            values["source"] = public(self.source)
-        return f"ClipRequest({', '.join(f'{name}={value!r}' for name, value in values.items())})"
-
-
-@dataclass(frozen=True, slots=True)
-class ClipFailure:
-    """What went wrong with a request.
-
-    Attributes:
-        request: its number.
-        frame: number of the frame, None where the video cannot be opened at all.
-        error: names the file and the cause.
-    """
-
-    request: int
-    frame: int | None
-    error: VideoError
-
-
-@dataclass(frozen=True, eq=False)
-class ClipBatch:
-    """Clips in the order of their requests.
-
-    Attributes:
-        frames: all clips as one tensor (N, ...), or a list of tensors where their shapes differ.
-        indices: for each clip the frame that stands at each place, -1 where it was filled.
-        times: for each clip the presentation times in seconds, -1 where filled.
-        masks: for each clip bool[F], False where filled.
-        requests: int64[N], the request that each clip comes from. Failed ones are absent with
-            `on_error="skip"`, and stand for others with `"replace"`.
-        failures: what went wrong, by request.
-    """
-
-    frames: torch.Tensor | list[torch.Tensor]
-    indices: list[NDArray[np.int64]]
-    times: list[NDArray[np.float64]]
-    masks: list[NDArray[np.bool_]]
-    requests: NDArray[np.int64]
-    failures: list[ClipFailure]
-
-    def __len__(self) -> int:
-        return len(self.requests)
-
-    # Not made beforehand: to let go of a tensor, torch gives up the interpreter, and a view for
-    # each clip costs as many waits where another thread is busy in Python.
-    @cached_property
-    def clips(self) -> list[Clip]:
-        """Each clip with its frame numbers, times and mask; its frames are a view of `frames`."""
-        parts = zip(self.frames, self.indices, self.times, self.masks, strict=True)
-        return [Clip(*part) for part in parts]
 
 
 @dataclass(slots=True, eq=False)
@@ -232,13 +96,11 @@ class Assembly:
         self,
         requests: Sequence[ClipRequest],
         output: OutputFormat,
-        size: tuple[int, int] | None = None,
-        *,
-        scales: bool = False,
-        strict: bool,
-        max_pixels: int,
+        size: tuple[int, int] | None,
+        rules: Rules,
     ) -> None:
         self.output = output
+        self.rules = rules
         self.clips: dict[int, OpenClip] = {}
         self.failures: list[ClipFailure] = []
         self._requests = requests
@@ -246,17 +108,18 @@ class Assembly:
         self._allocate: Allocate
         self._limit: int | None = None
         self._size = size
-        self._scales = scales
-        self._strict = strict
-        self.max_pixels = max_pixels
 
-    def open(self, indexes: IndexCache, files: ExitStack, *, rotate: bool) -> None:
+    @property
+    def is_strict(self) -> bool:
+        """Whether the first failure ends the batch."""
+        return self.rules.on_error == "raise"
+
+    def open(self, indexes: IndexCache, files: ExitStack) -> None:
         """Open the videos, each one once.
 
         Args:
             indexes: where indexes are found.
             files: closes what is opened.
-            rotate: whether to turn pictures as their containers say.
         """
         remote = {
             identity(request.source): request.index is None
@@ -282,24 +145,33 @@ class Assembly:
                         index = known[key]
                     else:
                         index = known[key] = indexes.find(key, source)
-                    check_pixels(index, self.max_pixels)
-                    if request.resolve is not None:
-                        request = replace(request.resolve(index), source=request.source)
+                    check_pixels(index, self.rules.max_pixels)
+                if request.resolve is not None:  # other errors of a sampler are a program's
+                    request = replace(request.resolve(index), source=request.source)
+                with blamed_on(source.name):
                     # Indexes of one file may differ in the stream, and in how its frames were
                     # counted.
                     video = (key, index.stream, index.num_frames)
-                    clip = _open_clip(
-                        request,
-                        video,
-                        source,
-                        index,
-                        self._size,
-                        rotate=rotate,
-                        scales=self._scales,
-                    )
-                    self.clips[number] = clip
+                    self.clips[number] = self._open_clip(request, video, source, index)
             except VideoError as error:
                 self._fail(number, error)
+
+    def _open_clip(
+        self, request: ClipRequest, video: Hashable, source: Source, index: VideoIndex
+    ) -> OpenClip:
+        frames = request.frame_numbers(index, source.name)
+        numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=source.name)
+        orientation = index.orientation if self.rules.rotate else Orientation()
+        displayed = (index.height, index.width)
+        if orientation.transpose:
+            displayed = displayed[::-1]
+        whole = displayed if request.crop is None else request.crop[2:]
+        size = _size_of(request, self._size)
+        scales = size is not None or self.rules.resolution_change == "scale"
+        view = View(size or whole, request.crop, request.flip, request.window, scales)
+        view.check(source.name, displayed)
+        wanted = ClipFrames(video, index, numbers)
+        return OpenClip(request, source, wanted, mask, view, orientation)
 
     def allocate(self, allocate: Allocate, *, limit: int | None) -> None:
         """Give every clip its memory: one block where all have one shape.
@@ -367,8 +239,9 @@ class Assembly:
         except VideoError as error:
             self.blame(run, dict.fromkeys(run.wants.frames.tolist(), error))
 
-    def finish(self, on_error: OnError) -> ClipBatch:
+    def finish(self) -> ClipBatch:
         """The batch, failed clips treated as `on_error` says."""
+        on_error = self.rules.on_error
         for number, clip in self.clips.items():
             self.failures += [
                 ClipFailure(number, frame, error) for frame, error in clip.failed.items()
@@ -394,7 +267,7 @@ class Assembly:
         return self._batch([results[number] for number in numbers], numbers)
 
     def _fail(self, number: int, error: VideoError) -> None:
-        if self._strict:
+        if self.is_strict:
             raise error
         self.failures.append(ClipFailure(number, None, error))
 
@@ -469,51 +342,6 @@ class Assembly:
         """A fill value as it stands in a slot: one element for each channel, or one for all."""
         values = as_fill(request.fill_value, self.output)
         return torch.from_numpy(values).view(TORCH_TYPES[self.output.dtype])
-
-
-def as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> ClipRequest:
-    """A request as it may be given: itself, or (source, frames).
-
-    Args:
-        request: what was given.
-        place: its number, for messages.
-    """
-    if isinstance(request, ClipRequest):
-        return request
-    if isinstance(request, tuple | list) and len(request) == 2:
-        return ClipRequest(*request)
-    what = type(request).__name__
-    if isinstance(request, tuple | list):
-        what += f" of {len(request)}"
-    raise ArgumentTypeError(
-        f"request {place} is a {what}: {request!r:.200}; a request is (source, frames), or "
-        "ClipRequest(source, frames, ...) where more is to be said"
-    )
-
-
-def _open_clip(
-    request: ClipRequest,
-    video: Hashable,
-    source: Source,
-    index: VideoIndex,
-    size: tuple[int, int] | None,
-    *,
-    rotate: bool,
-    scales: bool,
-) -> OpenClip:
-    frames = request.frame_numbers(index, source.name)
-    numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=source.name)
-    orientation = index.orientation if rotate else Orientation()
-    displayed = (index.height, index.width)
-    if orientation.transpose:
-        displayed = displayed[::-1]
-    whole = displayed if request.crop is None else request.crop[2:]
-    wanted_size = _size_of(request, size)
-    scales = scales or wanted_size is not None
-    view = View(wanted_size or whole, request.crop, request.flip, request.window, scales)
-    view.check(source.name, displayed)
-    wanted = ClipFrames(video, index, numbers)
-    return OpenClip(request, source, wanted, mask, view, orientation)
 
 
 def _size_of(request: ClipRequest, size: tuple[int, int] | None) -> tuple[int, int] | None:

@@ -9,23 +9,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from numpy.typing import ArrayLike
 
-from videoloader.decoding.arguments import as_channels, as_device
-from videoloader.decoding.assembly import (
-    Assembly,
-    ClipBatch,
-    ClipFailure,
-    ClipRequest,
-    OnError,
-    as_request,
-)
+from videoloader.decoding.arguments import as_device
+from videoloader.decoding.assembly import Assembly
+from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.cpu.engine import CpuEngine
+from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.indexer import Indexer
-from videoloader.decoding.limits import MAX_PIXELS, check_max_pixels, machine_memory, worker_limit
+from videoloader.decoding.limits import MAX_PIXELS, machine_memory, worker_limit
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.opening import IndexCache
 from videoloader.decoding.output import (
@@ -37,9 +32,10 @@ from videoloader.decoding.output import (
     OutputFormat,
     ResolutionChange,
     ToneMap,
-    check_resolution_change,
     normalize_size,
 )
+from videoloader.decoding.request import ClipRequest, as_request
+from videoloader.decoding.rules import OnError, Rules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
 from videoloader.forking import ForkSafeLock
@@ -147,6 +143,7 @@ class BatchDecoder:
     Args:
         device: where frames are given, see `decode_batch`.
         workers: processes that decode on the CPU, see `decode_batch`; they start when needed.
+        threads: that decode in this process where there are no workers.
         time_limit: seconds that a process may take for one run of packets, or to index a file that
             FFmpeg has to look at.
         memory_limit: bytes that each process may allocate, not counting the frames that it gives;
@@ -159,11 +156,13 @@ class BatchDecoder:
         device: str | torch.device = "cpu",
         *,
         workers: int | None = None,
+        threads: int = 1,
         time_limit: float = 60.0,
         memory_limit: int | Literal["auto"] | None = "auto",
     ) -> None:
         self.device = as_device(device)
         self._workers = _default_workers(workers)
+        self._threads = threads
         self._time_limit = time_limit
         self._memory_limit = worker_limit(memory_limit)
         self._indexes = IndexCache()
@@ -172,10 +171,9 @@ class BatchDecoder:
             self._indexes = IndexCache(indexer)
         self._lock = ForkSafeLock()
         self._counts: Counter[str] = Counter()
-        self._cpu: CpuEngine | None = None
+        self._cpu: CpuEngine | LocalEngine | None = None
         self._gpu: GpuEngine | None = None
 
-    @quick_switches()  # until what it made is let go of, too
     def decode(
         self,
         requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
@@ -200,36 +198,37 @@ class BatchDecoder:
         Raises:
             ClosedError: another thread closes the decoder meanwhile.
         """
-        if on_error not in get_args(OnError):
-            raise ArgumentError(
-                f"on_error must be one of {', '.join(get_args(OnError))}, got {on_error!r}"
-            )
-        check_resolution_change(resolution_change)
-        check_max_pixels(max_pixels)
         output = OutputFormat(
-            dtype,
-            layout,
-            as_channels(mean),
-            as_channels(std),
-            interpolation,
-            tone_map,
-            matrix,
-            color_range,
+            dtype, layout, mean, std, interpolation, tone_map, matrix, color_range
         )
+        rules = Rules(rotate, resolution_change, on_error, hybrid, max_pixels)
+        return self.run(requests, output, rules, size=size)
+
+    @quick_switches()  # until what it made is let go of, too
+    def run(
+        self,
+        requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
+        output: OutputFormat | None = None,
+        rules: Rules | None = None,
+        *,
+        size: int | tuple[int, int] | None = None,
+    ) -> ClipBatch:
+        """What `decode` does, its keywords as values.
+
+        Args:
+            requests: clips to decode.
+            output: form of all clips.
+            rules: how videos, and what goes wrong with them, are treated.
+            size: of clips whose requests name none.
+        """
+        output, rules = output or OutputFormat(), rules or Rules()
         whole = None if size is None else normalize_size(size)
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
-        assembly = Assembly(
-            wanted,
-            output,
-            whole,
-            scales=resolution_change == "scale",
-            strict=on_error == "raise",
-            max_pixels=max_pixels,
-        )
+        assembly = Assembly(wanted, output, whole, rules)
         with ExitStack() as files:
-            assembly.open(self._indexes, files, rotate=rotate)
+            assembly.open(self._indexes, files)
             assembly.allocate(
                 partial((gpu or cpu).allocate, output=output),
                 limit=machine_memory() if gpu is None else None,
@@ -237,8 +236,8 @@ class BatchDecoder:
             if gpu is None:
                 cpu.decode(assembly.runs(), assembly)
             else:
-                gpu.decode(assembly.runs(), assembly, cpu, hybrid=hybrid)
-        batch = assembly.finish(on_error)
+                gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
+        batch = assembly.finish()
         with self._lock:
             self._counts.update(batches=1, clips=len(wanted), failures=len(batch.failures))
         return batch
@@ -288,10 +287,12 @@ class BatchDecoder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _cpu_engine(self) -> CpuEngine:
+    def _cpu_engine(self) -> CpuEngine | LocalEngine:
         with self._lock:
-            if self._cpu is None:
+            if self._cpu is None and self._workers:
                 self._cpu = CpuEngine(self._workers, self._time_limit, self._memory_limit)
+            elif self._cpu is None:
+                self._cpu = LocalEngine(self._threads)
             return self._cpu
 
     def _gpu_engine(self) -> GpuEngine:

@@ -1,14 +1,17 @@
-"""What sampling a video gives."""
+"""What decoding gives: a clip, or a batch of clips."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["Clip"]
+from videoloader.errors import VideoError
+
+__all__ = ["Clip", "ClipBatch", "ClipFailure"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,3 +32,51 @@ class Clip:
 
     def __len__(self) -> int:
         return len(self.indices)
+
+
+@dataclass(frozen=True, slots=True)
+class ClipFailure:
+    """What went wrong with a request.
+
+    Attributes:
+        request: its number.
+        frame: number of the frame, None where the video cannot be opened at all.
+        error: names the file and the cause.
+    """
+
+    request: int
+    frame: int | None
+    error: VideoError
+
+
+@dataclass(frozen=True, eq=False)
+class ClipBatch:
+    """Clips in the order of their requests.
+
+    Attributes:
+        frames: all clips as one tensor (N, ...), or a list of tensors where their shapes differ.
+        indices: for each clip the frame that stands at each place, -1 where it was filled.
+        times: for each clip the presentation times in seconds, -1 where filled.
+        masks: for each clip bool[F], False where filled.
+        requests: int64[N], the request that each clip comes from. Failed ones are absent with
+            `on_error="skip"`, and stand for others with `"replace"`.
+        failures: what went wrong, by request.
+    """
+
+    frames: torch.Tensor | list[torch.Tensor]
+    indices: list[NDArray[np.int64]]
+    times: list[NDArray[np.float64]]
+    masks: list[NDArray[np.bool_]]
+    requests: NDArray[np.int64]
+    failures: list[ClipFailure]
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    # Not made beforehand: to let go of a tensor, torch gives up the interpreter, and a view for
+    # each clip costs as many waits where another thread is busy in Python.
+    @cached_property
+    def clips(self) -> list[Clip]:
+        """Each clip with its frame numbers, times and mask; its frames are a view of `frames`."""
+        parts = zip(self.frames, self.indices, self.times, self.masks, strict=True)
+        return [Clip(*part) for part in parts]

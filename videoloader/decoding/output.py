@@ -63,8 +63,8 @@ class OutputFormat:
 
     dtype: ElementType = "uint8"
     layout: Layout = "FHWC"
-    mean: tuple[float, ...] | None = None
-    std: tuple[float, ...] | None = None
+    mean: float | Sequence[float] | None = None
+    std: float | Sequence[float] | None = None
     interpolation: Interpolation = "triangular"
     tone_map: ToneMap = "none"
     matrix: Matrix = "auto"
@@ -85,14 +85,17 @@ class OutputFormat:
                     f"got {getattr(self, name)!r}"
                 )
         for name in ("mean", "std"):
-            values = getattr(self, name)
-            if values is None:
+            if getattr(self, name) is None:
                 continue
+            # One number, a list or an array may be given; formats are looked up by value.
+            given = np.asarray(getattr(self, name), dtype=np.float64)
+            values = tuple(given.reshape(-1).tolist())
+            object.__setattr__(self, name, values)
             if len(values) not in (1, CHANNELS) or not np.isfinite(values).all():
                 raise ArgumentError(f"{name} is one number, or {CHANNELS}, got {values}")
             if self.dtype in ("uint8", "uint16"):
                 raise ArgumentError(f"{name} needs a float dtype, got dtype={self.dtype!r}")
-        if self.std is not None and 0 in self.std:
+        if self.std is not None and 0 in np.asarray(self.std):
             raise ArgumentError(f"std must not be 0, got {self.std}")
 
     @property
@@ -108,8 +111,10 @@ class OutputFormat:
     @property
     def scale_and_shift(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Normalising as one multiplication and addition for each channel of 0-255 values."""
-        std = np.broadcast_to(np.asarray(self.std or (1.0,), dtype=np.float64), CHANNELS)
-        mean = np.broadcast_to(np.asarray(self.mean or (0.0,), dtype=np.float64), CHANNELS)
+        mean, std = (
+            np.broadcast_to(np.asarray(default if given is None else given, np.float64), CHANNELS)
+            for given, default in ((self.mean, 0.0), (self.std, 1.0))
+        )
         return (1 / std).astype(np.float32), (-mean / std).astype(np.float32)
 
     def encode(self, values: NDArray[Any]) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.assembly import ClipRequest
+from videoloader.decoding.request import ClipRequest
 from videoloader.errors import UnsupportedError
 from videoloader.sampling import FILLED
 

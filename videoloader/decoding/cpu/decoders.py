@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -16,13 +16,14 @@ from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.output import OutputFormat, View
+from videoloader.decoding.surface import Surface
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.sampling import plan_decode
+from videoloader.sampling import DecodePlan, plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
 
-__all__ = ["CpuTask", "Decoders", "Target", "TaskSource"]
+__all__ = ["CpuTask", "Decoders", "Target", "TaskSource", "fill_slots"]
 
 TaskSource: TypeAlias = "str | bytes | Item"
 """A path or URL, a video in memory, or one in an archive."""
@@ -55,8 +56,9 @@ class CpuTask:
         targets: what is filled.
         output: form of what slots hold.
         rotate: turn pictures as the container says.
-        threads: of the codec; None for as many as pay.
+        threads: of the codec.
         max_pixels: of a picture; packets of larger ones do not decode.
+        plan: how to decode `frames`, where that is known.
     """
 
     source: TaskSource
@@ -64,13 +66,14 @@ class CpuTask:
     targets: tuple[Target, ...]
     output: OutputFormat = field(default_factory=OutputFormat)
     rotate: bool = True
-    threads: int | None = None
+    threads: int = 1
     max_pixels: int | None = None
+    plan: DecodePlan | None = None
 
     @property
     def frames(self) -> NDArray[np.int64]:
         """Distinct frames, ascending."""
-        wanted = [np.asarray(target.frames, dtype=np.int64) for target in self.targets]
+        wanted = [target.frames for target in self.targets]
         frames = np.unique(np.concatenate(wanted)) if wanted else np.empty(0, np.int64)
         return frames[frames >= 0]
 
@@ -81,18 +84,69 @@ class CpuTask:
         return f"{self.index.name}: frame{'s' * (len(frames) > 1)} {span}"
 
 
+def fill_slots(
+    frames: Iterator[tuple[int, Surface]],
+    targets: Sequence[Target],
+    converter: RgbConverter,
+    index: VideoIndex,
+) -> None:
+    """Write each frame into the first slot that wants it, and copy it to others of the same view.
+
+    Args:
+        frames: number and surface of each distinct frame; every one is of a target.
+        targets: what is filled.
+        converter: from surfaces to slots.
+        index: of the video.
+    """
+    places: dict[int, list[tuple[Target, int]]] = {}
+    for target in targets:
+        for place, number in enumerate(target.frames.tolist()):
+            if number >= 0:
+                places.setdefault(number, []).append((target, place))
+    first = (index.width, index.height)
+    for number, surface in frames:
+        size = (surface.width, surface.height)
+        written: dict[View, NDArray[Any]] = {}
+        for target, place in places[number]:
+            slot = target.slots[place]
+            if target.view in written:
+                slot[...] = written[target.view]
+                continue
+            target.view.check_surface(index.name, number, size, first)
+            converter.write(surface, slot, target.view)
+            written[target.view] = slot
+
+
 @dataclass(slots=True)
 class _Opened:
     source: Source
     index: VideoIndex
-    decoders: dict[tuple[int, int | None], CpuDecoder]
-    converters: dict[tuple[OutputFormat, bool], RgbConverter]
+    is_lent: bool
+    decoders: dict[tuple[int, int | None], CpuDecoder] = field(default_factory=dict)
+    converters: dict[tuple[OutputFormat, bool], RgbConverter] = field(default_factory=dict)
 
     def close(self) -> None:
         for decoder in self.decoders.values():
             decoder.close()
-        with suppress(BufferError):  # arrays over the file may still be about
-            self.source.close()
+        if not self.is_lent:
+            with suppress(BufferError):  # arrays over the file may still be about
+                self.source.close()
+
+    def decoder(self, threads: int, max_pixels: int | None) -> CpuDecoder:
+        decoder = self.decoders.get((threads, max_pixels))
+        if decoder is None:
+            decoder = CpuDecoder(self.index, self.source, threads=threads, max_pixels=max_pixels)
+            self.decoders[threads, max_pixels] = decoder
+        return decoder
+
+    def converter(self, output: OutputFormat, *, rotate: bool) -> RgbConverter:
+        converter = self.converters.get((output, rotate))
+        if converter is None:
+            orientation = self.index.orientation if rotate else Orientation()
+            siting = chroma_siting(self.index.codec)
+            converter = RgbConverter(self.index.color, orientation, siting=siting, output=output)
+            self.converters = {(output, rotate): converter}  # it holds memory, and one is used
+        return converter
 
 
 class Decoders:
@@ -103,7 +157,7 @@ class Decoders:
         weakref.finalize(self, _close_all, self._opened).atexit = False
 
     def run(
-        self, task: CpuTask, *, key: Any, open_video: Callable[[], Source], threads: int
+        self, task: CpuTask, *, key: Any, open_video: Callable[[], Source], is_lent: bool = False
     ) -> None:
         """Fill the slots of a task.
 
@@ -111,24 +165,18 @@ class Decoders:
             task: what to do.
             key: of the video among those that are open; must change with its index.
             open_video: called if it is not.
-            threads: of the codec.
+            is_lent: whoever gave the open video closes it.
 
         Raises:
             VideoError: any, about the file or its frames.
         """
         try:
             with blamed_on(task):
-                opened = self._open(task, key, open_video)
-                decoder = opened.decoders.get((threads, task.max_pixels))
-                if decoder is None:
-                    decoder = CpuDecoder(
-                        opened.index,
-                        opened.source,
-                        threads=threads,
-                        max_pixels=task.max_pixels,
-                    )
-                    opened.decoders[threads, task.max_pixels] = decoder
-                self._fill(task, opened, decoder)
+                opened = self._open(task, key, open_video, is_lent)
+                plan = plan_decode(task.index, task.frames) if task.plan is None else task.plan
+                frames = opened.decoder(task.threads, task.max_pixels).decode(plan)
+                converter = opened.converter(task.output, rotate=task.rotate)
+                fill_slots(frames, task.targets, converter, opened.index)
         except BaseException:
             self.forget(key)
             raise
@@ -143,45 +191,19 @@ class Decoders:
         """Close all videos."""
         _close_all(self._opened)
 
-    def _open(self, task: CpuTask, key: Any, open_video: Callable[[], Source]) -> _Opened:
+    def _open(
+        self, task: CpuTask, key: Any, open_video: Callable[[], Source], is_lent: bool
+    ) -> _Opened:
         opened = self._opened.get(key)
         if opened is None:
             while len(self._opened) >= _KEPT:
                 self.forget(next(iter(self._opened)))
             source = open_video()
-            opened = self._opened[key] = _Opened(source, task.index, {}, {})
-            task.index.check(source)
+            opened = self._opened[key] = _Opened(source, task.index, is_lent)
+            if not is_lent:
+                task.index.check(source)
         self._opened.move_to_end(key)
         return opened
-
-    def _fill(self, task: CpuTask, opened: _Opened, decoder: CpuDecoder) -> None:
-        index = opened.index
-        converter = opened.converters.get((task.output, task.rotate))
-        if converter is None:
-            converter = RgbConverter(
-                index.color,
-                index.orientation if task.rotate else Orientation(),
-                siting=chroma_siting(index.codec),
-                output=task.output,
-            )
-            opened.converters = {(task.output, task.rotate): converter}
-        places: dict[int, list[tuple[Target, int]]] = {}
-        for target in task.targets:
-            for place, number in enumerate(np.asarray(target.frames).tolist()):
-                if number >= 0:
-                    places.setdefault(number, []).append((target, place))
-        whole = (index.width, index.height)
-        for number, surface in decoder.decode(plan_decode(index, task.frames)):
-            size = (surface.width, surface.height)
-            written: dict[View, NDArray[Any]] = {}
-            for target, place in places[number]:
-                target.view.check_surface(index.name, number, size, whole)
-                slot = target.slots[place]
-                if target.view in written:
-                    slot[...] = written[target.view]
-                else:
-                    converter.write(surface, slot, target.view)
-                    written[target.view] = slot
 
 
 def _close_all(opened: OrderedDict[Any, _Opened]) -> None:

@@ -1,4 +1,4 @@
-"""Decodes the runs of a batch into its clips in worker processes, or in this one."""
+"""Decodes the runs of a batch into its clips in worker processes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import Assembly
-from videoloader.decoding.cpu.decoders import CpuTask, Target, TaskSource
+from videoloader.decoding.cpu.decoders import CpuTask, TaskSource
 from videoloader.decoding.cpu.pool import CpuPool, WorkerLostError
+from videoloader.decoding.cpu.run_tasks import task_of
 from videoloader.decoding.memory import TORCH_TYPES, as_slots
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
@@ -27,17 +28,17 @@ _SPARE = 2  # frame threads more than processors: some always wait for the pictu
 
 
 class CpuEngine:
-    """Decodes runs in worker processes, or in this one. Threads may share it; they take turns.
+    """Decodes runs in worker processes. Threads may share it; they take turns.
 
     Args:
-        workers: processes; 0 for none.
+        workers: processes.
         time_limit: seconds for a run.
         memory_limit: bytes that a process may allocate.
     """
 
     def __init__(self, workers: int, time_limit: float, memory_limit: int | None) -> None:
         self._pool = CpuPool(workers, time_limit=time_limit, memory_limit=memory_limit)
-        self._processors = max(workers, 1)
+        self._processors = workers
         self._lock = ForkSafeLock()
 
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
@@ -64,7 +65,7 @@ class CpuEngine:
             for run in runs:
                 threads = self._threads(len(run.run.packets), share)
                 with assembly.contain(run):
-                    tasks.append(_task(run, assembly, slots, sources, threads=threads))
+                    tasks.append(self._task(run, assembly, slots, sources, threads=threads))
                     begun.append(run)
             failed = [
                 (begun[number], failure)
@@ -97,44 +98,25 @@ class CpuEngine:
         reasons: dict[int, Any] = dict.fromkeys(np.unique(run.wants.frames).tolist(), error)
         if isinstance(error, DecodeError) and not isinstance(error, WorkerLostError):
             frames = list(reasons)
-            tasks = (_task(run, assembly, slots, sources, frame=frame) for frame in frames)
+            tasks = (self._task(run, assembly, slots, sources, frame=frame) for frame in frames)
             reasons = {
                 frames[number]: why for number, why in self._pool.decode(tasks) if why is not None
             }
         assembly.blame(run, reasons)
 
-
-def _task(
-    merged: MergedRun,
-    assembly: Assembly,
-    slots: dict[int, NDArray[Any]],
-    sources: dict[int, TaskSource],
-    *,
-    frame: int | None = None,
-    threads: int = 1,
-) -> CpuTask:
-    """The task that decodes a run, or one frame of it; `sources` are kept from task to task."""
-    wants = merged.wants
-    chosen = np.ones(len(wants.frames), np.bool_) if frame is None else wants.frames == frame
-    targets = []
-    for number in np.unique(wants.clips[chosen]).tolist():
-        clip = assembly.clips[number]
-        mine = chosen & (wants.clips == number)
-        frames = np.full(len(clip.wanted.frames), -1, dtype=np.int64)
-        frames[wants.positions[mine]] = wants.frames[mine]
-        targets.append(Target(frames, slots[number], clip.view))
-    clip = assembly.clips[merged.clip]
-    if id(clip.source) not in sources:
-        sources[id(clip.source)] = _task_source(clip.request.source, clip.source)
-    return CpuTask(
-        source=sources[id(clip.source)],
-        index=clip.index,
-        targets=tuple(targets),
-        output=assembly.output,
-        rotate=clip.orientation == clip.index.orientation,
-        threads=threads,
-        max_pixels=assembly.max_pixels,
-    )
+    def _task(
+        self,
+        run: MergedRun,
+        assembly: Assembly,
+        slots: dict[int, NDArray[Any]],
+        sources: dict[int, TaskSource],
+        **options: Any,
+    ) -> CpuTask:
+        """The task of a run; `sources` are kept from task to task."""
+        clip = assembly.clips[run.clip]
+        if id(clip.source) not in sources:
+            sources[id(clip.source)] = _task_source(clip.request.source, clip.source)
+        return task_of([run], assembly, slots, sources[id(clip.source)], **options)
 
 
 def _task_source(given: object, source: Source) -> TaskSource:

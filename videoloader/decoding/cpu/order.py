@@ -103,9 +103,10 @@ class DecodeOrder:
             targets,
             self.output,
             self.rotate,
-            max_pixels=self.max_pixels,
+            self.threads,
+            self.max_pixels,
         )
-        kept.decoders.run(task, key=self.video, open_video=video.open, threads=self.threads)
+        kept.decoders.run(task, key=self.video, open_video=video.open)
 
 
 def remember(known: OrderedDict[int, Any], video: int, what: Any) -> None:

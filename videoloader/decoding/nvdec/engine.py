@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.engine import CpuEngine
+from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
@@ -80,7 +81,7 @@ class GpuEngine:
         self,
         runs: Sequence[MergedRun],
         assembly: Assembly,
-        cpu: CpuEngine,
+        cpu: CpuEngine | LocalEngine,
         *,
         hybrid: bool,
     ) -> None:
@@ -259,14 +260,16 @@ class GpuEngine:
         self,
         submitted: list[tuple[MergedRun, Future[Any]]],
         assembly: Assembly,
-        cpu: CpuEngine,
+        cpu: CpuEngine | LocalEngine,
     ) -> None:
         """The CPU takes the shortest of the runs that no engine has begun, one after another."""
         for run, future in sorted(submitted, key=lambda pair: len(pair[0].run.packets)):
             if future.cancel():
                 self._on_cpu([run], assembly, cpu)
 
-    def _on_cpu(self, runs: Sequence[MergedRun], assembly: Assembly, cpu: CpuEngine) -> None:
+    def _on_cpu(
+        self, runs: Sequence[MergedRun], assembly: Assembly, cpu: CpuEngine | LocalEngine
+    ) -> None:
         """Decode runs on the CPU, and upload the frames."""
         if not runs:
             return

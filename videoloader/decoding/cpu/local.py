@@ -1,0 +1,203 @@
+"""Decodes the runs of a batch into its clips in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.decoding.assembly import Assembly
+from videoloader.decoding.cpu.decoders import Decoders
+from videoloader.decoding.cpu.run_tasks import task_of
+from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
+from videoloader.decoding.merge import MergedRun
+from videoloader.decoding.output import OutputFormat
+from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.forking import ForkSafeLock, reset_after_fork
+from videoloader.indexing.index import VideoIndex
+from videoloader.workers.use import Use
+
+__all__ = ["LocalEngine"]
+
+_FREE_BLOCKS = 2  # of memory, kept for the next batches
+_UNBALANCED = 1.25  # a run longer than this many equal shares takes all threads by itself
+_SPARE = 2  # frame threads beyond the processors: some always wait for the pictures of others
+_FEW_PACKETS = 16  # of a run, for which frame threads do not pay
+_LITTLE_WORK = 2_000_000  # pixels of all packets, for which a second thread does not pay
+
+
+class LocalEngine:
+    """Decodes runs in this process, without protection from crashes of a codec.
+
+    It keeps the decoders of sources that callers gave open, so that they are warm in the next
+    batch; files that a batch opens are let go of with it. Threads may share it; they take turns. A
+    fork has decoders of its own.
+
+    Args:
+        threads: that decode, by spreading the runs of a video over them, or as threads of the
+            codec where one run is most of the work.
+    """
+
+    def __init__(self, threads: int = 1) -> None:
+        if threads < 1:
+            raise ArgumentError(f"threads must be at least 1, got {threads}")
+        self._lanes = [Decoders() for _ in range(threads)]
+        self._memory = Recycler(keep=_FREE_BLOCKS)
+        self._lock = ForkSafeLock()
+        self._use = Use("the decoder")
+        self._stats = {"tasks": 0, "failures": 0}
+        reset_after_fork(self, LocalEngine._begin_anew)
+
+    def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
+        """Memory of clips; it is used again when nothing views it."""
+        return self._memory.empty(shape, dtype=TORCH_TYPES[output.dtype], device="cpu")
+
+    def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
+        """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""
+        output = assembly.output
+        slots = {number: as_slots(clip.tensor, output) for number, clip in assembly.clips.items()}
+        self.decode_into(runs, assembly, slots)
+
+    def decode_into(
+        self, runs: Sequence[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
+    ) -> None:
+        """Decode runs into slots (F, H, W, C), by number of the clip."""
+        videos: dict[Any, list[MergedRun]] = {}
+        for run in runs:
+            videos.setdefault(assembly.clips[run.clip].wanted.video, []).append(run)
+        with self._lock, self._use.hold():
+            try:
+                for of_video in videos.values():
+                    self._use.check()
+                    self._decode_video(of_video, assembly, slots)
+            finally:
+                self._forget(runs, assembly)
+                if self._use.is_closed:
+                    self._close()
+
+    def stats(self) -> dict[str, int]:
+        """Counts: tasks, and those that failed."""
+        return dict(self._stats)
+
+    def close(self) -> None:
+        """Let go of the decoders, for good; what another thread is decoding is waited for."""
+        self._use.is_closed = True
+        if self._use.wait():
+            self._close()
+
+    def _decode_video(
+        self, runs: list[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
+    ) -> None:
+        parts, threads = self._share(runs, assembly.clips[runs[0].clip].index)
+
+        def decode(lane: int) -> None:
+            self._decode_part(self._lanes[lane], parts[lane], assembly, slots, threads)
+
+        _side_by_side(decode, len(parts))
+
+    def _share(self, runs: list[MergedRun], index: VideoIndex) -> tuple[list[list[MergedRun]], int]:
+        """Runs of one video as parts to be decoded at once, and the threads of each codec."""
+        count = len(self._lanes)
+        packets = np.array([len(run.run.packets) for run in runs])
+        if count == 1 or packets.sum() * index.width * index.height < _LITTLE_WORK:
+            return [runs], 1
+        is_together = index.packing == "demuxed"  # a second demuxer would begin at the beginning
+        if packets.max() > packets.sum() / count * _UNBALANCED or is_together:
+            return [runs], 1 if packets.max() < _FEW_PACKETS else count + _SPARE
+        lanes = (packets.cumsum() - packets / 2) * count // packets.sum()
+        parts = [
+            [run for run, of in zip(runs, lanes.tolist(), strict=True) if of == lane]
+            for lane in range(count)
+        ]
+        return [part for part in parts if part], 1
+
+    def _decode_part(
+        self,
+        lane: Decoders,
+        runs: Sequence[MergedRun],
+        assembly: Assembly,
+        slots: dict[int, NDArray[Any]],
+        threads: int,
+    ) -> None:
+        """Decode runs of one video; find out which frames fail, if some do."""
+        error = self._attempt(lane, runs, assembly, slots, threads=threads)
+        if error is None:
+            return
+        reasons = {frame: error for run in runs for frame in run.wants.frames.tolist()}
+        if not assembly.is_strict and len(runs) > 1:
+            for run in runs:
+                self._decode_part(lane, [run], assembly, slots, 1)
+            return
+        if not assembly.is_strict and isinstance(error, DecodeError):
+            found = {
+                frame: self._attempt(lane, runs, assembly, slots, frame=frame) for frame in reasons
+            }
+            reasons = {frame: why for frame, why in found.items() if why is not None}
+        for run in runs:
+            assembly.blame(run, reasons)
+
+    def _attempt(
+        self,
+        lane: Decoders,
+        runs: Sequence[MergedRun],
+        assembly: Assembly,
+        slots: dict[int, NDArray[Any]],
+        **options: Any,
+    ) -> VideoError | None:
+        """Decode runs, or one frame of them; what went wrong, if something did."""
+        clip = assembly.clips[runs[0].clip]
+        self._stats["tasks"] += 1
+        try:
+            lane.run(
+                task_of(runs, assembly, slots, "", **options),
+                key=(id(clip.source), id(clip.index)),
+                open_video=lambda: clip.source,
+                is_lent=True,
+            )
+        except VideoError as error:
+            self._stats["failures"] += 1
+            return error
+        return None
+
+    def _forget(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
+        """Let go of the sources that end with the batch."""
+        for clip in (assembly.clips[run.clip] for run in runs):
+            if clip.source is not clip.request.source:
+                for lane in self._lanes:
+                    lane.forget((id(clip.source), id(clip.index)))
+
+    def _close(self) -> None:
+        for lane in self._lanes:
+            lane.close()
+        self._memory = Recycler(keep=_FREE_BLOCKS)
+
+    def _begin_anew(self) -> None:
+        """In a fork: decoders may have been in use by threads that are not here."""
+        self._lanes = [Decoders() for _ in self._lanes]
+        self._use.forget()
+
+
+def _side_by_side(work: Callable[[int], None], count: int) -> None:
+    """Call a function with 0, 1, ..., each in a thread, the first in this one."""
+    errors: list[BaseException] = []
+
+    def attempt(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as error:  # noqa: BLE001  (raised below)
+            errors.append(error)
+
+    threads = [threading.Thread(target=attempt, args=(number,)) for number in range(1, count)]
+    for thread in threads:
+        thread.start()
+    try:
+        work(0)
+    finally:
+        for thread in threads:
+            thread.join()
+    if errors:
+        raise errors[0]

@@ -1,0 +1,65 @@
+"""The tasks that decode the runs of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.assembly import Assembly
+from videoloader.decoding.cpu.decoders import CpuTask, Target, TaskSource
+from videoloader.decoding.merge import MergedRun
+from videoloader.sampling import DecodePlan
+
+__all__ = ["task_of"]
+
+
+def task_of(
+    runs: Sequence[MergedRun],
+    assembly: Assembly,
+    slots: dict[int, NDArray[Any]],
+    source: TaskSource,
+    *,
+    frame: int | None = None,
+    threads: int = 1,
+) -> CpuTask:
+    """The task that decodes runs of one video, or one frame of them.
+
+    Args:
+        runs: of one video, in its order.
+        assembly: the batch.
+        slots: (F, H, W, C), by number of the clip.
+        source: what a worker opens the video by.
+        frame: the only one to decode; all by default.
+        threads: of the codec.
+    """
+    frames, clips, positions = (
+        np.concatenate([getattr(run.wants, name) for run in runs])
+        for name in ("frames", "clips", "positions")
+    )
+    if frame is not None:
+        chosen = frames == frame
+        frames, clips, positions = frames[chosen], clips[chosen], positions[chosen]
+    targets = []
+    for number in np.unique(clips).tolist():
+        clip = assembly.clips[number]
+        mine = clips == number
+        wanted = np.full(len(clip.wanted.frames), -1, dtype=np.int64)
+        wanted[positions[mine]] = frames[mine]
+        targets.append(Target(wanted, slots[number], clip.view))
+    clip = assembly.clips[runs[0].clip]
+    plan = None
+    if frame is None:
+        plan = DecodePlan(tuple(run.run for run in runs), np.unique(frames), positions)
+    return CpuTask(
+        source=source,
+        index=clip.index,
+        targets=tuple(targets),
+        output=assembly.output,
+        rotate=clip.orientation == clip.index.orientation,
+        threads=threads,
+        max_pixels=assembly.rules.max_pixels,
+        plan=plan,
+    )
