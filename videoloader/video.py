@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
-import math
 import operator
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, overload
 
-import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from videoloader.decoding.arguments import as_channels, as_device, as_fill, as_frame_numbers
-from videoloader.decoding.beside import starmap_beside
+from videoloader.decoding import batch as batches
+from videoloader.decoding.arguments import as_device, as_frame_numbers
 from videoloader.decoding.clip import Clip
-from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.cpu.libav import CpuDecoder
-from videoloader.decoding.cpu.rgb import RgbConverter
-from videoloader.decoding.limits import (
-    MAX_PIXELS,
-    check_max_pixels,
-    check_pixels,
-    machine_memory,
-    too_large,
-)
-from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
+from videoloader.decoding.cpu.reading import read_frames
+from videoloader.decoding.limits import MAX_PIXELS, check_pixels
 from videoloader.decoding.opening import open_any, source_name
 from videoloader.decoding.output import (
     ColorRange,
@@ -40,9 +30,9 @@ from videoloader.decoding.output import (
     OutputFormat,
     ResolutionChange,
     View,
-    check_resolution_change,
-    normalize_size,
 )
+from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.rules import Rules
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import (
@@ -56,21 +46,13 @@ from videoloader.errors import (
 from videoloader.forking import ForkSafeLock, reset_after_fork
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
 from videoloader.indexing.video import index_video
-from videoloader.sampling import (
-    PadMode,
-    frames_at_times,
-    pad_frames,
-    plan_decode,
-    select_frames,
-)
+from videoloader.sampling import PadMode, pad_frames, plan_decode, select_frames
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 from videoloader.workers.use import Use
 
 __all__ = ["Video"]
-
-_FREE_BLOCKS = 2  # of memory, kept for the next frames
 
 _log = logging.getLogger(__name__)
 
@@ -93,8 +75,8 @@ class Video:
         rotate: turn pictures as the container says, as players do. False gives them as coded.
         resolution_change: what to do with frames of another size than the first where the stream
             changes it: `error`, or `scale` them to the first size.
-        threads: of the decoder; more than one pays for long consecutive stretches only. With more,
-            iterating converts each frame in another one still, while the next is decoded.
+        threads: that decode: as many as this process may use processors by default, fewer where
+            that is not faster. They end with each call.
         matrix: from Y'CbCr to RGB: `auto` by the tags of the stream; `bt601`, `bt709` or `bt2020`
             whatever the tags; `swscale` as PyAV, decord2, torchcodec and OpenCV convert. See
             `OutputFormat`.
@@ -124,14 +106,13 @@ class Video:
         strict: bool = False,
         rotate: bool = True,
         resolution_change: ResolutionChange = "error",
-        threads: int = 1,
+        threads: int | None = None,
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
         max_pixels: int = MAX_PIXELS,
     ) -> None:
         self._output = OutputFormat(matrix=matrix, color_range=color_range)
-        check_resolution_change(resolution_change)
-        check_max_pixels(max_pixels)
+        self._rules = Rules(rotate, resolution_change, max_pixels=max_pixels)
         if index is not None and fps is not None:
             raise ArgumentError("give fps to index_video, or no index; an index has its times")
         self.device = as_device(device)
@@ -147,19 +128,14 @@ class Video:
             check_pixels(index, max_pixels)
             self.index = index
             self._threads = threads
-            self._max_pixels = max_pixels
-            self._decoder = self._make_decoder()
+            self._batches = batches.BatchDecoder(workers=0, threads=threads or _processors())
         except BaseException:
             self._source.close()
             raise
-        self._rotate = rotate
         self._orientation = index.orientation if rotate else Orientation()
-        self._scales = resolution_change == "scale"
-        self._converters: dict[OutputFormat, RgbConverter] = {}
-        self._memory = Recycler(keep=_FREE_BLOCKS)
         self._lock = ForkSafeLock()
         self._use = Use(self.name)
-        reset_after_fork(self, Video._begin_anew)
+        reset_after_fork(self._use, Use.forget)
 
     @property
     def name(self) -> str:
@@ -178,11 +154,9 @@ class Video:
     def __iter__(self) -> Iterator[torch.Tensor]:
         """All frames (H, W, C), decoded as they are consumed."""
         done = 0
-        if self.device.type == "cuda" and not self._scales:
-            from videoloader.decoding.batch import shared_decoder
-
+        if self.device.type == "cuda":
             try:
-                stream = shared_decoder(self.device).read(
+                stream = batches.shared_decoder(self.device).read(
                     self.index, self._source, self._orientation, self._output
                 )
                 for frames in stream:
@@ -192,20 +166,18 @@ class Video:
                 _log.warning("%s: from frame %d on decoded on the CPU (%s)", self.name, done, error)
             else:
                 return
-        output, view = self._output, View(self.size, scales=self._scales)
-        converter = self._make_converter(output)
-
-        def convert(number: int, surface: Surface) -> torch.Tensor:
-            self._check_size(number, surface, view)
-            tensor, slots = self._allocate(1, view.size, output)
-            with blamed_on(self.name):
-                converter.write(surface, slots[0], view)
-            return tensor[0]
-
-        surfaces = self.decode(range(done, len(self)))
-        give = itertools.starmap if self._threads == 1 else starmap_beside
+        self._use.check()
         with quick_switches():
-            for frame in give(convert, surfaces):
+            for frame in read_frames(
+                self.index,
+                self._source,
+                View(self.size, scales=self._rules.resolution_change == "scale"),
+                self._output,
+                self._orientation,
+                start=done,
+                threads=self._threads or _processors(),
+                max_pixels=self._rules.max_pixels,
+            ):
                 yield frame.to(self.device)
 
     @overload
@@ -285,30 +257,19 @@ class Video:
             )
         elif (start, stop, stride, count) != (0, None, 1, None):
             raise ArgumentError("give frames, or start, stop, stride and count, not both")
-        numbers = as_frame_numbers(frames)
-        indices, mask = pad_frames(numbers, len(self), pad_mode, name=self.name)
-        output = replace(
-            self._output,
-            dtype=dtype,
-            layout=layout,
-            mean=as_channels(mean),
-            std=as_channels(std),
-            interpolation=interpolation,
+        request = ClipRequest(
+            self._source,
+            as_frame_numbers(frames),
+            self.index,
+            pad_mode,
+            fill_value,
+            size,
+            crop,
+            flip,
         )
-        whole = self.size if crop is None else (crop[2], crop[3])
-        scales = self._scales or size is not None
-        view = View(whole if size is None else normalize_size(size), crop, flip, scales=scales)
-        view.check(self.name, self.size)
-        if self.device.type == "cuda":
-            return self._clip_on_gpu(indices, mask, output, view, fill_value)
-        tensor, slots = self._allocate(len(indices), view.size, output)
-        self._decode_into(indices, slots, output, view)
-        if not mask.all():
-            slots[~mask] = as_fill(fill_value, output)
-        times = np.full(len(indices), -1.0)
-        times[mask] = self.index.seconds(indices[mask])
-        return Clip(tensor.to(self.device), indices, times, mask)
+        return self._decode(request, dtype, layout, mean, std, interpolation)
 
+    @quick_switches()
     def get_frames_at_times(
         self,
         times: ArrayLike,
@@ -353,37 +314,37 @@ class Video:
                 within the tolerance.
             DecodeError, ArgumentError: as `get_frames`.
         """
-        numbers = frames_at_times(
-            times,
+        request = ClipRequest(
+            self._source,
+            None,
             self.index,
+            pad_mode,
+            fill_value,
+            size,
+            crop,
+            flip,
+            times=times,
             nearest=nearest,
             tolerance=tolerance,
-            pad_mode=pad_mode,
-            name=self.name,
         )
-        return self.get_frames(
-            numbers,
-            pad_mode=pad_mode,
-            fill_value=fill_value,
-            size=size,
-            layout=layout,
-            dtype=dtype,
-            mean=mean,
-            std=std,
-            interpolation=interpolation,
-            crop=crop,
-            flip=flip,
-        )
+        return self._decode(request, dtype, layout, mean, std, interpolation)
 
     def decode(self, frames: ArrayLike) -> Iterator[tuple[int, Surface]]:
         """Frame number and surface of each distinct frame, in the order they are decoded.
 
         Surfaces are as the decoder gave them: before colour conversion, scaling and rotation. The
-        iterator has a decoder of its own, so the video may be used in between.
+        iterator has a decoder of its own, so the video may be used in between; it has one thread,
+        unless `threads` were asked for.
         """
         self._use.check()
         numbers, _ = pad_frames(as_frame_numbers(frames), len(self), "none", name=self.name)
-        return self._make_decoder().decode(plan_decode(self.index, numbers))
+        decoder = CpuDecoder(
+            self.index,
+            self._source,
+            threads=self._threads or 1,
+            max_pixels=self._rules.max_pixels,
+        )
+        return decoder.decode(plan_decode(self.index, numbers))
 
     @quick_switches()
     def close(self) -> None:
@@ -393,9 +354,8 @@ class Video:
         """
         self._use.is_closed = True  # before the lock: threads that ask on and on never leave it
         with self._lock:
-            self._decoder.close()
+            self._batches.close()
             self._source.close()
-            self._memory = Recycler(keep=_FREE_BLOCKS)
 
     def __enter__(self) -> Video:
         return self
@@ -410,12 +370,12 @@ class Video:
 
     def __reduce__(self) -> tuple[Any, ...]:
         options: dict[str, Any] = {
-            "rotate": self._rotate,
-            "resolution_change": "scale" if self._scales else "error",
+            "rotate": self._rules.rotate,
+            "resolution_change": self._rules.resolution_change,
             "threads": self._threads,
             "matrix": self._output.matrix,
             "color_range": self._output.color_range,
-            "max_pixels": self._max_pixels,
+            "max_pixels": self._rules.max_pixels,
         }
         return partial(type(self), **options), (self._lasting(), str(self.device), self.index)
 
@@ -435,95 +395,31 @@ class Video:
             "its path, URL, bytes or item of a data set"
         )
 
-    def _begin_anew(self) -> None:
-        """In a fork: a thread that is not here may have been converting."""
-        self._converters = {}
-        self._use.forget()
-
-    def _clip_on_gpu(
+    def _decode(
         self,
-        indices: NDArray[np.int64],
-        mask: NDArray[np.bool_],
-        output: OutputFormat,
-        view: View,
-        fill_value: int | Sequence[int],
+        request: ClipRequest,
+        dtype: ElementType,
+        layout: Layout,
+        mean: Sequence[float] | float | None,
+        std: Sequence[float] | float | None,
+        interpolation: Interpolation,
     ) -> Clip:
-        """Decode on NVDEC, through the pool that batches use."""
-        from videoloader.decoding.batch import ClipRequest, shared_decoder
-
-        request = ClipRequest(
-            self._source,
-            np.where(mask, indices, -1),
-            self.index,
-            pad_mode="constant",
-            fill_value=fill_value,
-            size=view.size if view.scales else None,
-            crop=view.crop,
-            flip=view.flip,
+        """The clip of a request, as a batch of one."""
+        output = replace(
+            self._output,
+            dtype=dtype,
+            layout=layout,
+            mean=mean,
+            std=std,
+            interpolation=interpolation,
         )
-        batch = shared_decoder(self.device).decode(
-            [request],
-            dtype=output.dtype,
-            layout=output.layout,
-            mean=output.mean,
-            std=output.std,
-            interpolation=output.interpolation,
-            matrix=output.matrix,
-            color_range=output.color_range,
-            rotate=self._orientation == self.index.orientation,
-            resolution_change="scale" if view.scales else "error",
-            max_pixels=self._max_pixels,
-        )
-        return batch.clips[0]
-
-    def _decode_into(
-        self,
-        indices: NDArray[np.int64],
-        slots: NDArray[Any],
-        output: OutputFormat,
-        view: View,
-    ) -> None:
-        """Write each frame into the first slot that wants it, and copy it to the others."""
-        first: dict[int, int] = {}
-        repeated: list[tuple[int, int]] = []
-        for place, number in enumerate(indices.tolist()):
-            if number >= 0 and first.setdefault(number, place) != place:
-                repeated.append((place, first[number]))
         self._use.check()
-        with self._lock, self._use.hold(), blamed_on(self.name):
-            plan = plan_decode(self.index, np.array(list(first), dtype=np.int64))
-            converter = self._converters.get(output)
-            if converter is None:
-                self._converters = {output: self._make_converter(output)}  # one is all that is used
-                converter = self._converters[output]
-            for number, surface in self._decoder.decode(plan):
-                self._check_size(number, surface, view)
-                converter.write(surface, slots[first[number]], view)
-        for place, source in repeated:
-            slots[place] = slots[source]
+        if self.device.type == "cuda":
+            decoder = batches.shared_decoder(self.device)
+            return decoder.run([request], output, self._rules).clips[0]
+        with self._lock, self._use.hold():
+            return self._batches.run([request], output, self._rules).clips[0]
 
-    def _allocate(
-        self, count: int, size: tuple[int, int], output: OutputFormat
-    ) -> tuple[torch.Tensor, NDArray[Any]]:
-        """A tensor, and the same memory as numpy slots (F, H, W, C)."""
-        shape, dtype = output.clip_shape(count, size), TORCH_TYPES[output.dtype]
-        needed = math.prod(shape) * dtype.itemsize
-        if needed > machine_memory():
-            raise too_large(self.name, count, size, needed)
-        with blamed_on(self.name):
-            tensor = self._memory.empty(shape, dtype=dtype, device="cpu")
-        return tensor, as_slots(tensor, output)
 
-    def _check_size(self, number: int, surface: Surface, view: View) -> None:
-        first = (self.index.width, self.index.height)
-        view.check_surface(self.name, number, (surface.width, surface.height), first)
-
-    def _make_decoder(self) -> CpuDecoder:
-        with blamed_on(self.name):
-            return CpuDecoder(
-                self.index, self._source, threads=self._threads, max_pixels=self._max_pixels
-            )
-
-    def _make_converter(self, output: OutputFormat) -> RgbConverter:
-        siting = chroma_siting(self.index.codec)
-        return RgbConverter(self.index.color, self._orientation, siting=siting, output=output)
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))

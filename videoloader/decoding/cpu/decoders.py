@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -174,9 +174,9 @@ class Decoders:
             with blamed_on(task):
                 opened = self._open(task, key, open_video, is_lent)
                 plan = plan_decode(task.index, task.frames) if task.plan is None else task.plan
-                frames = opened.decoder(task.threads, task.max_pixels).decode(plan)
                 converter = opened.converter(task.output, rotate=task.rotate)
-                fill_slots(frames, task.targets, converter, opened.index)
+                with closing(opened.decoder(task.threads, task.max_pixels).decode(plan)) as frames:
+                    fill_slots(frames, task.targets, converter, opened.index)
         except BaseException:
             self.forget(key)
             raise

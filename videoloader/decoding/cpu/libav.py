@@ -7,7 +7,7 @@ makes of the packet, so frames are identified and not counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -80,7 +80,7 @@ class CpuDecoder:
         self._source = source
         reset_after_fork(self, CpuDecoder._begin_anew)
 
-    def decode(self, plan: DecodePlan) -> Iterator[tuple[int, Surface]]:
+    def decode(self, plan: DecodePlan) -> Generator[tuple[int, Surface], None, None]:
         """Frame number and surface of each distinct frame of the plan.
 
         Raises:

@@ -125,6 +125,8 @@ class LocalEngine:
     ) -> None:
         """Decode runs of one video; find out which frames fail, if some do."""
         error = self._attempt(lane, runs, assembly, slots, threads=threads)
+        if error is not None and threads > 1:  # which does not tell which packet is damaged
+            error = self._attempt(lane, runs, assembly, slots)
         if error is None:
             return
         reasons = {frame: error for run in runs for frame in run.wants.frames.tolist()}

@@ -1,0 +1,92 @@
+"""A whole video in this process, frame after frame as it is consumed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from videoloader.decoding.beside import starmap_beside
+from videoloader.decoding.color import chroma_siting
+from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.rgb import RgbConverter
+from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
+from videoloader.decoding.output import OutputFormat, View
+from videoloader.decoding.surface import Surface
+from videoloader.errors import DecodeError
+from videoloader.forking import keep_forever
+from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.sampling import plan_decode
+from videoloader.sources.faults import blamed_on
+from videoloader.sources.source import Source
+
+__all__ = ["read_frames"]
+
+_FREE_FRAMES = 2  # whose memory is kept for the next ones
+
+
+def read_frames(
+    index: VideoIndex,
+    source: Source,
+    view: View,
+    output: OutputFormat,
+    orientation: Orientation,
+    *,
+    start: int = 0,
+    threads: int = 1,
+    max_pixels: int | None = None,
+) -> Iterator[torch.Tensor]:
+    """The frames (H, W, C) of a video. A fork may go on with it, with decoders of its own.
+
+    Args:
+        index: of the video.
+        source: its bytes.
+        view: which part of a picture is given.
+        output: form of the frames.
+        orientation: the turn to apply.
+        start: first frame.
+        threads: of the codec; with several, frames are converted in another one still.
+        max_pixels: of a picture; larger ones do not decode.
+
+    Raises:
+        DecodeError: a frame, or one that it needs, is damaged.
+    """
+    memory = Recycler(keep=_FREE_FRAMES)
+    first = (index.width, index.height)
+
+    def begin() -> Iterator[torch.Tensor]:
+        decoder = CpuDecoder(index, source, threads=threads, max_pixels=max_pixels)
+        siting = chroma_siting(index.codec)
+        converter = RgbConverter(index.color, orientation, siting=siting, output=output)
+
+        def convert(number: int, surface: Surface) -> torch.Tensor:
+            view.check_surface(index.name, number, (surface.width, surface.height), first)
+            with blamed_on(index.name):
+                shape, dtype = output.clip_shape(1, view.slot), TORCH_TYPES[output.dtype]
+                frame = memory.empty(shape, dtype=dtype, device="cpu")
+                converter.write(surface, as_slots(frame, output)[0], view)
+            return frame[0]
+
+        surfaces = decoder.decode(plan_decode(index, np.arange(start, index.num_frames)))
+        give = itertools.starmap if threads == 1 else starmap_beside
+        return give(convert, surfaces)
+
+    while start < index.num_frames:
+        process = os.getpid()
+        frames = begin()
+        try:
+            for frame in frames:
+                start += 1
+                yield frame
+                if os.getpid() != process:
+                    break  # in a fork: the threads of the decoder are not here
+        except DecodeError:
+            if threads == 1:
+                raise
+            threads = 1  # a codec with threads does not tell which of its packets is damaged
+        finally:
+            if os.getpid() != process:
+                keep_forever(frames)
