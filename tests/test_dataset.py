@@ -1,7 +1,9 @@
 """`ClipDataset`: the same samples whatever loads them, and nothing opened too early."""
 
 import pickle
+import random
 import tarfile
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,10 +12,13 @@ from noise import add_noise
 from torch.utils.data import DataLoader
 
 import videoloader as vl
-import videoloader.video
+import videoloader.dataset
+from videoloader.decoding import index_cache
+from videoloader.decoding.cpu import libav
+from videoloader.decoding.framing import Framing
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, find_videos
-from videoloader.readers import clip_sources
+from videoloader.sampling import generator
 
 SAMPLER = vl.RandomClip(count=4, stride=2)
 
@@ -109,27 +114,29 @@ def test_random_numbers_of_the_gpu_are_left_alone(folder):
 def test_indexes_are_kept_up_to_a_number_of_bytes(folder, monkeypatch):
     """What a worker keeps does not grow with the videos that it meets."""
     asked = []
-    make = vl.video.index_video
-    monkeypatch.setattr(vl.video, "index_video", lambda *a, **k: asked.append(a) or make(*a, **k))
+    make = index_cache.index_video
+    monkeypatch.setattr(index_cache, "index_video", lambda *a: asked.append(a) or make(*a))
     dataset = vl.ClipDataset(folder, SAMPLER)
     for _ in range(3):
         [dataset[number] for number in range(6)]
     assert len(asked) == 6
-    kept = clip_sources.KeptIndexes(1 << 20)
+    kept = index_cache.PackedIndexes(1 << 20)
     for number in range(2):
         kept.add(number, vl.index_video(folder / "5.mp4"))
-    monkeypatch.setattr(clip_sources, "_KEPT_BYTES", kept.bytes + 50)
+    monkeypatch.setattr(videoloader.dataset, "_KEPT_BYTES", kept.bytes + 50)
+    monkeypatch.setattr(videoloader.dataset, "_READY_BYTES", 0)
     dataset = vl.ClipDataset(folder, SAMPLER)
     for _ in range(3):
         [dataset[number] for number in range(6)]
     assert len(asked) == 6 + 18
-    assert len(dataset._videos.kept) == 2
-    assert len(pickle.loads(pickle.dumps(dataset))._videos.kept) == 0
+    dataset[4], dataset[5]
+    assert len(asked) == 6 + 18
+    assert len(pickle.dumps(dataset)) == len(pickle.dumps(vl.ClipDataset(folder, SAMPLER)))
 
 
 def test_kept_indexes_are_small_the_same_and_those_used_last(folder):
     index = vl.index_video(folder / "0.mp4")
-    kept = clip_sources.KeptIndexes(1 << 20)
+    kept = index_cache.PackedIndexes(1 << 20)
     kept.add(0, index)
     assert kept.bytes < 2000
     assert (kept.get(0).packets == index.packets).all()
@@ -322,3 +329,184 @@ def test_folders_in_a_folder_are_classes(folder, tmp_path):
     dataset = vl.ClipDataset(tmp_path, EVERY_FRAME)
     assert dataset.classes == []
     assert "label" not in dataset[0]
+
+
+# --- A batch of samples
+
+
+@pytest.fixture
+def fed(monkeypatch):
+    """Packets that decoders are given, and decoders that are opened."""
+    counts = Counter()
+    make, begin = libav.make_packet, libav.open_decoder
+
+    def make_packet(*arguments):
+        counts["packets"] += 1
+        return make(*arguments)
+
+    def open_decoder(*arguments, **options):
+        counts["decoders"] += 1
+        return begin(*arguments, **options)
+
+    monkeypatch.setattr(libav, "make_packet", make_packet)
+    monkeypatch.setattr(libav, "open_decoder", open_decoder)
+    return counts
+
+
+def counted(counts, work):
+    counts.clear()
+    result = work()
+    return result, dict(counts)
+
+
+def equal(one, other):
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        if isinstance(value, torch.Tensor):
+            assert torch.equal(value, other[name]), name
+        else:
+            assert value == other[name], name
+
+
+def test_overlapping_clips_of_one_file_cost_what_a_batch_costs(tmp_path, fed):
+    path = encode_video(tmp_path / "a.mp4", frames=120, size=(64, 64), options={"g": "60"})
+    dataset = vl.ClipDataset([path], vl.RandomClip(count=8, stride=3))
+    keys = [vl.Draw(0, 0, draw) for draw in range(8)]
+    samples, together = counted(fed, lambda: dataset.__getitems__(keys))
+    alone, apart = counted(fed, lambda: [dataset[key] for key in keys])
+    for one, other in zip(samples, alone, strict=True):
+        equal(one, other)
+    requests = [(path, sample["frame_numbers"].numpy()) for sample in samples]
+    batch, wanted = counted(fed, lambda: vl.decode_batch(requests, workers=0, layout="FCHW"))
+    assert together == wanted
+    assert together["decoders"] == 1
+    assert together["packets"] <= 120 < apart["packets"]
+    assert torch.equal(torch.stack([sample["frames"] for sample in samples]), batch.frames)
+
+
+def test_samples_of_a_batch_are_those_asked_for_one_by_one(folder, tmp_path):
+    bad = tmp_path / "bad.mp4"
+    bad.write_bytes((folder / "0.mp4").read_bytes()[:3000])
+    paths = [folder / "0.mp4", bad, bad, folder / "3.mp4", folder / "0.mp4"]
+    dataset = vl.ClipDataset(paths, SAMPLER, add_noise, on_error="replace", labels=range(5))
+    keys = [vl.Draw(number % 5, number // 5) for number in (4, 1, 2, 0, 6, 3, 1)]
+    samples = dataset.__getitems__(keys)
+    for sample, key in zip(samples, keys, strict=True):
+        equal(sample, dataset[key])
+    assert [sample["sample"] for sample in samples] == [4, 3, 3, 0, 3, 3, 3]
+    assert [sample["requested"] for sample in samples] == [4, 1, 2, 0, 1, 3, 1]
+    assert [sample["requested"] for sample in samples if sample["error"]] == [1, 2, 1, 1]
+    with pytest.raises(vl.VideoError, match="none of the 2 videos"):
+        vl.ClipDataset([bad, bad], SAMPLER, on_error="replace").__getitems__([0, 1])
+    with pytest.raises(vl.VideoError, match=r"bad\.mp4"):
+        vl.ClipDataset(paths, SAMPLER).__getitems__([0, 1])
+
+
+def test_a_file_that_changes_is_read_as_it_is_now(folder, tmp_path):
+    path = tmp_path / "a.mp4"
+    dataset = vl.ClipDataset([path], EVERY_FRAME)
+    for number in (1, 4):
+        path.write_bytes((folder / f"{number}.mp4").read_bytes())
+        assert counts(dataset) == [20 + number]
+
+
+# --- What is done to the pictures
+
+
+NORMAL = {"dtype": "float32", "mean": (120.0, 110.0, 100.0), "std": (60.0, 50.0, 40.0)}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"resize_shorter": 40, "crop": 32},
+        {"size": (48, 40), "crop": (32, 24), "flip": 1.0},
+        {"size": 32, "random_resized_crop": ((0.2, 1.0), (0.5, 2.0)), "flip": 0.5, **NORMAL},
+        {"crop": 48, "layout": "CFHW"},
+    ],
+)
+def test_pictures_are_framed_while_they_are_decoded(folder, options):
+    """As `Video.get_frames` decodes the same view, with the draws that `Framing` makes."""
+    dataset = vl.ClipDataset(folder, SAMPLER, seed=9, **options)
+    names = ("size", "resize_shorter", "crop", "random_resized_crop", "flip")
+    framing = Framing(**{name: options[name] for name in names if name in options})
+    form = {name: value for name, value in options.items() if name not in names}
+    for number in range(4):
+        sample = dataset[vl.Draw(number, 5)]
+        view = framing.view((64, 64), generator(9, stage=2, sample=number, epoch=5))
+        with vl.Video(folder / f"{number}.mp4") as video:
+            frames = video.get_frames(
+                sample["frame_numbers"],
+                size=view.size if framing.resizes else None,
+                crop=view.crop,
+                **{"layout": "FCHW"} | form,
+            ).frames
+        if view.window is not None:
+            top, left, height, width = view.window
+            frames = frames[..., top : top + height, left : left + width]
+        if view.flip:
+            frames = frames.flip(-1)
+        assert sample["frames"].is_contiguous()
+        assert torch.equal(sample["frames"], frames)
+
+
+def test_a_data_set_gives_the_pixels_of_a_loader(folder):
+    options = {
+        "size": 32,
+        "random_resized_crop": ((0.2, 1.0), (0.5, 2.0)),
+        "flip": 0.5,
+        "seed": 4,
+    }
+    dataset = vl.ClipDataset(folder, SAMPLER, **options)
+    loader = vl.Loader(folder, SAMPLER, batch_size=4, shuffle=True, workers=0, **options)
+    with loader:
+        for epoch in range(2):
+            for batch in loader:
+                for at, number in enumerate(batch["sample"].tolist()):
+                    sample = dataset[vl.Draw(number, epoch)]
+                    assert torch.equal(sample["frames"], batch["frames"][at])
+
+
+def test_options_without_a_meaning_are_refused_before_anything_is_read(tmp_path):
+    nothing = tmp_path / "none"
+    for options, words in (
+        ({"size": 8, "resize_shorter": 8}, "not both"),
+        ({"flip": 2}, "flip"),
+        ({"dtype": "int8"}, "dtype"),
+        ({"mean": 3.0}, "float dtype"),
+        ({"crop": (1, 2, 3)}, "size"),
+        ({"random_resized_crop": ((0, 1), (1, 1))}, "goes with size"),
+    ):
+        with pytest.raises(vl.ArgumentError, match=words):
+            vl.ClipDataset(nothing, SAMPLER, **options)
+
+
+def draw_of_all(sample):
+    drawn = (float(torch.rand(())), float(np.random.random()), random.random())  # noqa: NPY002
+    return sample | {"drawn": torch.tensor(drawn, dtype=torch.float64)}
+
+
+@pytest.mark.parametrize("context", [None, "fork", "spawn"])
+def test_a_transform_may_see_the_whole_sample_and_draw_from_any_generator(folder, context):
+    dataset = vl.ClipDataset(folder, SAMPLER, sample_transform=draw_of_all, labels=range(6))
+    dataset.set_epoch(3)
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    before = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    expected = [dataset[number]["drawn"] for number in range(6)]
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002
+    assert len({tuple(drawn.tolist()) for drawn in expected}) == 6
+    workers = {} if context is None else {"num_workers": 2, "multiprocessing_context": context}
+    loader = DataLoader(dataset, batch_size=3, **workers)
+    found = torch.cat([batch["drawn"] for batch in loader])
+    assert torch.equal(found, torch.stack(expected))
+
+
+def test_what_a_sample_transform_returns_is_the_sample(folder):
+    dataset = vl.ClipDataset(
+        folder,
+        SAMPLER,
+        lambda frames: frames[:1],
+        sample_transform=lambda sample: (sample["frames"].shape, sample["sample"]),
+    )
+    assert dataset[3] == ((1, 3, 64, 64), 3)

@@ -19,6 +19,7 @@ from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import video as indexing
 from videoloader.sources import local
+from videoloader.sources.items import Item
 from videoloader.workers import shared_memory as shared
 
 KINDS = [
@@ -66,7 +67,7 @@ def is_bad(what, *_):
 
 # Where a batch, and a `Video` in a data set, may meet trouble.
 PLACES = {
-    "open": [(opening, "open_source", is_bad)],
+    "open": [(opening, "open_source", is_bad), (Item, "open", is_bad)],
     "fingerprint": [(vl.VideoIndex, "check", lambda index, source: is_bad(source))],
     "index": [(indexing, "_index", is_bad)],
     "read": [(local.LocalSource, "_read", is_bad)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,19 +12,33 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset, get_worker_info
 
-from videoloader.decoding.limits import MAX_PIXELS, check_max_pixels
-from videoloader.decoding.output import ColorRange, Layout, Matrix, OutputFormat
+from videoloader.decoding.batch import BatchDecoder
+from videoloader.decoding.clip import Clip
+from videoloader.decoding.framing import Framing
+from videoloader.decoding.index_cache import IndexCache
+from videoloader.decoding.limits import MAX_PIXELS
+from videoloader.decoding.output import (
+    ColorRange,
+    ElementType,
+    Interpolation,
+    Layout,
+    Matrix,
+    OutputFormat,
+)
+from videoloader.decoding.rules import Rules
 from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
-from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
-from videoloader.video import Video
+from videoloader.readers.global_random import seeded
+from videoloader.readers.sample_requests import SampleRequests
+from videoloader.sampling import ClipSampler, PadMode, check_pad_mode
 
 __all__ = ["ClipDataset"]
 
-_SAMPLING_STAGE, _TRANSFORM_STAGE = 0, 1
 _UNSET = -1  # epoch before `set_epoch` was called
+_READY_BYTES = 1 << 22  # of packet tables that one process keeps
+_KEPT_BYTES = 1 << 26  # of indexes that it keeps besides, as they are stored
 
 Key: TypeAlias = "int | Draw | tuple[int, int, int]"
 
@@ -33,6 +48,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     Nothing is opened before the first sample is asked for, so the data set pickles into workers of
     any start method. Each worker keeps the indexes of the videos that it met last, in few bytes.
+    The samples of a batch are decoded together, in the worker: what several of them want of one
+    video is decoded once. Cropping, resizing, mirroring and normalising are part of decoding.
 
     What a random sampler and transform draw depends on how a sample is asked for:
 
@@ -47,8 +64,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     A sample is a dictionary that the default collate function stacks:
 
-    - `frames`: uint8 tensor (F, C, H, W) in the layout asked for, or (clips, F, C, H, W) from
-      samplers of several clips; or whatever `transform` makes of it.
+    - `frames`: tensor (F, C, H, W) of the element type and layout asked for, or
+      (clips, F, C, H, W) from samplers of several clips; or whatever `transform` makes of it.
     - `frame_numbers`: int64 tensor, -1 where filled.
     - `times`: float64 tensor, seconds, -1 where filled.
     - `mask`: bool tensor, False where filled.
@@ -63,15 +80,27 @@ class ClipDataset(Dataset[dict[str, Any]]):
             sequence of them, which may have repetitions), items of a data set, or a data set
             index or its path (`.parquet`), of which all videos that could be read are taken.
         sampler: which frames of a video make up its clip.
-        transform: called with the frames. torch's random numbers are seeded for each sample, so
-            random transforms of torchvision are as reproducible as the sampling.
+        transform: called with the frames. The global random numbers of torch (CPU), NumPy and
+            Python are seeded for each sample, and put back, so random transforms are as
+            reproducible as the sampling.
         seed: of all randomness.
+        sample_transform: called with the whole sample, after `transform`, under the same random
+            numbers; what it returns stands for the sample.
         labels: one integer a video, or one a row of the data set index, failures included; or a
             mapping from keys (`DatasetIndex.keys`; else paths). By default, if the videos of one
             folder are all in folders in it, the number of that folder in `classes`.
         pad_mode: what stands for frames past the end of short videos.
+        fill_value: of frames filled with `constant`.
         size: (height, width) to decode to; needed for stacking if the videos differ.
+        resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
+        crop: (height, width), or one number for both, of the centre that is kept after resizing.
+        random_resized_crop: (areas, ratios) of a random part that becomes `size`, see `Framing`.
+        flip: probability of mirroring left and right.
+        dtype: element type, see `OutputFormat`.
         layout: of the frames, see `Video.get_frames`.
+        mean: subtracted, on the scale from 0 to 255; float types only.
+        std: divided by after that.
+        interpolation: filter of resizing, see `OutputFormat`.
         resolution_change: what to do with frames of another size than the first, see `Video`.
         matrix: from Y'CbCr to RGB, see `Video`.
         color_range: of the samples, see `Video`.
@@ -95,10 +124,20 @@ class ClipDataset(Dataset[dict[str, Any]]):
         transform: Callable[[torch.Tensor], Any] | None = None,
         seed: int = 0,
         *,
+        sample_transform: Callable[[dict[str, Any]], Any] | None = None,
         labels: Sequence[int] | Mapping[str, int] | None = None,
         pad_mode: PadMode | str = "edge",
-        size: int | tuple[int, int] | None = None,
+        fill_value: int | Sequence[int] = 0,
+        size: int | Sequence[int] | None = None,
+        resize_shorter: int | None = None,
+        crop: int | Sequence[int] | None = None,
+        random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None,
+        flip: float = 0.0,
+        dtype: ElementType = "uint8",
         layout: Layout = "FCHW",
+        mean: float | Sequence[float] | None = None,
+        std: float | Sequence[float] | None = None,
+        interpolation: Interpolation = "triangular",
         resolution_change: Literal["error", "scale"] = "error",
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
@@ -106,29 +145,41 @@ class ClipDataset(Dataset[dict[str, Any]]):
         max_pixels: int = MAX_PIXELS,
         indexes: Mapping[str, VideoIndex] | None = None,
     ) -> None:
-        check_pad_mode(pad_mode)
         if on_error not in ("raise", "replace"):
             raise ArgumentError(f'on_error must be "raise" or "replace", got {on_error!r}')
+        # All arguments are checked before anything is read.
+        framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
+        self._output = OutputFormat(
+            dtype, layout, mean, std, interpolation, matrix=matrix, color_range=color_range
+        )
+        self._rules = Rules(
+            resolution_change=resolution_change,
+            on_error="raise" if on_error == "raise" else "skip",
+            max_pixels=max_pixels,
+        )
+        check_pad_mode(pad_mode)
         self._videos = find_sources(videos, indexes or {})
         self.labels, self.classes = find_labels(videos, self._videos, labels)
-        self.sampler = sampler
+        self._requests = SampleRequests(self._videos, sampler, framing, seed, pad_mode, fill_value)
         self.transform = transform
-        self.seed = seed
-        self._options: dict[str, Any] = {"pad_mode": pad_mode, "size": size, "layout": layout}
-        OutputFormat(matrix=matrix, color_range=color_range)  # checks them before anything is read
-        self._opening: dict[str, Any] = {
-            "resolution_change": resolution_change,
-            "matrix": matrix,
-            "color_range": color_range,
-            "max_pixels": check_max_pixels(max_pixels),
-        }
-        self._replaces = on_error == "replace"
+        self.sample_transform = sample_transform
+        self._batches: BatchDecoder | None = None
         self._draws: NDArray[np.int32] | None = None  # of each number, by this process
         self._stream = 0  # whose draws they are
         self._warned = False
         # Shared, so that workers that live for several epochs see the number change.
         self._epoch = torch.full((), _UNSET, dtype=torch.int64)
         self._epoch.share_memory_()  # type: ignore[no-untyped-call]
+
+    @property
+    def sampler(self) -> ClipSampler:
+        """Which frames of a video make up its clip."""
+        return self._requests.sampler
+
+    @property
+    def seed(self) -> int:
+        """Of all randomness."""
+        return self._requests.seed
 
     @property
     def epoch(self) -> int | None:
@@ -150,15 +201,14 @@ class ClipDataset(Dataset[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._videos)
 
-    def __getitem__(self, key: Key) -> dict[str, Any]:
-        draw = self._draw(key)
-        return self._replaced(draw) if self._replaces else self._sample(draw)
+    def __getitem__(self, key: Key) -> Any:
+        return self._samples([self._draw(key)])[0]
 
-    def __getitems__(self, keys: Sequence[Key]) -> list[dict[str, Any]]:
+    def __getitems__(self, keys: Sequence[Key]) -> list[Any]:
         """A batch of samples: what a DataLoader asks for."""
         if self.epoch is not None and not self._warned:
             self._warn_of_repeats(keys)
-        return [self[key] for key in keys]
+        return self._samples([self._draw(key) for key in keys])
 
     def _warn_of_repeats(self, keys: Sequence[Key]) -> None:
         """Say that a sampler draws numbers several times, which `set_epoch` makes one clip."""
@@ -193,57 +243,86 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._draws[number] += 1
         return stream, int(self._draws[number]) - 1
 
-    def _sample(self, draw: Draw) -> dict[str, Any]:
-        with self._videos.open(draw.sample, **self._opening) as video:
-            result = self._load(video, draw)
-        result["sample"] = self._videos.row(draw.sample)
-        if self.labels is not None:
-            result["label"] = self.labels[draw.sample]
-        return result
+    def _samples(self, asked: Sequence[Draw]) -> list[Any]:
+        """The samples of some draws, decoded together."""
+        draws, errors = list(asked), [""] * len(asked)
+        clips, shapes = self._clips(draws, errors)
+        return [
+            self._sample(clip, shape, draw, of, error)
+            for clip, shape, draw, of, error in zip(
+                clips, shapes, draws, asked, errors, strict=True
+            )
+        ]
 
-    def _replaced(self, draw: Draw) -> dict[str, Any]:
-        """The sample, or the next one that loads, with the first thing that went wrong."""
+    def _clips(
+        self, draws: list[Draw], errors: list[str]
+    ) -> tuple[list[Clip], list[tuple[int, ...]]]:
+        """The clips of some draws, and the shapes of the frame numbers that the sampler gave.
+
+        With `on_error="replace"`, `draws` become those of the next samples where some fail, and
+        `errors` say what went wrong with them first.
+        """
+        shapes: dict[int, tuple[int, ...]] = {}
+        clips: dict[int, Clip] = {}
         first: VideoError | None = None
-        for step in range(len(self)):
-            try:
-                result = self._sample(draw._replace(sample=(draw.sample + step) % len(self)))
-            except VideoError as error:
-                first = first or error
-            else:
-                result["error"] = "" if first is None else str(first)
-                result["requested"] = self._videos.row(draw.sample)
-                return result
-        raise DecodeError(f"none of the {len(self)} videos loads; the first: {first}") from first
+        for _ in range(len(self)):
+            missing = [place for place in range(len(draws)) if place not in clips]
+            if not missing:
+                break
+            requests = [
+                self._requests.request(*draws[at], note_shape=partial(shapes.__setitem__, at))
+                for at in missing
+            ]
+            batch = self._decoder().run(requests, self._output, self._rules)
+            for request, clip in zip(batch.requests.tolist(), batch.clips, strict=True):
+                clips[missing[request]] = clip
+            for failure in batch.failures:
+                first = first or failure.error
+                errors[missing[failure.request]] = errors[missing[failure.request]] or str(
+                    failure.error
+                )
+            for at in missing:
+                if at not in clips:
+                    draws[at] = draws[at]._replace(sample=(draws[at].sample + 1) % len(self))
+        if len(clips) < len(draws):
+            raise DecodeError(
+                f"none of the {len(self)} videos loads; the first: {first}"
+            ) from first
+        return [clips[at] for at in range(len(draws))], [shapes[at] for at in range(len(draws))]
 
-    def _load(self, video: Video, draw: Draw) -> dict[str, Any]:
-        rng = self._generator(draw, _SAMPLING_STAGE)
-        chosen = sample_frames(self.sampler, video.index, rng=rng)
-        clip = video.get_frames(chosen.reshape(-1), **self._options)
+    def _sample(
+        self, clip: Clip, shape: tuple[int, ...], draw: Draw, asked: Draw, error: str
+    ) -> Any:
         frames = clip.frames
-        if chosen.ndim > 1:
-            axis = self._options["layout"].index("F")
-            shape = [*frames.shape[:axis], *chosen.shape, *frames.shape[axis + 1 :]]
-            frames = frames.reshape(shape).movedim(axis, 0)
-        return {
-            "frames": self._transformed(frames, draw),
-            "frame_numbers": torch.from_numpy(clip.indices.reshape(chosen.shape)),
-            "times": torch.from_numpy(clip.times.reshape(chosen.shape)),
-            "mask": torch.from_numpy(clip.mask.reshape(chosen.shape)),
+        if len(shape) > 1:
+            axis = self._output.layout.index("F")
+            parts = [*frames.shape[:axis], *shape, *frames.shape[axis + 1 :]]
+            frames = frames.reshape(parts).movedim(axis, 0)
+        sample: dict[str, Any] = {
+            "frames": frames,
+            "frame_numbers": torch.from_numpy(clip.indices.reshape(shape)),
+            "times": torch.from_numpy(clip.times.reshape(shape)),
+            "mask": torch.from_numpy(clip.mask.reshape(shape)),
+            "sample": self._videos.row(draw.sample),
         }
+        if self.labels is not None:
+            sample["label"] = self.labels[draw.sample]
+        if self._rules.on_error != "raise":
+            sample["error"], sample["requested"] = error, self._videos.row(asked.sample)
+        if self.transform is None and self.sample_transform is None:
+            return sample
+        with seeded(self._requests.transform_rng(*draw)):
+            if self.transform is not None:
+                sample["frames"] = self.transform(frames)
+            return sample if self.sample_transform is None else self.sample_transform(sample)
 
-    def _transformed(self, frames: torch.Tensor, draw: Draw) -> Any:
-        if self.transform is None:
-            return frames
-        rng = self._generator(draw, _TRANSFORM_STAGE)
-        with torch.random.fork_rng(devices=[]):
-            # Not torch.manual_seed: that would reset the random numbers of GPUs as well.
-            torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
-            return self.transform(frames)
-
-    def _generator(self, draw: Draw, stage: int) -> np.random.Generator:
-        number, epoch, drawn = draw
-        return generator(self.seed, stage=stage, sample=number, epoch=epoch, draw=drawn)
+    def _decoder(self) -> BatchDecoder:
+        """Decodes in this process, be it the worker of a loader."""
+        if self._batches is None:
+            kept = IndexCache(limit=_READY_BYTES, packed_limit=_KEPT_BYTES)
+            self._batches = BatchDecoder(workers=0, indexes=kept)
+        return self._batches
 
     def __getstate__(self) -> dict[str, Any]:
-        # Workers count draws for themselves; a pickle stays small.
-        return self.__dict__ | {"_draws": None}
+        # Workers count draws and keep indexes for themselves; a pickle stays small.
+        return self.__dict__ | {"_draws": None, "_batches": None}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,19 +17,18 @@ from videoloader.decoding.batch import BatchDecoder, shared_decoder
 from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.output import ElementType, Interpolation, Layout, OutputFormat
-from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError, DecodeError, VideoError
-from videoloader.indexing.index import VideoIndex
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
 from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
-from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
+from videoloader.readers.global_random import seeded
+from videoloader.readers.sample_requests import SampleRequests
+from videoloader.sampling import ClipSampler, PadMode
 from videoloader.sampling.order import EpochOrder, Remainder
 
 __all__ = ["Loader", "LoaderFailure"]
 
-_SAMPLING, _TRANSFORM, _FRAMING = 0, 1, 2  # stages of randomness, as in `ClipDataset`
 _FAILURES = 10_000  # that are kept
 
 
@@ -166,11 +163,9 @@ class Loader:
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
         if on_error not in ("raise", "skip", "replace", "mask"):
             raise ArgumentError(f"on_error must be raise, skip, replace or mask, got {on_error!r}")
-        self._clips = clips
-        self._framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
+        framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
+        self._requests = SampleRequests(self._videos, clips, framing, seed, pad_mode, fill_value)
         self._output = OutputFormat(dtype, layout, mean, std, interpolation)
-        self._pad_mode = check_pad_mode(pad_mode)
-        self._fill_value = fill_value
         self._transform = transform
         self._prefetch = prefetch
         self._device = as_device(device)
@@ -340,35 +335,9 @@ class Loader:
         shapes: set[tuple[int, ...]],
     ) -> ClipBatch:
         requests = [
-            ClipRequest(
-                self._videos.item(sample),
-                (),
-                self._videos.index(sample),
-                resolve=partial(self._resolve, sample, epoch, shapes),
-            )
-            for sample in samples
+            self._requests.request(sample, epoch, note_shape=shapes.add) for sample in samples
         ]
         return decoder.decode(requests, on_error="mask", **self._output.keywords)
-
-    def _resolve(
-        self, sample: int, epoch: int, shapes: set[tuple[int, ...]], index: VideoIndex
-    ) -> ClipRequest:
-        """The request for a sample, now that the index of its video is known."""
-        frames = sample_frames(self._clips, index, rng=self._rng(_SAMPLING, sample, epoch))
-        shapes.add(frames.shape)
-        size = (index.height, index.width)
-        displayed = size[::-1] if index.orientation.transpose else size
-        view = self._framing.view(displayed, self._rng(_FRAMING, sample, epoch))
-        return ClipRequest(
-            "",
-            frames.reshape(-1),
-            pad_mode=self._pad_mode,
-            fill_value=self._fill_value,
-            size=view.size if self._framing.resizes else None,
-            crop=view.crop,
-            flip=view.flip,
-            window=view.window,
-        )
 
     def _failed(
         self, clips: ClipBatch, samples: Sequence[int], epoch: int
@@ -383,9 +352,6 @@ class Loader:
                 row, name = self._videos.row(number), self._videos.item(number).name
                 self.failures.append(LoaderFailure(row, epoch, name, error))
         return failed
-
-    def _rng(self, stage: int, sample: int, epoch: int) -> np.random.Generator:
-        return generator(self.order.seed, stage=stage, sample=sample, epoch=epoch)
 
     def _deliver(self, batch: _Batch) -> dict[str, Any]:
         """A batch as the training loop gets it."""
@@ -415,9 +381,8 @@ class Loader:
         """The samples of a batch, each transformed with random numbers of its own, as a batch."""
         assert self._transform is not None
         results = []
-        with _random_state():
-            for at, sample in enumerate(samples):
-                _seed(self._rng(_TRANSFORM, sample, epoch))
+        for at, sample in enumerate(samples):
+            with seeded(self._requests.transform_rng(sample, epoch)):
                 results.append(self._transform({name: each[at] for name, each in batch.items()}))
         return default_collate(results)
 
@@ -489,22 +454,3 @@ def _rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:
     if distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()
     return 0, 1
-
-
-@contextmanager
-def _random_state() -> Iterator[None]:
-    """Put the global random numbers of torch (CPU), NumPy and Python back afterwards."""
-    before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        torch.set_rng_state(before[0])
-        np.random.set_state(before[1])  # noqa: NPY002
-        random.setstate(before[2])
-
-
-def _seed(rng: np.random.Generator) -> None:
-    # Not torch.manual_seed: that would reset the random numbers of GPUs as well.
-    torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
-    np.random.seed(int(rng.integers(1 << 32)))  # noqa: NPY002
-    random.seed(int(rng.integers(1 << 63)))

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.arguments import as_fill
 from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.index_cache import IndexCache
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable
 from videoloader.decoding.merge import ClipFrames, MergedRun, merge_runs
 from videoloader.decoding.opening import (
-    IndexCache,
     identity,
     is_remote,
     open_any,

@@ -19,10 +19,10 @@ from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
+from videoloader.decoding.index_cache import IndexCache
 from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.limits import MAX_PIXELS, machine_memory, worker_limit
 from videoloader.decoding.nvdec.engine import GpuEngine
-from videoloader.decoding.opening import IndexCache
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -149,6 +149,7 @@ class BatchDecoder:
         memory_limit: bytes that each process may allocate, not counting the frames that it gives;
             what needs more fails. `auto` is a quarter of the machine's memory, and 2 GiB at least;
             None is no limit.
+        indexes: where indexes are kept; a cache of its own by default.
     """
 
     def __init__(
@@ -159,16 +160,17 @@ class BatchDecoder:
         threads: int = 1,
         time_limit: float = 60.0,
         memory_limit: int | Literal["auto"] | None = "auto",
+        indexes: IndexCache | None = None,
     ) -> None:
         self.device = as_device(device)
         self._workers = _default_workers(workers)
         self._threads = threads
         self._time_limit = time_limit
         self._memory_limit = worker_limit(memory_limit)
-        self._indexes = IndexCache()
+        indexer = None
         if self._workers:
             indexer = Indexer(time_limit=time_limit, memory_limit=self._memory_limit)
-            self._indexes = IndexCache(indexer)
+        self._indexes = IndexCache(indexer) if indexes is None else indexes
         self._lock = ForkSafeLock()
         self._counts: Counter[str] = Counter()
         self._cpu: CpuEngine | LocalEngine | None = None

@@ -1,83 +1,25 @@
-"""Opening the videos of a batch, and keeping the indexes of those met before."""
+"""Opening the videos of a batch."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from videoloader.decoding.indexer import Indexer
+from videoloader.decoding.index_cache import IndexCache
 from videoloader.errors import VideoError
-from videoloader.forking import ForkSafeLock
-from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.video import index_video
 from videoloader.sources.address import is_url, shown
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
 
-__all__ = ["IndexCache", "identity", "is_remote", "open_any", "open_side_by_side", "source_name"]
+__all__ = ["identity", "is_remote", "open_any", "open_side_by_side", "source_name"]
 
-_CACHED_BYTES = 1 << 28  # of indexes that are kept
 _OPENED_AT_ONCE = 16  # sources behind URLs
-
-
-class IndexCache:
-    """Indexes of the files met last, while they stay as they were. Threads may share it.
-
-    Args:
-        indexer: makes those of files that FFmpeg has to look at; None for this process, without
-            protection.
-    """
-
-    def __init__(self, indexer: Indexer | None = None) -> None:
-        self._indexer = indexer
-        self._known: OrderedDict[Hashable, VideoIndex] = OrderedDict()
-        self._bytes = 0
-        self._lock = ForkSafeLock()
-
-    def find(self, place: Hashable, source: Source) -> VideoIndex:
-        """The index of a source: kept, or made now.
-
-        Args:
-            place: a path, URL or `Item`, which tells the video from all others, as a name does not;
-                of anything else the index is not kept.
-            source: opened from there.
-        """
-        state = source.fingerprint
-        with self._lock:
-            known = self._known.get(place)
-            if known is not None and known.fingerprint == state:
-                self._known.move_to_end(place)
-                return known
-        index = self._make(place, source)
-        if isinstance(place, str | Item) and (state.mtime_ns, state.etag) != (None, None):
-            with self._lock:
-                if place in self._known:
-                    self._drop(place)
-                self._known[place] = index
-                self._bytes += index.packets.nbytes
-                while self._bytes > _CACHED_BYTES:
-                    self._drop(next(iter(self._known)))
-        return index
-
-    def close(self) -> None:
-        """End the process that indexes; indexes stay."""
-        if self._indexer is not None:
-            self._indexer.close()
-
-    def _make(self, place: Hashable, source: Source) -> VideoIndex:
-        if self._indexer is None:
-            return index_video(source)
-        return self._indexer.index(source, place if isinstance(place, str | Item) else None)
-
-    def _drop(self, place: Hashable) -> None:
-        self._bytes -= self._known.pop(place).packets.nbytes
 
 
 def identity(source: VideoSource | Source | Item) -> Hashable:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
-from videoloader.indexing.index import VideoIndex, decode_index
-from videoloader.indexing.storage import encode_index
+from videoloader.indexing.index import VideoIndex
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import VIDEO_SUFFIXES
-from videoloader.video import Video
 
 __all__ = [
     "ClipSources",
     "IndexedVideos",
-    "KeptIndexes",
     "ListedVideos",
     "find_labels",
     "find_sources",
@@ -29,59 +25,13 @@ Place: TypeAlias = "str | os.PathLike[str] | Item"
 ClipSources: TypeAlias = "Place | Sequence[Place] | DatasetIndex | Videos"
 """Folders, globs, text lists, archives, files, URLs, items; a data set index or its path."""
 
-_KEPT_BYTES = 1 << 26  # of indexes that one process keeps
-_OVERHEAD = 200  # bytes of a kept index besides its own
-
-
-class KeptIndexes:
-    """The indexes used last, as the bytes that they are stored as, up to a number of bytes.
-
-    A pickle is empty: workers make their own.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.bytes = 0
-        self._data: OrderedDict[int, bytes] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    def get(self, number: int) -> VideoIndex | None:
-        """The index of a video, if it is kept."""
-        data = self._data.get(number)
-        if data is None:
-            return None
-        self._data.move_to_end(number)
-        try:
-            return decode_index(data)
-        except FormatError:  # one that cannot be stored is made again each time
-            return None
-
-    def add(self, number: int, index: VideoIndex) -> None:
-        """Keep an index, and drop those that were not used for longest if it gets too much."""
-        self._drop(number)
-        self._data[number] = data = encode_index(index)
-        self.bytes += len(data) + _OVERHEAD
-        while self.bytes > self.limit:
-            self._drop(next(iter(self._data)))
-
-    def _drop(self, number: int) -> None:
-        data = self._data.pop(number, None)
-        if data is not None:
-            self.bytes -= len(data) + _OVERHEAD
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"limit": self.limit, "bytes": 0, "_data": OrderedDict()}
-
 
 class ListedVideos:
-    """Videos by name; their indexes are made as they are needed, or were made beforehand."""
+    """Videos by name; their indexes are made where they are needed, or were made beforehand."""
 
     def __init__(self, items: list[Item], indexes: Mapping[str, VideoIndex]) -> None:
         self.items = items
         self._given = {Item(_absolute(path)).path: index for path, index in indexes.items()}
-        self.kept = KeptIndexes(_KEPT_BYTES)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -102,16 +52,6 @@ class ListedVideos:
         """The index of a video, if it was made beforehand."""
         item = self.items[number]
         return None if item.member else self._given.get(item.path)
-
-    def open(self, number: int, **options: Any) -> Video:
-        """Open a video."""
-        item = self.items[number]
-        given = self.index(number)
-        known = self.kept.get(number) if given is None else given
-        video = Video(item.open(), index=known, **options)
-        if known is None:
-            self.kept.add(number, video.index)
-        return video
 
 
 class IndexedVideos:
@@ -139,11 +79,6 @@ class IndexedVideos:
     def index(self, number: int) -> VideoIndex:
         """The index of a video."""
         return self.videos[number]
-
-    def open(self, number: int, **options: Any) -> Video:
-        """Open a video."""
-        index = self.videos[number]
-        return Video(self.videos.source(number), index=index, **options)
 
 
 def find_sources(
