@@ -176,20 +176,23 @@ def test_workers_of_a_loader_that_are_forked_beside_a_decoding_thread(demo_folde
     assert numbers(found) == list(range(6))
 
 
-def test_the_switch_interval_of_a_fork_is_the_usual_one(demo_folder):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_fork_goes_on_with_an_iteration_at_the_usual_switch_interval(demo_folder, threads):
     before = sys.getswitchinterval()
-    with vl.Video(demo_folder / "h264.mp4") as video:
+    with vl.Video(demo_folder / "h264.mp4", threads=threads) as video:
         frames = iter(video)
         next(frames)
         assert sys.getswitchinterval() < before
 
         def work():
             assert sys.getswitchinterval() == before
-            assert numbers([next(frames)]) == [1]
+            assert numbers([next(frames), next(frames)]) == [1, 2]
             frames.close()
             video[3]
             assert sys.getswitchinterval() == before
 
         in_child(work)
+        in_child(frames.close)
+        assert numbers([next(frames)]) == [1]
         frames.close()
     assert np.isclose(sys.getswitchinterval(), before)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import operator
 import os
 from collections.abc import Iterator, Sequence
@@ -18,9 +17,8 @@ from videoloader.decoding import batch as batches
 from videoloader.decoding.arguments import as_device, as_frame_numbers
 from videoloader.decoding.clip import Clip
 from videoloader.decoding.cpu.libav import CpuDecoder
-from videoloader.decoding.cpu.reading import read_frames
 from videoloader.decoding.limits import MAX_PIXELS, check_pixels
-from videoloader.decoding.opening import open_any, source_name
+from videoloader.decoding.opening import lasting, open_any, source_name
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -31,6 +29,7 @@ from videoloader.decoding.output import (
     ResolutionChange,
     View,
 )
+from videoloader.decoding.reading import read_frames
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.decoding.surface import Surface
@@ -38,10 +37,7 @@ from videoloader.decoding.switches import quick_switches
 from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
-    DecodeError,
-    FormatError,
     FrameRangeError,
-    UnsupportedError,
 )
 from videoloader.forking import ForkSafeLock, reset_after_fork
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
@@ -53,8 +49,6 @@ from videoloader.sources.source import Source, VideoSource
 from videoloader.workers.use import Use
 
 __all__ = ["Video"]
-
-_log = logging.getLogger(__name__)
 
 
 class Video:
@@ -153,20 +147,8 @@ class Video:
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         """All frames (H, W, C), decoded as they are consumed."""
-        done = 0
-        if self.device.type == "cuda":
-            try:
-                stream = batches.shared_decoder(self.device).read(
-                    self.index, self._source, self._orientation, self._output
-                )
-                for frames in stream:
-                    yield from frames.unbind()
-                    done += len(frames)
-            except (UnsupportedError, FormatError, DecodeError) as error:
-                _log.warning("%s: from frame %d on decoded on the CPU (%s)", self.name, done, error)
-            else:
-                return
         self._use.check()
+        gpu = batches.shared_decoder(self.device) if self.device.type == "cuda" else None
         with quick_switches():
             for frame in read_frames(
                 self.index,
@@ -174,9 +156,9 @@ class Video:
                 View(self.size, scales=self._rules.resolution_change == "scale"),
                 self._output,
                 self._orientation,
-                start=done,
                 threads=self._threads or _processors(),
                 max_pixels=self._rules.max_pixels,
+                gpu=gpu,
             ):
                 yield frame.to(self.device)
 
@@ -377,22 +359,10 @@ class Video:
             "color_range": self._output.color_range,
             "max_pixels": self._rules.max_pixels,
         }
-        return partial(type(self), **options), (self._lasting(), str(self.device), self.index)
-
-    def _lasting(self) -> str | bytes | Item:
-        """What the source can be opened by in another process."""
-        given = self._given
-        if isinstance(given, bytes | bytearray | memoryview):
-            return bytes(given)
-        if isinstance(given, Item):
-            return given
-        if self._source.path is not None:
-            return self._source.path
-        if isinstance(given, str):
-            return given
-        raise ArgumentTypeError(
-            f"{self.name}: a video of an open {type(given).__name__} does not pickle; open it by "
-            "its path, URL, bytes or item of a data set"
+        return partial(type(self), **options), (
+            lasting(self._given, self._source),
+            str(self.device),
+            self.index,
         )
 
     def _decode(

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader.decoding import opening
+from videoloader.decoding.index_cache import IndexCache
 from videoloader.demo.videos import read_frame_number
 from videoloader.indexing import open_source
 
@@ -191,13 +191,12 @@ def test_a_file_that_another_took_the_place_of_is_indexed_again(decoder, demo_fo
         assert (numbers(batch.clips[0]), batch.frames.shape[2]) == ([9], height)
 
 
-def test_indexes_are_kept_while_files_stay_and_there_is_room(demo_folder, tmp_path, monkeypatch):
+def test_indexes_are_kept_while_files_stay_and_there_is_room(demo_folder, tmp_path):
     paths = [str(tmp_path / name) for name in ("a.mp4", "b.mp4")]
     for path in paths:
         shutil.copy(demo_folder / "h264.mp4", path)
     size = vl.index_video(paths[0]).packets.nbytes
-    monkeypatch.setattr(opening, "_CACHED_BYTES", 2 * size - 1)  # of one
-    kept = opening.IndexCache()
+    kept = IndexCache(limit=2 * size - 1)  # of one
 
     def find(path):
         with open_source(path) as source:

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader import video as videos
 from videoloader.decoding import batch as batches
 from videoloader.decoding import limits
 from videoloader.demo.videos import encode_video, read_frame_number
@@ -148,7 +147,7 @@ def test_memory_of_clips_that_are_left_out_is_never_touched(folder, on_error, wo
 
 
 def test_clips_that_no_machine_has_room_for_fail_and_the_largest_is_named(folder, monkeypatch):
-    for module in (batches, videos, limits):
+    for module in (batches, limits):
         monkeypatch.setattr(module, "machine_memory", lambda: 10_000_000)
     wanted = [
         (folder / "a.webm", [1]),
@@ -208,7 +207,8 @@ def test_a_worker_may_use_a_share_of_the_machine_by_default(monkeypatch):
     assert limits.worker_limit(5) == 5
 
 
-def test_frames_of_a_file_object_are_read_once_for_all_runs(folder, monkeypatch):
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_file_object_is_read_whole_once_for_workers_and_never_here(folder, monkeypatch, workers):
     reads = []
     with open(folder / "a.webm", "rb") as file, open_source(file) as source:
         whole = source.size
@@ -219,8 +219,8 @@ def test_frames_of_a_file_object_are_read_once_for_all_runs(folder, monkeypatch)
             return original(self, offset, size)
 
         monkeypatch.setattr(type(source), "read", read)
-        with vl.BatchDecoder(workers=0) as decoder:
+        with vl.BatchDecoder(workers=workers) as decoder:
             batch = decoder.decode([(source, [1, 11]), (source, [6])])
     assert numbers(batch) == [1, 11, 6]
-    assert reads.count(whole) == 1
+    assert reads.count(whole) == workers
     assert np.all(batch.requests == [0, 1])

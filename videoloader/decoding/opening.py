@@ -10,14 +10,14 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from videoloader.decoding.index_cache import IndexCache
-from videoloader.errors import VideoError
+from videoloader.errors import ArgumentTypeError, VideoError
 from videoloader.sources.address import is_url, shown
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
 
-__all__ = ["identity", "is_remote", "open_any", "open_side_by_side", "source_name"]
+__all__ = ["identity", "is_remote", "lasting", "open_any", "open_side_by_side", "source_name"]
 
 _OPENED_AT_ONCE = 16  # sources behind URLs
 
@@ -51,6 +51,30 @@ def open_any(source: VideoSource | Source | Item) -> Source:
         VideoError: they cannot be had.
     """
     return source.open() if isinstance(source, Item) else open_source(source)
+
+
+def lasting(given: VideoSource | Source | Item, source: Source) -> str | bytes | Item:
+    """What a source that was opened can be opened by in another process.
+
+    Args:
+        given: what it was opened by here.
+        source: what that gave.
+
+    Raises:
+        ArgumentTypeError: nothing; it is an open file.
+    """
+    if isinstance(given, bytes | bytearray | memoryview):
+        return bytes(given)
+    if isinstance(given, Item):
+        return given
+    if source.path is not None:
+        return source.path
+    if isinstance(given, str):
+        return given
+    raise ArgumentTypeError(
+        f"{source.name}: a video of an open {type(given).__name__} does not pickle; open it by "
+        "its path, URL, bytes or item of a data set"
+    )
 
 
 def open_side_by_side(

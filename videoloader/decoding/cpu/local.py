@@ -27,7 +27,7 @@ _FREE_BLOCKS = 2  # of memory, kept for the next batches
 _UNBALANCED = 1.25  # a run longer than this many equal shares takes all threads by itself
 _SPARE = 2  # frame threads beyond the processors: some always wait for the pictures of others
 _FEW_PACKETS = 16  # of a run, for which frame threads do not pay
-_LITTLE_WORK = 2_000_000  # pixels of all packets, for which a second thread does not pay
+_LITTLE_WORK = 600_000  # pixels of all packets, for which a second thread does not pay
 
 
 class LocalEngine:

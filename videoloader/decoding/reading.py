@@ -1,10 +1,12 @@
-"""A whole video in this process, frame after frame as it is consumed."""
+"""A whole video, frame after frame as it is consumed."""
 
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,16 +18,21 @@ from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.surface import Surface
-from videoloader.errors import DecodeError
+from videoloader.errors import DecodeError, FormatError, UnsupportedError
 from videoloader.forking import keep_forever
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sampling import plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
 
+if TYPE_CHECKING:
+    from videoloader.decoding.batch import BatchDecoder
+
 __all__ = ["read_frames"]
 
 _FREE_FRAMES = 2  # whose memory is kept for the next ones
+
+_log = logging.getLogger(__name__)
 
 
 def read_frames(
@@ -35,9 +42,9 @@ def read_frames(
     output: OutputFormat,
     orientation: Orientation,
     *,
-    start: int = 0,
-    threads: int = 1,
-    max_pixels: int | None = None,
+    threads: int,
+    max_pixels: int | None,
+    gpu: BatchDecoder | None = None,
 ) -> Iterator[torch.Tensor]:
     """The frames (H, W, C) of a video. A fork may go on with it, with decoders of its own.
 
@@ -47,13 +54,23 @@ def read_frames(
         view: which part of a picture is given.
         output: form of the frames.
         orientation: the turn to apply.
-        start: first frame.
-        threads: of the codec; with several, frames are converted in another one still.
+        threads: of the codec on the CPU; with several, frames are converted in another one still.
         max_pixels: of a picture; larger ones do not decode.
+        gpu: decodes as far as it can; a warning tells from where on the CPU does.
 
     Raises:
         DecodeError: a frame, or one that it needs, is damaged.
     """
+    start = 0
+    if gpu is not None:
+        try:
+            for frames in gpu.read(index, source, orientation, output):
+                yield from frames.unbind()
+                start += len(frames)
+        except (UnsupportedError, FormatError, DecodeError) as error:
+            _log.warning("%s: from frame %d on decoded on the CPU (%s)", index.name, start, error)
+        else:
+            return
     memory = Recycler(keep=_FREE_FRAMES)
     first = (index.width, index.height)
 
@@ -76,9 +93,9 @@ def read_frames(
 
     while start < index.num_frames:
         process = os.getpid()
-        frames = begin()
+        decoded = begin()
         try:
-            for frame in frames:
+            for frame in decoded:
                 start += 1
                 yield frame
                 if os.getpid() != process:
@@ -89,4 +106,4 @@ def read_frames(
             threads = 1  # a codec with threads does not tell which of its packets is damaged
         finally:
             if os.getpid() != process:
-                keep_forever(frames)
+                keep_forever(decoded)
