@@ -303,6 +303,28 @@ def test_a_change_of_resolution_in_a_batch_is_an_error_or_scaled(growing):
         assert torch.equal(video.get_frames([4], size=(60, 90)).frames[0], sized.frames[0, 2])
 
 
+def test_what_the_error_of_a_change_of_resolution_advises_helps_in_a_data_set_and_a_loader(growing):
+    sampler = vl.UniformClip(count=8)
+
+    def samples(**options):
+        yield vl.ClipDataset([growing], sampler, **options)[0]["frames"]
+        with vl.Loader([growing], sampler, batch_size=1, workers=0, **options) as loader:
+            yield next(iter(loader))["frames"][0]
+
+    with vl.BatchDecoder(workers=0) as decoder:
+        request = (growing, range(8))
+        scaled = decoder.decode([request], resolution_change="scale", layout="FCHW").frames[0]
+        sized = decoder.decode([request], size=(60, 90), layout="FCHW").frames[0]
+    for options, expected in (
+        ({"resolution_change": "scale"}, scaled),
+        ({"size": (60, 90)}, sized),
+    ):
+        assert all(torch.equal(found, expected) for found in samples(**options))
+    made = samples()
+    with pytest.raises(vl.DecodeError, match=r"resolution_change=.scale"):
+        next(made)
+
+
 def test_a_crop_of_frames_of_another_size_is_an_error_that_says_so(growing):
     request = vl.ClipRequest(growing, [1, 6], crop=(0, 0, 20, 30))
     with vl.BatchDecoder(workers=0) as decoder:
@@ -355,3 +377,17 @@ def test_a_video_on_a_gpu_treats_a_change_of_resolution_as_on_the_cpu(
         video.device = torch.device("cuda", 0)
         with pytest.raises(vl.DecodeError, match="resolution_change"):
             video.get_frames([1, 6])
+
+
+def test_iterating_on_a_gpu_tells_from_where_on_the_cpu_decodes(
+    decoder,
+    growing,
+    monkeypatch,
+    caplog,
+):
+    monkeypatch.setattr("videoloader.decoding.batch.shared_decoder", lambda device: decoder)
+    monkeypatch.setattr(torch.Tensor, "to", lambda tensor, device: tensor)
+    with vl.Video(growing, resolution_change="scale") as video:
+        video.device = torch.device("cuda", 0)
+        assert numbers_of(video) == [0, 1, 2, 3] * 2
+    assert "growing.h264: from frame 4 on decoded on the CPU (" in caplog.text

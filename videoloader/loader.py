@@ -16,8 +16,14 @@ from videoloader.decoding.arguments import as_device
 from videoloader.decoding.batch import BatchDecoder, shared_decoder
 from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.framing import Framing
-from videoloader.decoding.output import ElementType, Interpolation, Layout, OutputFormat
-from videoloader.decoding.rules import OnError
+from videoloader.decoding.output import (
+    ElementType,
+    Interpolation,
+    Layout,
+    OutputFormat,
+    ResolutionChange,
+)
+from videoloader.decoding.rules import OnError, Rules
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
@@ -94,6 +100,7 @@ class Loader:
         mean: subtracted, on the scale from 0 to 255.
         std: divided by after that.
         interpolation: filter of resizing.
+        resolution_change: what to do with frames of another size than the first, see `Video`.
         pad_mode: what stands for frames past the end of a short video.
         fill_value: of filled frames.
         shuffle: permute the data set in each epoch.
@@ -136,6 +143,7 @@ class Loader:
         mean: float | Sequence[float] | None = None,
         std: float | Sequence[float] | None = None,
         interpolation: Interpolation = "triangular",
+        resolution_change: ResolutionChange = "error",
         pad_mode: PadMode | str = "edge",
         fill_value: int | Sequence[int] = 0,
         shuffle: bool = False,
@@ -166,6 +174,7 @@ class Loader:
         framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
         self._requests = SampleRequests(self._videos, clips, framing, seed, pad_mode, fill_value)
         self._output = OutputFormat(dtype, layout, mean, std, interpolation)
+        self._rules = Rules(resolution_change=resolution_change, on_error="mask")
         self._transform = transform
         self._prefetch = prefetch
         self._device = as_device(device)
@@ -337,7 +346,7 @@ class Loader:
         requests = [
             self._requests.request(sample, epoch, note_shape=shapes.add) for sample in samples
         ]
-        return decoder.decode(requests, on_error="mask", **self._output.keywords)
+        return decoder.run(requests, self._output, self._rules)
 
     def _failed(
         self, clips: ClipBatch, samples: Sequence[int], epoch: int

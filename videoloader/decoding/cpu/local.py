@@ -26,7 +26,7 @@ __all__ = ["LocalEngine"]
 _FREE_BLOCKS = 2  # of memory, kept for the next batches
 _UNBALANCED = 1.25  # a run longer than this many equal shares takes all threads by itself
 _SPARE = 2  # frame threads beyond the processors: some always wait for the pictures of others
-_FEW_PACKETS = 16  # of a run, for which frame threads do not pay
+_FEW_PACKETS = 32  # of a run, for which frame threads do not pay
 _LITTLE_WORK = 600_000  # pixels of all packets, for which a second thread does not pay
 
 
