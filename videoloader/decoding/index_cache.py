@@ -8,8 +8,8 @@ from collections.abc import Hashable
 from videoloader.decoding.indexer import Indexer
 from videoloader.errors import FormatError
 from videoloader.forking import ForkSafeLock
-from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.storage import decode_index, encode_index
+from videoloader.indexing.index import VideoIndex, decode_index
+from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source

@@ -14,6 +14,7 @@ from videoloader.operators.decoded import DecodedForm
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
 from videoloader.sampling import FILLED
+from videoloader.sources.faults import blamed_on
 
 __all__ = ["DecodedClips", "SampleError", "decode_planned"]
 
@@ -81,7 +82,11 @@ def decode_planned(
     errors: dict[int, Exception] = {}
 
     def resolve(position: int, index: Any) -> media.ClipRequest:
-        """The request of a clip, now that its video is open."""
+        """The request of a clip, now that its video is open; what goes wrong costs the clip."""
+        with blamed_on(index.name):
+            return request_of(position, index)
+
+    def request_of(position: int, index: Any) -> media.ClipRequest:
         clip = chosen[position]
         frames = clip.select(index)
         others[position] = clip.others(index, frames)
