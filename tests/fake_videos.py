@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from videoloader.decoding.batch import ClipBatch
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import Orientation
 from videoloader.readers import media
@@ -43,8 +44,11 @@ class FakeVideos:
         self.lengths, self.broken, self.indexes = {}, set(), {}
         self.batches, self.opened, self.indexed = [], [], []
 
-    def index(self, path):
-        self.indexed.append(path)
+    def index(self, item, indexer=None):
+        self.indexed.append(item.path)
+        return self.made(item.path)
+
+    def made(self, path):
         known = self.indexes.get(path)
         return known or FakeIndex(
             str(path),
@@ -55,6 +59,10 @@ class FakeVideos:
 
     def decode(self, requests, *, dtype, layout, mean, std, on_error, **options):
         assert on_error == "mask"
+        requests = [
+            replace(request, source=getattr(request.source, "path", request.source))
+            for request in requests
+        ]
         self.batches.append([request.source for request in requests])
         clips, failures = [], []
         for number, request in enumerate(requests):
@@ -68,11 +76,13 @@ class FakeVideos:
             clips = [clip.movedim(-1, -3) for clip in clips]
         if len({clip.shape for clip in clips}) == 1:
             clips = torch.stack(clips)
-        return SimpleNamespace(frames=clips, failures=failures)
+        each = [np.zeros(0)] * len(requests)
+        numbers = np.arange(len(requests))
+        return ClipBatch(clips, each, each, each, numbers, failures)
 
     def _clip(self, request):
         self.opened.append(request.source)
-        index = request.index or self.index(request.source)
+        index = request.index or self.made(request.source)
         if request.source in self.broken:
             raise DecodeError(f"{request.source}: packet 3 does not decode")
         request = replace(request.resolve(index), source=request.source)
@@ -112,7 +122,7 @@ def videos(monkeypatch):
     fake = FakeVideos()
     monkeypatch.setattr(media, "ClipRequest", FakeRequest)
     monkeypatch.setattr(media, "index_video", fake.index)
-    monkeypatch.setattr(media, "clip_decoder", lambda device, workers=None: fake)
+    monkeypatch.setattr(media, "clip_decoder", lambda device, workers=None, **limits: fake)
     return fake
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, pipeline_def
+    from videoloader.readers.labels import LabelColumn
     from videoloader.tensors import TensorList
     from videoloader.video import Video
 
@@ -64,6 +65,7 @@ __all__ = [
     "EpochSampler",
     "FormatError",
     "FrameRangeError",
+    "LabelColumn",
     "Loader",
     "OperatorError",
     "OutOfMemoryError",
@@ -101,6 +103,7 @@ _LAZY = {
     "ClipRequest": "videoloader.decoding.batch",
     "Draw": "videoloader.epoch_sampler",
     "EpochSampler": "videoloader.epoch_sampler",
+    "LabelColumn": "videoloader.readers.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
     "TensorList": "videoloader.tensors",

@@ -31,6 +31,7 @@ from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
 from videoloader.readers.global_random import seeded
+from videoloader.readers.labels import Labels
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode
 
@@ -87,8 +88,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
         sample_transform: called with the whole sample, after `transform`, under the same random
             numbers; what it returns stands for the sample.
         labels: one integer a video, or one a row of the data set index, failures included; or a
-            mapping from keys (`DatasetIndex.keys`; else paths). By default, if the videos of one
-            folder are all in folders in it, the number of that folder in `classes`.
+            mapping from keys (`DatasetIndex.keys`; else paths), a function of keys, or a
+            `LabelColumn` of a table. By default, if the videos of one folder are all in folders in
+            it, the number of that folder in `classes`.
         pad_mode: what stands for frames past the end of short videos.
         fill_value: of frames filled with `constant`.
         size: (height, width) to decode to; needed for stacking if the videos differ.
@@ -110,7 +112,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
         indexes: made beforehand, by path; others are made as they are needed.
 
     Attributes:
-        classes: names of the folders that labels are taken from, sorted; or an empty list.
+        classes: names of the folders, or the texts of a table, that labels are taken from, sorted;
+            or an empty list.
 
     >>> dataset = ClipDataset("videos/", RandomClip(count=16, stride=4))  # doctest: +SKIP
     >>> sampler = EpochSampler(dataset, seed=0)  # doctest: +SKIP
@@ -125,7 +128,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         seed: int = 0,
         *,
         sample_transform: Callable[[dict[str, Any]], Any] | None = None,
-        labels: Sequence[int] | Mapping[str, int] | None = None,
+        labels: Labels | None = None,
         pad_mode: PadMode | str = "edge",
         fill_value: int | Sequence[int] = 0,
         size: int | Sequence[int] | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,58 +12,38 @@ from numpy.typing import NDArray
 from torch.utils.data import default_collate
 
 from videoloader.decoding.arguments import as_device
-from videoloader.decoding.batch import BatchDecoder, shared_decoder
-from videoloader.decoding.clip import ClipBatch
+from videoloader.decoding.batch import shared_decoder
 from videoloader.decoding.framing import Framing
+from videoloader.decoding.limits import (
+    MAX_PIXELS,
+    TIME_LIMIT,
+    MemoryLimit,
+    check_time_limit,
+    worker_limit,
+)
 from videoloader.decoding.output import (
+    ColorRange,
     ElementType,
     Interpolation,
     Layout,
+    Matrix,
     OutputFormat,
     ResolutionChange,
 )
 from videoloader.decoding.rules import OnError, Rules
-from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.errors import ArgumentError
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
 from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
 from videoloader.readers.global_random import seeded
+from videoloader.readers.labels import Labels
+from videoloader.readers.sample_decoding import DecodedSamples, LoaderFailure, SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
+from videoloader.readers.samples import divided, stacked
 from videoloader.sampling import ClipSampler, PadMode
 from videoloader.sampling.order import EpochOrder, Remainder
 
 __all__ = ["Loader", "LoaderFailure"]
-
-_FAILURES = 10_000  # that are kept
-
-
-@dataclass(frozen=True, slots=True)
-class LoaderFailure:
-    """A sample that could not be had.
-
-    Attributes:
-        sample: its row in the data set index, or place in the list.
-        epoch: in which it was wanted.
-        video: its path or URL.
-        error: what went wrong.
-    """
-
-    sample: int
-    epoch: int
-    video: str
-    error: VideoError
-
-
-@dataclass(slots=True, eq=False)
-class _Batch:
-    """A batch on its way: decoded, with the event behind what a GPU still computes."""
-
-    clips: ClipBatch
-    samples: NDArray[np.int64]
-    epoch: int
-    errors: list[str]
-    shapes: set[tuple[int, ...]]  # of the frame numbers that the sampler gave
-    ready: Any = None
 
 
 class Loader:
@@ -105,8 +84,9 @@ class Loader:
         fill_value: of filled frames.
         shuffle: permute the data set in each epoch.
         seed: of all randomness.
-        labels: one integer a video or row, or a mapping from keys, see `ClipDataset`; by default
-            those of the folders, where `dataset` is a folder of folders.
+        labels: one integer a video or row; or by key a mapping, a function or a `LabelColumn` of
+            a table, see `ClipDataset`; by default those of the folders, where `dataset` is a
+            folder of folders.
         transform: called with each sample as a dictionary, on the thread that iterates; what it
             returns is collated. The global random numbers of torch (CPU), NumPy and Python are
             seeded for it by the sample, and put back.
@@ -120,6 +100,11 @@ class Loader:
         on_error: `raise` the error of a sample; `skip` it, which makes the batch smaller;
             `replace` it by the next of the data set that decodes; `mask` the frames concerned.
             `failures` lists what went wrong.
+        matrix: from Y'CbCr to RGB, see `OutputFormat`.
+        color_range: of the samples, see `OutputFormat`.
+        max_pixels: of a picture; videos that claim more fail, see `Video`.
+        time_limit: seconds that a worker process may take, see `BatchDecoder`.
+        memory_limit: bytes that a worker process may allocate, see `BatchDecoder`.
 
     >>> loader = Loader("videos/", RandomClip(16, stride=4), batch_size=8)  # doctest: +SKIP
     >>> for batch in loader:  # doctest: +SKIP
@@ -148,7 +133,7 @@ class Loader:
         fill_value: int | Sequence[int] = 0,
         shuffle: bool = False,
         seed: int = 0,
-        labels: Sequence[int] | Mapping[str, int] | None = None,
+        labels: Labels | None = None,
         transform: Callable[[dict[str, Any]], Any] | None = None,
         rank: int | None = None,
         num_ranks: int | None = None,
@@ -156,6 +141,11 @@ class Loader:
         prefetch: int = 2,
         workers: int | None = None,
         on_error: OnError = "raise",
+        matrix: Matrix = "auto",
+        color_range: ColorRange = "auto",
+        max_pixels: int = MAX_PIXELS,
+        time_limit: float = TIME_LIMIT,
+        memory_limit: MemoryLimit = "auto",
     ) -> None:
         self._videos = find_sources(dataset, {})
         self._labels, self.classes = find_labels(dataset, self._videos, labels)
@@ -169,18 +159,23 @@ class Loader:
             raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
         if not isinstance(clips, ClipSampler):
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
-        if on_error not in ("raise", "skip", "replace", "mask"):
-            raise ArgumentError(f"on_error must be raise, skip, replace or mask, got {on_error!r}")
         framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
         self._requests = SampleRequests(self._videos, clips, framing, seed, pad_mode, fill_value)
-        self._output = OutputFormat(dtype, layout, mean, std, interpolation)
-        self._rules = Rules(resolution_change=resolution_change, on_error="mask")
+        self._samples = SampleDecoder(
+            self._requests,
+            OutputFormat(
+                dtype, layout, mean, std, interpolation, matrix=matrix, color_range=color_range
+            ),
+            Rules(resolution_change=resolution_change, on_error=on_error, max_pixels=max_pixels),
+        )
+        self._limits: dict[str, Any] = {
+            "time_limit": check_time_limit(time_limit),
+            "memory_limit": worker_limit(memory_limit),
+        }
         self._transform = transform
         self._prefetch = prefetch
         self._device = as_device(device)
         self._workers = workers
-        self._on_error: OnError = on_error
-        self.failures: list[LoaderFailure] = []
         self.epoch = 0
         """The epoch of the iteration that runs, or ran last."""
         self.next_epoch = 0
@@ -249,6 +244,11 @@ class Loader:
         self.next_epoch, self._start, self._steps = state["epoch"], state["position"], 0
         self._is_resumed = True
 
+    @property
+    def failures(self) -> list[LoaderFailure]:
+        """What went wrong so far, the first 10,000 failures."""
+        return self._samples.failures
+
     def stats(self) -> RunnerStats:
         """How long the stages of this epoch, or of the last one, worked and waited.
 
@@ -290,15 +290,15 @@ class Loader:
 
     def _run(self, epoch: int, start: int) -> StageRunner:
         steps = self.order.num_steps(start)
-        decoder = shared_decoder(self._device, self._workers)
+        decoder = shared_decoder(self._device, self._workers, **self._limits)
 
         def plan(step: int, _: Any) -> NDArray[np.int64]:
             if step >= steps:
                 raise StopIteration
             return self.order.batch(epoch, step, start)
 
-        def decode(samples: NDArray[np.int64], stream: Any) -> _Batch:
-            batch = self._decode(decoder, samples, epoch)
+        def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
+            batch = self._samples.decode(decoder, samples, epoch)
             if stream is not None:
                 batch.ready = stream.record_event()
             return batch
@@ -307,62 +307,7 @@ class Loader:
         stages = [Stage("plan", plan), Stage("decode", decode, scope, threads=2)]
         return StageRunner(stages, depth=self._prefetch)
 
-    def _decode(self, decoder: BatchDecoder, samples: NDArray[np.int64], epoch: int) -> _Batch:
-        """Decode the clips of some samples; failures are treated as `on_error` says."""
-        chosen = samples.tolist()
-        shapes: set[tuple[int, ...]] = set()
-        clips = self._attempt(decoder, chosen, epoch, shapes)
-        errors = [""] * len(chosen)
-        failed = self._failed(clips, chosen, epoch)
-        for at, error in failed.items():
-            if self._on_error == "raise":
-                raise error
-            errors[at] = str(error)
-        if failed and self._on_error == "skip":
-            kept = [at for at in range(len(chosen)) if at not in failed]
-            clips, chosen = _taken(clips, kept), [chosen[at] for at in kept]
-        tries = 1
-        while failed and self._on_error == "replace":
-            if tries == len(self._videos):
-                last = next(iter(failed.values()))
-                raise DecodeError(f"none of the {tries} videos decodes; the last: {last}") from last
-            tries += 1
-            again = sorted(failed)
-            for at in again:
-                chosen[at] = (chosen[at] + 1) % len(self._videos)
-            others = [chosen[at] for at in again]
-            more = self._attempt(decoder, others, epoch, shapes)
-            clips = _replaced(clips, again, more)
-            failed = {again[at]: why for at, why in self._failed(more, others, epoch).items()}
-        return _Batch(clips, np.array(chosen, dtype=np.int64), epoch, errors, shapes)
-
-    def _attempt(
-        self,
-        decoder: BatchDecoder,
-        samples: Sequence[int],
-        epoch: int,
-        shapes: set[tuple[int, ...]],
-    ) -> ClipBatch:
-        requests = [
-            self._requests.request(sample, epoch, note_shape=shapes.add) for sample in samples
-        ]
-        return decoder.run(requests, self._output, self._rules)
-
-    def _failed(
-        self, clips: ClipBatch, samples: Sequence[int], epoch: int
-    ) -> dict[int, VideoError]:
-        """The failures of a batch by place; they are noted."""
-        failed: dict[int, VideoError] = {}
-        for failure in clips.failures:
-            failed.setdefault(failure.request, failure.error)
-        for at, error in failed.items():
-            if len(self.failures) < _FAILURES:
-                number = samples[at]
-                row, name = self._videos.row(number), self._videos.item(number).name
-                self.failures.append(LoaderFailure(row, epoch, name, error))
-        return failed
-
-    def _deliver(self, batch: _Batch) -> dict[str, Any]:
+    def _deliver(self, batch: DecodedSamples) -> dict[str, Any]:
         """A batch as the training loop gets it."""
         clips = batch.clips
         tensors = [clips.frames] if isinstance(clips.frames, torch.Tensor) else clips.frames
@@ -370,17 +315,17 @@ class Loader:
         samples = batch.samples.tolist()
         several = {shape for shape in batch.shapes if len(shape) > 1}
         if len(several) == 1:
-            clips = _divided(clips, self._output.layout, several.pop())
+            clips = divided(clips, self._samples.output.layout, several.pop())
         result: dict[str, Any] = {
             "frames": clips.frames,
-            "frame_numbers": _stacked(clips.indices),
-            "times": _stacked(clips.times),
-            "mask": _stacked(clips.masks),
+            "frame_numbers": stacked(clips.indices),
+            "times": stacked(clips.times),
+            "mask": stacked(clips.masks),
             "sample": torch.tensor([self._videos.row(sample) for sample in samples]),
         }
         if self._labels is not None:
             result["labels"] = torch.tensor([self._labels[sample] for sample in samples])
-        if self._on_error in ("replace", "mask"):
+        if self._samples.rules.on_error in ("replace", "mask"):
             result["error"] = batch.errors
         return (
             result if self._transform is None else self._transformed(result, samples, batch.epoch)
@@ -394,63 +339,6 @@ class Loader:
             with seeded(self._requests.transform_rng(sample, epoch)):
                 results.append(self._transform({name: each[at] for name, each in batch.items()}))
         return default_collate(results)
-
-
-def _taken(clips: ClipBatch, places: Sequence[int]) -> ClipBatch:
-    """Some clips of a batch."""
-    frames: Any = clips.frames
-    frames = frames[places] if isinstance(frames, torch.Tensor) else [frames[at] for at in places]
-    return ClipBatch(
-        frames,
-        [clips.indices[at] for at in places],
-        [clips.times[at] for at in places],
-        [clips.masks[at] for at in places],
-        clips.requests[places],
-        [],
-    )
-
-
-def _replaced(clips: ClipBatch, places: Sequence[int], others: ClipBatch) -> ClipBatch:
-    """A batch with the clips of another in some places."""
-    by_place = dict(zip(places, others.clips, strict=True))
-    mine = [by_place.get(at, clip) for at, clip in enumerate(clips.clips)]
-    frames: Any = [clip.frames for clip in mine]
-    if len({each.shape for each in frames}) == 1:
-        frames = torch.stack(frames)
-    return ClipBatch(
-        frames,
-        [clip.indices for clip in mine],
-        [clip.times for clip in mine],
-        [clip.mask for clip in mine],
-        clips.requests,
-        [],
-    )
-
-
-def _divided(clips: ClipBatch, layout: Layout, shape: tuple[int, ...]) -> ClipBatch:
-    """Samples of several clips, of which each tensor holds all frames one after another."""
-    axis = layout.index("F")
-
-    def divide(frames: torch.Tensor) -> torch.Tensor:
-        lead = frames.ndim - len(layout)  # 1 for a batch
-        parts = frames.view(*frames.shape[: lead + axis], *shape, *frames.shape[lead + axis + 1 :])
-        return parts.movedim(lead + axis, lead)
-
-    frames = clips.frames
-    return ClipBatch(
-        divide(frames) if isinstance(frames, torch.Tensor) else [divide(one) for one in frames],
-        [each.reshape(shape) for each in clips.indices],
-        [each.reshape(shape) for each in clips.times],
-        [each.reshape(shape) for each in clips.masks],
-        clips.requests,
-        clips.failures,
-    )
-
-
-def _stacked(arrays: Sequence[NDArray[Any]]) -> Any:
-    """One tensor, or a list where the lengths differ."""
-    tensors = [torch.from_numpy(array) for array in arrays]
-    return torch.stack(tensors) if len({each.shape for each in tensors}) == 1 else tensors
 
 
 def _rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:

@@ -234,6 +234,26 @@ def test_a_dropped_runner_ends_its_threads():
     gc.collect()  # the fixture waits for the threads
 
 
+def test_what_nobody_took_goes_with_a_runner_that_is_closed():
+    class Batch:
+        pass
+
+    batches = []
+
+    def work(number, _):
+        batch = Batch()
+        batches.append(weakref.ref(batch))
+        raise ValueError(batch)  # its traceback holds the frames of the thread
+
+    runner = StageRunner([count_to(9), Stage("fail", work)], depth=2)
+    while len(batches) < 2:
+        time.sleep(0.01)
+    runner.close()
+    del runner
+    gc.collect()
+    assert [batch() for batch in batches] == [None] * len(batches)
+
+
 def test_a_runner_may_be_dropped_wherever_the_garbage_collector_runs():
     """Also where a lock of the stage's is held, here by the thread that collects."""
     lock = threading.Lock()

@@ -119,7 +119,7 @@ def test_any_sampler_can_take_the_place_of_the_rules(videos, sampler):
 @pytest.mark.parametrize("range_of", ["", " 5 31"])
 def test_samplers_at_a_rate_go_by_the_times_of_the_frames(videos, tmp_path, sampler, range_of):
     steps = [4] * 20 + [90] + [20] * 4 + [4] * 9 + [150] + [8] * 10
-    video = replace(videos.index("a"), num_frames=45, pts=np.cumsum(steps))
+    video = replace(videos.made("a"), num_frames=45, pts=np.cumsum(steps))
     videos.indexes["a"] = video
     (tmp_path / "list.txt").write_text(f"a 7{range_of}\n")
     arguments = {"file_list": tmp_path / "list.txt", "file_list_format": "frames"}
@@ -208,7 +208,7 @@ def test_shards_part_the_clips(videos):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"filenames": None}, "needs one of filenames, file_root and file_list, got none"),
+        ({"filenames": None}, "needs one of filenames, file_root, file_list, dataset, got none"),
         ({"file_root": "x"}, "got filenames and file_root"),
         ({"labels": [1]}, "1 labels for 3 filenames"),
         ({"sequence_length": None}, r"needs sequence_length \(or a sampler\)"),
@@ -219,7 +219,7 @@ def test_shards_part_the_clips(videos):
         ({"sampler": UniformClip(3)}, "sampler excludes sequence_length"),
         ({"sampler": 3, "sequence_length": None}, "sampler must be a clip sampler"),
         ({"uniform_sample": True, "stride": 2}, "uniform_sample excludes stride and step"),
-        ({"sequence_length": 41}, "none of the 3 files is long enough"),
+        ({"sequence_length": 41}, "none of the 3 videos is long enough"),
         ({"num_shards": 31}, "30 samples are too few for 31 shards"),
         ({"sequence_lenght": 3}, "did you mean .*sequence_length"),
     ],

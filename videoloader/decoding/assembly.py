@@ -162,9 +162,7 @@ class Assembly:
         frames = request.frame_numbers(index, source.name)
         numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=source.name)
         orientation = index.orientation if self.rules.rotate else Orientation()
-        displayed = (index.height, index.width)
-        if orientation.transpose:
-            displayed = displayed[::-1]
+        displayed = orientation.displayed((index.height, index.width))
         whole = displayed if request.crop is None else request.crop[2:]
         size = _size_of(request, self._size)
         scales = size is not None or self.rules.resolution_change == "scale"

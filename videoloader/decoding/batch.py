@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 from numpy.typing import ArrayLike
@@ -21,7 +21,14 @@ from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.index_cache import IndexCache
 from videoloader.decoding.indexer import Indexer
-from videoloader.decoding.limits import MAX_PIXELS, machine_memory, worker_limit
+from videoloader.decoding.limits import (
+    MAX_PIXELS,
+    TIME_LIMIT,
+    MemoryLimit,
+    check_time_limit,
+    machine_memory,
+    worker_limit,
+)
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.output import (
     ColorRange,
@@ -158,14 +165,14 @@ class BatchDecoder:
         *,
         workers: int | None = None,
         threads: int = 1,
-        time_limit: float = 60.0,
-        memory_limit: int | Literal["auto"] | None = "auto",
+        time_limit: float = TIME_LIMIT,
+        memory_limit: MemoryLimit = "auto",
         indexes: IndexCache | None = None,
     ) -> None:
         self.device = as_device(device)
         self._workers = _default_workers(workers)
         self._threads = threads
-        self._time_limit = time_limit
+        self._time_limit = check_time_limit(time_limit)
         self._memory_limit = worker_limit(memory_limit)
         indexer = None
         if self._workers:
@@ -314,17 +321,32 @@ def _default_workers(workers: int | None) -> int:
     return len(os.sched_getaffinity(0))
 
 
-def shared_decoder(device: str | torch.device, workers: int | None = None) -> BatchDecoder:
-    """The decoder that calls of `decode_batch` and videos on a GPU share."""
+def shared_decoder(
+    device: str | torch.device,
+    workers: int | None = None,
+    *,
+    time_limit: float = TIME_LIMIT,
+    memory_limit: MemoryLimit = "auto",
+) -> BatchDecoder:
+    """The decoder that `decode_batch`, loaders and pipelines with the same limits share."""
     chosen = as_device(device)
     if chosen.type == "cuda" and chosen.index is None:
         chosen = torch.device("cuda", torch.cuda.current_device())
-    return _shared(str(chosen), _default_workers(workers), os.getpid())
+    limits = time_limit, worker_limit(memory_limit)
+    return _shared(str(chosen), _default_workers(workers), *limits, os.getpid())
 
 
 @cache
-def _shared(device: str, workers: int, process: int) -> BatchDecoder:  # noqa: ARG001
+def _shared(
+    device: str,
+    workers: int,
+    time_limit: float,
+    memory_limit: int | None,
+    process: int,  # noqa: ARG001
+) -> BatchDecoder:
     """One for each process: a fork gets one of its own."""
-    decoder = BatchDecoder(device, workers=workers)
+    decoder = BatchDecoder(
+        device, workers=workers, time_limit=time_limit, memory_limit=memory_limit
+    )
     atexit.register(decoder.close)
     return decoder

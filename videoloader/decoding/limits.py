@@ -1,4 +1,4 @@
-"""Limits on what pictures, batches and worker processes may take of the machine's memory.
+"""Limits on what pictures, batches and worker processes may take of memory and time.
 
 A file of a few bytes can claim pictures of any size. Such claims are refused before memory is
 allocated for them.
@@ -10,15 +10,18 @@ import os
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from videoloader.errors import ArgumentError, OutOfMemoryError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
 __all__ = [
     "MAX_PIXELS",
+    "TIME_LIMIT",
+    "MemoryLimit",
     "check_max_pixels",
     "check_pixels",
+    "check_time_limit",
     "machine_memory",
     "too_large",
     "worker_limit",
@@ -26,6 +29,12 @@ __all__ = [
 
 MAX_PIXELS = 1 << 27
 """Pixels of a picture that is decoded without being asked for: 134 million, 8K has 33 million."""
+
+TIME_LIMIT = 60.0
+"""Seconds that a worker process may take for a run of packets unless another limit is given."""
+
+MemoryLimit: TypeAlias = int | Literal["auto"] | None
+"""Bytes that a worker process may allocate, see `worker_limit`."""
 
 _WORKER_SHARE = 4  # of the machine's memory, one part in so many for a worker
 _WORKER_LEAST = 2 << 30
@@ -45,6 +54,18 @@ def check_max_pixels(max_pixels: int) -> int:
     if isinstance(max_pixels, bool) or not isinstance(max_pixels, int) or max_pixels < 1:
         raise ArgumentError(f"max_pixels is a number of pixels, 1 or more, got {max_pixels!r}")
     return max_pixels
+
+
+def check_time_limit(time_limit: float) -> float:
+    """The argument `time_limit`, if it is a number of seconds.
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if not is_number or not time_limit > 0:
+        raise ArgumentError(f"time_limit is a number of seconds over 0, got {time_limit!r}")
+    return float(time_limit)
 
 
 def check_pixels(index: VideoIndex, max_pixels: int) -> None:
@@ -79,7 +100,7 @@ def too_large(name: str, count: int, size: tuple[int, int], needed: int) -> OutO
     )
 
 
-def worker_limit(memory_limit: int | Literal["auto"] | None) -> int | None:
+def worker_limit(memory_limit: MemoryLimit) -> int | None:
     """The argument `memory_limit`: bytes that a worker process may allocate, None for no limit.
 
     `auto` is a quarter of the machine's memory, and 2 GiB at least: pictures of 8K in 10 bits take

@@ -15,6 +15,7 @@ from videoloader.operators.operator import FRAMES, OPERATORS, Operator, Sample
 from videoloader.pipeline.graph import DataNode, current_graph, is_defining
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
+from videoloader.readers.decoder import LIMITS
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 
@@ -269,7 +270,8 @@ def _decode(
 ) -> tuple[Sample, ...]:
     own = {k: v for k, v in arguments.items() if k not in operator.decoding}
     clip = operator.run(*(sample.value for sample in inputs), **own)
-    decoder = media.clip_decoder("cpu" if device == "cpu" else "cuda")
+    limits = {name: arguments[name] for name in LIMITS}
+    decoder = media.clip_decoder("cpu" if device == "cpu" else "cuda", **limits)
     try:
         clips = decode_planned([clip], decoder, [arguments])
     except SampleError as error:

@@ -77,6 +77,10 @@ class Orientation:
             return 90 if self.flip_y else -90
         return 180 if self.flip_x else 0
 
+    def displayed(self, size: tuple[int, int]) -> tuple[int, int]:
+        """(height, width) of a picture of that size once it is turned."""
+        return size[::-1] if self.transpose else size
+
 
 def describe_size(width: int, height: int, orientation: Orientation) -> str:
     """Width and height, for messages; those as displayed too, where a turn exchanges them.

@@ -24,6 +24,7 @@ from videoloader.pipeline.stats import Meter, OperatorStats
 from videoloader.pipeline.streams import stage_stream, wait_for
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
+from videoloader.readers.decoder import LIMITS
 from videoloader.readers.external import ExternalSource
 from videoloader.readers.planned import Identity, PlannedClip
 from videoloader.sampling import generator
@@ -300,7 +301,8 @@ class Program:
 
     def _decoder(self, node: Node) -> media.ClipDecoder:
         device = self._devices[node.device]
-        return media.clip_decoder(device, self._num_threads if device == "cpu" else None)
+        limits = {name: node.constants[name] for name in LIMITS}
+        return media.clip_decoder(device, self._num_threads if device == "cpu" else None, **limits)
 
     def _clip(
         self, node: Node, state: BatchState, position: int, arguments: Mapping[str, Any]

@@ -207,6 +207,9 @@ class _StageThread(threading.Thread):
                 self._work(resource)
         except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
             self._fail(error)
+        finally:
+            # The queues may hold an error whose frames hold this thread: the entry would stay.
+            _running.pop(self, None)
 
     def _work(self, resource: Any) -> None:
         clock = self.clock

@@ -9,16 +9,19 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.output import OutputFormat
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
+from videoloader.readers.replacing import decode_replacing
 from videoloader.sampling import FILLED
 from videoloader.sources.faults import blamed_on
 
 __all__ = ["DecodedClips", "SampleError", "decode_planned"]
 
-_PASSED_ON = ("color_range", "matrix", "max_pixels", "resolution_change")
+_COLORS = ("color_range", "matrix")
+_PASSED_ON = (*_COLORS, "max_pixels", "resolution_change")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
 
@@ -77,6 +80,7 @@ def decode_planned(
         return DecodedClips([], [], "FHWC")
     output = output or OutputFormat()
     options = {name: arguments[0][name] for name in _PASSED_ON if name in arguments[0]}
+    output = replace(output, **{name: options.pop(name) for name in _COLORS if name in options})
     chosen = list(clips)
     others: list[list[torch.Tensor]] = [[] for _ in clips]
     errors: dict[int, Exception] = {}
@@ -112,7 +116,7 @@ def decode_planned(
             window=form.view.window,
         )
 
-    def decode(positions: Sequence[int]) -> Any:
+    def decode(positions: Sequence[int]) -> ClipBatch:
         requests = [
             media.ClipRequest(
                 chosen[at].source,
@@ -122,37 +126,18 @@ def decode_planned(
             )
             for at in positions
         ]
-        return decoder.decode(requests, on_error="mask", **output.keywords | options)
+        batch: ClipBatch = decoder.decode(requests, on_error="mask", **output.keywords, **options)
+        return batch
 
-    batch = decode(range(len(chosen)))
-    frames = batch.frames
-    failed = {failure.request: failure.error for failure in reversed(batch.failures)}
-    while failed:
-        for at in sorted(failed):
-            error = errors.get(at, failed[at])
-            instead = chosen[at].instead
-            if at in errors or instead is None:
-                raise SampleError(at, error) from error
-            try:
-                chosen[at] = instead(error)
-            except Exception as none_left:
-                raise SampleError(at, none_left) from none_left
-        again = sorted(failed)
-        batch = decode(again)
-        frames = _replaced(frames, dict(zip(again, batch.frames, strict=True)))
-        failed = {again[f.request]: f.error for f in reversed(batch.failures)}
-    return DecodedClips(frames, others, output.layout)
+    def choose(at: int, failure: Exception) -> None:
+        error = errors.get(at, failure)
+        instead = chosen[at].instead
+        if at in errors or instead is None:
+            raise SampleError(at, error) from error
+        try:
+            chosen[at] = instead(error)
+        except Exception as none_left:
+            raise SampleError(at, none_left) from none_left
 
-
-def _replaced(
-    frames: torch.Tensor | list[torch.Tensor], others: Mapping[int, torch.Tensor]
-) -> torch.Tensor | list[torch.Tensor]:
-    """The clips of a batch with others in the place of some; in their memory, if they fit."""
-    clips = [others.get(at, clip) for at, clip in enumerate(frames)]
-    if not isinstance(frames, torch.Tensor):
-        return torch.stack(clips) if len({clip.shape for clip in clips}) == 1 else clips
-    if any(clip.shape != frames.shape[1:] for clip in clips):
-        return clips
-    for at, clip in others.items():
-        frames[at] = clip
-    return frames
+    batch = decode_replacing(decode, len(chosen), choose)
+    return DecodedClips(batch.frames, others, output.layout)

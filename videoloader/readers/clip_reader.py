@@ -16,9 +16,9 @@ from videoloader.readers.epochs import Epochs
 from videoloader.readers.failures import Failures
 from videoloader.readers.media import Index
 from videoloader.readers.planned import Identity, PlannedClip
+from videoloader.readers.scopes import Scopes
 from videoloader.sampling import generator, pad_frames
 from videoloader.sampling.permutation import Permutation
-from videoloader.sources.address import shown
 
 __all__ = ["ClipReader"]
 
@@ -28,7 +28,8 @@ class ClipReader:
     """Plans the clips of a data set. Its draws depend on the clip and the epoch alone.
 
     Args:
-        clips: all clips of the data set.
+        scopes: the videos.
+        clips: all clips of them.
         epochs: which places in the order of an epoch make up the batches.
         seed: of the permutations, and of random clips.
         stage: of both, in the pipeline.
@@ -40,6 +41,7 @@ class ClipReader:
         failures: what was replaced or left out.
     """
 
+    scopes: Scopes
     clips: Clips
     epochs: Epochs
     seed: int
@@ -69,13 +71,13 @@ class ClipReader:
         """A clip of a shard, and how many others may be tried in its place."""
         shard = self.epochs.shard(epoch)
         number = self._number(epoch, shard[position])
-        scope = self.clips.scope(number)
+        video = self.clips.video(number)
         return PlannedClip(
-            scope.entry.path,
+            self.scopes.item(video),
             partial(self._select, number, epoch),
-            partial(self._others, number),
+            partial(self._others, video),
             Identity(number, epoch),
-            scope.index,
+            self.scopes.index(video),
             partial(self._instead, epoch, position, tries) if self.replaces else None,
         )
 
@@ -85,28 +87,29 @@ class ClipReader:
         return int(_permutation(len(self.clips), self.seed, self.stage, epoch)[place])
 
     def _select(self, number: int, epoch: int, index: Index) -> NDArray[np.int64]:
-        scope = self.clips.scope(number)
+        video = self.clips.video(number)
+        scope = self.scopes.scope(video, index)
         # Sample 0 of an epoch is its permutation.
         rng = generator(self.seed, stage=self.stage, sample=1 + number, epoch=epoch)
         frames, _ = pad_frames(
-            self.clips.frames(number, rng),
+            self.clips.frames(number, index, scope, rng),
             index.num_frames,
             self.pad_mode,
-            start=scope.start,
-            stop=scope.stop,
-            name=shown(scope.entry.path),
+            start=scope[0],
+            stop=scope[1],
+            name=self.scopes.item(video).name,
         )
         return frames
 
-    def _others(self, number: int, index: Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
-        label = self.clips.scope(number).entry.label
-        labels = [] if label is None else [torch.tensor([label], dtype=torch.int32)]
+    def _others(self, video: int, index: Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+        known = self.scopes.labels
+        labels = [] if known is None else [torch.tensor([known[video]], dtype=torch.int32)]
         return labels + frame_outputs(index, frames, self.frame_num, self.timestamps)
 
     def _instead(self, epoch: int, position: int, tries: int, error: Exception) -> PlannedClip:
         shard = self.epochs.shard(epoch)
-        path = self.clips.scope(self._number(epoch, shard[position])).entry.path
-        self.failures.add(shown(path), str(error))
+        video = self.clips.video(self._number(epoch, shard[position]))
+        self.failures.add(self.scopes.item(video).name, str(error))
         if tries <= 1:
             raise DecodeError(f"none of the {len(shard)} clips of the shard decodes")
         return self._planned(epoch, (position + 1) % len(shard), tries - 1)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
 from videoloader.indexing.index import VideoIndex
+from videoloader.readers.labels import LabelColumn, Labels, labels_of_keys, numbered
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import VIDEO_SUFFIXES
 
@@ -110,28 +111,29 @@ def find_sources(
 def find_labels(
     videos: ClipSources,
     found: ListedVideos | IndexedVideos,
-    labels: Sequence[int] | Mapping[str, int] | None,
+    labels: Labels | None,
 ) -> tuple[list[int] | None, list[str]]:
-    """The label of each video, and the names of the folders that labels are taken from.
+    """The label of each video, and the names of the classes, where labels are taken from names.
 
     Args:
         videos: as a user named them.
         found: what that stands for.
-        labels: one integer a video or a row, or by key; None for those of folders, if there are.
+        labels: one integer a video or a row, or by key, see `Labels`; None for those of folders,
+            if there are.
 
     Raises:
         ArgumentError: not every video has a label.
     """
     if labels is not None:
-        return _labels(labels, found), []
+        if not isinstance(labels, Mapping | LabelColumn) and not callable(labels):
+            return _listed_labels(labels, found), []
+        return labels_of_keys(labels, found.keys())
     if not isinstance(found, ListedVideos):
         return None, []
     names = _classes(videos, found.items)
     if names is None:
         return None, []
-    classes = sorted(set(names))
-    number = {name: label for label, name in enumerate(classes)}
-    return [number[name] for name in names], classes
+    return numbered(names)
 
 
 def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
@@ -170,19 +172,8 @@ def _check_there(item: Item) -> None:
         raise SourceError(f"{shown(path)}: no such folder or file")
 
 
-def _labels(
-    labels: Sequence[int] | Mapping[str, int], videos: ListedVideos | IndexedVideos
-) -> list[int]:
-    """The label of each video."""
-    if isinstance(labels, Mapping):
-        keys = videos.keys()
-        missing = [key for key in keys if key not in labels]
-        if missing:
-            first = shown(missing[0])
-            raise ArgumentError(
-                f"{len(missing)} of {len(keys)} videos have no label, the first is {first}"
-            )
-        return [int(labels[key]) for key in keys]
+def _listed_labels(labels: Sequence[int], videos: ListedVideos | IndexedVideos) -> list[int]:
+    """The label of each video, of those of videos or of rows."""
     if len(labels) == len(videos):
         return [int(label) for label in labels]
     rows = ""

@@ -1,88 +1,83 @@
-"""The clips of a set of videos: which frames each one is made of."""
+"""The clips of a set of videos: how many there are, and which frames each one is made of.
+
+A sampler of one clip a video needs nothing of the videos beforehand. For `DenseClips` the number of
+clips of each is worked out once, and of all that was read only that number is kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
-from videoloader.readers.file_list import Entry
+from videoloader.errors import ArgumentError, StaleIndexError
 from videoloader.readers.media import Index
 from videoloader.sampling import ClipSampler, DenseClips, UniformClip, sample_frames
 
-__all__ = ["Clips", "Scope", "clip_rule"]
+__all__ = ["Clips", "clip_rule", "count_clips"]
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A range of frames of one video that clips are taken from."""
-
-    entry: Entry
-    index: Index
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clips:
-    """Every clip of some scopes, numbered.
+    """Every clip of some videos, numbered video by video.
 
-    `scope_of` and `first` say for each clip its scope and its first frame, as `DenseClips` has it;
-    -1 is the only clip of a scope, which may be drawn at random.
+    Args:
+        sampler: what takes them.
+        counts: clips of each video.
+        backwards: play them backwards.
     """
 
-    scopes: tuple[Scope, ...]
     sampler: ClipSampler
-    backwards: bool
-    scope_of: NDArray[np.int64]
-    first: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    backwards: bool = False
 
-    @classmethod
-    def of(cls, scopes: Sequence[Scope], sampler: ClipSampler, *, backwards: bool = False) -> Clips:
-        """All clips that a sampler takes from the scopes."""
-        scope_of: list[NDArray[np.int64]] = []
-        first: list[NDArray[np.int64]] = []
-        for number, scope in enumerate(scopes):
-            starts = np.array([-1])
-            if isinstance(sampler, DenseClips):
-                starts = _frames(sampler, scope)[:, 0]
-            scope_of.append(np.full(len(starts), number))
-            first.append(starts)
-        none = np.empty(0, dtype=np.int64)
-        return cls(
-            tuple(scopes),
-            sampler,
-            backwards,
-            np.concatenate([none, *scope_of]),
-            np.concatenate([none, *first]),
-        )
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum(self.counts)
 
     def __len__(self) -> int:
-        return len(self.first)
+        return int(self._ends[-1]) if len(self._ends) else 0
 
-    def scope(self, number: int) -> Scope:
-        """Where a clip is taken from."""
-        return self.scopes[int(self.scope_of[number])]
+    def video(self, number: int) -> int:
+        """The video that a clip is taken from."""
+        return int(np.searchsorted(self._ends, number, side="right"))
 
-    def frames(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def frames(
+        self, number: int, index: Index, scope: tuple[int, int], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         """Frame numbers of a clip; some may lie outside its scope.
 
         Args:
             number: of the clip.
+            index: of its video.
+            scope: first frame and end (exclusive) of the range that the clips are taken from.
             rng: what a random sampler draws from.
+
+        Raises:
+            StaleIndexError: the video has fewer clips than it had when they were counted.
         """
-        scope = self.scope(number)
-        frames: NDArray[np.int64]
-        if isinstance(self.sampler, DenseClips):
-            rest = replace(scope, start=int(self.first[number]))
-            only = replace(self.sampler, step=rest.stop - rest.start, partial=True)
-            frames = _frames(only, rest)[0]
+        if not isinstance(self.sampler, DenseClips):
+            frames = sample_frames(self.sampler, index, start=scope[0], stop=scope[1], rng=rng)
         else:
-            frames = _frames(self.sampler, scope, rng)
+            video = self.video(number)
+            count = int(self.counts[video])
+            found = _dense(self.sampler, index, scope, number - int(self._ends[video]) + count)
+            if found is None:
+                raise StaleIndexError(
+                    f"{index.name}: has fewer than the {count} clips that it had when they were "
+                    "counted; build the pipeline again"
+                )
+            frames = found
         return frames[::-1] if self.backwards else frames
+
+
+def count_clips(sampler: ClipSampler, index: Index, scope: tuple[int, int]) -> int:
+    """Clips that a sampler takes of a range of a video."""
+    if not isinstance(sampler, DenseClips):
+        return 1
+    return len(sample_frames(sampler, index, start=scope[0], stop=scope[1]))
 
 
 def clip_rule(
@@ -119,7 +114,17 @@ def clip_rule(
     )
 
 
-def _frames(
-    sampler: ClipSampler, scope: Scope, rng: np.random.Generator | None = None
-) -> NDArray[np.int64]:
-    return sample_frames(sampler, scope.index, start=scope.start, stop=scope.stop, rng=rng)
+def _dense(
+    sampler: DenseClips, index: Index, scope: tuple[int, int], place: int
+) -> NDArray[np.int64] | None:
+    """One of the clips of a range, without the others where they begin in even steps."""
+    start, stop = scope
+    if sampler.fps is not None:
+        clips = sample_frames(sampler, index, start=start, stop=stop)
+        return clips[place] if place < len(clips) else None
+    first = start + place * (sampler.step or (sampler.count - 1) * sampler.stride + 1)
+    if first >= stop:
+        return None
+    only = replace(sampler, step=stop - first, partial=True)
+    frames: NDArray[np.int64] = sample_frames(only, index, start=first, stop=stop)[0]
+    return frames

@@ -18,17 +18,21 @@ from videoloader.operators.operator import declare
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
 from videoloader.sampling import PAD_MODES, pad_frames, select_frames
+from videoloader.sources.items import Item
 from videoloader.types import ImageType
 
 __all__ = [
     "COLOR",
     "COLOR_RANGE",
     "FRAME_NUM",
+    "LIMITS",
     "MATRIX",
     "MAX_PIXELS",
+    "MEMORY_LIMIT",
     "PAD",
     "RESOLUTION",
     "TIMESTAMPS",
+    "TIME_LIMIT",
     "decode_video",
     "wanted_frames",
 ]
@@ -83,6 +87,19 @@ MAX_PIXELS = Argument(
     "pixels of a picture; a file that claims more fails",
     least=1,
 )
+TIME_LIMIT = Argument(
+    "time_limit",
+    Kind("number of seconds over 0", limits.check_time_limit),
+    limits.TIME_LIMIT,
+    "seconds that a worker process may take for a run of packets",
+)
+MEMORY_LIMIT = Argument(
+    "memory_limit",
+    Kind("int, None or 'auto'", limits.worker_limit),
+    "auto",
+    "bytes that a worker process may allocate; `auto` is a quarter of the machine's memory",
+)
+LIMITS = ("time_limit", "memory_limit")
 COLOR = Argument(
     "output_type", IMAGE, ImageType.RGB, "colour space; only RGB so far", choices=(ImageType.RGB,)
 )
@@ -150,6 +167,8 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         MATRIX,
         COLOR_RANGE,
         MAX_PIXELS,
+        TIME_LIMIT,
+        MEMORY_LIMIT,
         COLOR,
         FRAME_NUM,
         TIMESTAMPS,
@@ -164,6 +183,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         "matrix",
         "color_range",
         "max_pixels",
+        *LIMITS,
     ),
     check=_check,
     absent={"roi": None, "times": None, "fps": None, "audio": False},
@@ -172,7 +192,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
 def decode_video(
     encoded: Any, *, enable_frame_num: str, enable_timestamps: bool, **selection: Any
 ) -> PlannedClip:
-    """Decode frames of a video: bytes of a whole file (1-D uint8), or its path or URL.
+    """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`.
 
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
     give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
@@ -207,7 +227,7 @@ def frame_outputs(
 
 
 def _source(encoded: Any) -> Any:
-    if isinstance(encoded, str | Path | bytes):
+    if isinstance(encoded, str | Path | bytes | Item):
         return encoded
     if isinstance(encoded, torch.Tensor) and encoded.dtype == torch.uint8 and encoded.ndim == 1:
         return encoded.cpu().numpy().tobytes()

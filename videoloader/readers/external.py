@@ -16,6 +16,7 @@ from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.operators.arguments import ANY, BOOL, DTYPE, INT, Argument, Kind
 from videoloader.operators.convert import saturate
 from videoloader.operators.operator import Sample, SourceContext, declare
+from videoloader.sources.items import Item
 from videoloader.tensors import TensorList
 
 __all__ = ["BatchInfo", "ExternalSource", "SampleInfo", "external_source"]
@@ -177,8 +178,8 @@ class ExternalSource:
         return tuple(item)
 
     def _tensor(self, value: Any, layout: str) -> Sample:
-        if isinstance(value, str | Path):
-            return Sample(str(value))
+        if isinstance(value, str | Path | Item):
+            return Sample(value if isinstance(value, Item) else str(value))
         if isinstance(value, bytes | bytearray | memoryview):
             return Sample(torch.frombuffer(bytearray(value), dtype=torch.uint8))
         if isinstance(value, np.ndarray) and not value.flags.writeable:
@@ -246,8 +247,8 @@ def external_source(context: SourceContext, **arguments: Any) -> ExternalSource:
     `source` is called or advanced once a batch, or once a sample with `batch=False`, in the
     pipeline's thread. A callable that takes an argument gets the number of the iteration, or a
     `SampleInfo`. StopIteration ends the epoch: `Pipeline.run` raises it, and `Pipeline.reset`
-    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8, and
-    a path stays a path for `fn.decoders.video`.
+    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8; a
+    path or an `Item` of a data set stays what it is, for `fn.decoders.video`.
     """
     source = arguments["source"]
     if source is not None and not callable(source) and not isinstance(source, Iterable):

@@ -10,9 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.request import ClipRequest
 from videoloader.errors import UnsupportedError
 from videoloader.sampling import FILLED
+from videoloader.sources.faults import blamed_on
+from videoloader.sources.items import Item
 
 __all__ = [
     "ClipDecoder",
@@ -74,25 +77,30 @@ class ClipDecoder(Protocol):
         """Makes a `ClipBatch` of `ClipRequest`s."""
 
 
-def index_video(source: Any) -> Index:
-    """Read the tables of a video: a path, URL or bytes."""
-    import videoloader.indexing as indexing
+def index_video(item: Item, indexer: Indexer) -> Index:
+    """The index of a video, made in a worker process where FFmpeg has to look at it."""
+    with blamed_on(item.name), item.open() as source:
+        index: Index = indexer.index(source, item)
+        return index
 
-    index: Index = indexing.index_video(source)
-    return index
 
+def clip_decoder(device: str, workers: int | None = None, **limits: Any) -> ClipDecoder:
+    """The decoder of this process for a torch device.
 
-def clip_decoder(device: str, workers: int | None = None) -> ClipDecoder:
-    """The decoder of this process for a torch device, with at most so many worker processes."""
+    Args:
+        device: where frames are given.
+        workers: most processes that decode on the CPU.
+        limits: of each of them: `time_limit` and `memory_limit` of `BatchDecoder`.
+    """
     from videoloader.decoding.batch import shared_decoder
 
-    return shared_decoder(device, workers)
+    return shared_decoder(device, workers, **limits)
 
 
 def displayed_size(index: Index) -> tuple[int, int]:
     """(height, width) of the pictures of a video, rotation applied."""
-    size = index.height, index.width
-    return size[::-1] if index.orientation.transpose else size
+    size: tuple[int, int] = index.orientation.displayed((index.height, index.width))
+    return size
 
 
 def seconds(index: Index, frames: NDArray[np.int64]) -> NDArray[np.float64]:

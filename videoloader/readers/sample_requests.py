@@ -12,6 +12,7 @@ from videoloader.decoding.framing import Framing
 from videoloader.decoding.request import ClipRequest
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
+from videoloader.readers.media import displayed_size
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
 
 __all__ = ["SampleRequests"]
@@ -73,9 +74,7 @@ class SampleRequests:
     ) -> ClipRequest:
         frames = sample_frames(self.sampler, index, rng=self._rng(_SAMPLING, *key))
         note_shape(frames.shape)
-        size = (index.height, index.width)
-        displayed = size[::-1] if index.orientation.transpose else size
-        view = self.framing.view(displayed, self._rng(_FRAMING, *key))
+        view = self.framing.view(displayed_size(index), self._rng(_FRAMING, *key))
         return ClipRequest(
             "",
             frames.reshape(-1),

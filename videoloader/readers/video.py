@@ -1,26 +1,35 @@
-"""`fn.readers.video`: files in, batches of clips out, epoch after epoch."""
+"""`fn.readers.video`: videos in, batches of clips out, epoch after epoch."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from videoloader.errors import ArgumentError, FormatError, VideoError
+import numpy as np
+
+from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import ANY, BOOL, IMAGE, INT, TEXT, Argument, Kind
 from videoloader.operators.operator import SourceContext, declare
 from videoloader.operators.random import SEED
-from videoloader.readers import media
 from videoloader.readers.clip_reader import ClipReader
-from videoloader.readers.clips import Clips, Scope, clip_rule
+from videoloader.readers.clip_sources import (
+    IndexedVideos,
+    ListedVideos,
+    find_labels,
+    find_sources,
+)
+from videoloader.readers.clips import clip_rule
 from videoloader.readers.decoder import (
     COLOR_RANGE,
     FILL,
     FRAME_NUM,
+    LIMITS,
     MATRIX,
     MAX_PIXELS,
+    MEMORY_LIMIT,
     PAD,
     RESOLUTION,
+    TIME_LIMIT,
     TIMESTAMPS,
 )
 from videoloader.readers.epochs import Epochs
@@ -32,7 +41,9 @@ from videoloader.readers.file_list import (
     list_folders,
     read_file_list,
 )
-from videoloader.sources.address import shown
+from videoloader.readers.labels import LabelColumn
+from videoloader.readers.scopes import Scopes
+from videoloader.sources.items import Item
 from videoloader.types import UINT8, ImageType
 
 __all__ = ["read_video"]
@@ -41,30 +52,33 @@ __all__ = ["read_video"]
 _RULE = ("sequence_length", "stride", "step", "uniform_sample", "sampler", "pad_mode")
 
 
-def _labels(value: Any) -> tuple[int, ...]:
+_SOURCES = ("filenames", "file_root", "file_list", "dataset")
+
+
+def _labels(value: Any) -> Any:
+    if isinstance(value, Mapping | LabelColumn) or callable(value):
+        return value
     return tuple(map(int, value))
 
 
-def _paths(value: Any) -> tuple[str, ...]:
+def _places(value: Any) -> tuple[str | Item, ...]:
     if isinstance(value, str | bytes):
         raise TypeError
-    return tuple(map(str, value))
+    return tuple(each if isinstance(each, Item) else str(each) for each in value)
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    ways = [name for name in ("filenames", "file_root", "file_list") if name in given]
+    ways = [name for name in _SOURCES if name in given]
     if len(ways) != 1:
         raise ArgumentError(
-            "fn.readers.video needs one of filenames, file_root and file_list, "
+            f"fn.readers.video needs one of {', '.join(_SOURCES)}, "
             f"got {' and '.join(ways) or 'none'}"
         )
     labels, files = arguments.get("labels"), arguments.get("filenames")
-    if labels is not None and files is None:
-        raise ArgumentError("fn.readers.video: labels go with filenames only")
-    if labels and len(labels) != len(files or ()):
-        raise ArgumentError(
-            f"fn.readers.video: {len(labels)} labels for {len(files or ())} filenames"
-        )
+    if labels is not None and ways[0] in ("file_root", "file_list"):
+        raise ArgumentError(f"fn.readers.video: {ways[0]} has labels of its own, leave labels out")
+    if files is not None and labels and isinstance(labels, tuple) and len(labels) != len(files):
+        raise ArgumentError(f"fn.readers.video: {len(labels)} labels for {len(files)} filenames")
     if files is not None and not files:
         raise ArgumentError("fn.readers.video: filenames is empty")
     if arguments.get("stride") == 0:
@@ -72,7 +86,8 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 
 
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
-    labelled = arguments["filenames"] is None or arguments["labels"] is not None
+    own = arguments["file_root"] is not None or arguments["file_list"] is not None
+    labelled = own or arguments["labels"] is not None
     numbered = bool(arguments["enable_frame_num"] != "none")
     return 1 + labelled + numbered + bool(arguments["enable_timestamps"])
 
@@ -81,12 +96,22 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     "readers.video",
     kind="source",
     arguments=(
-        Argument("filenames", Kind("list of paths", _paths), None, "the files"),
+        Argument(
+            "filenames", Kind("list of paths", _places), None, "the files: paths, URLs or `Item`s"
+        ),
+        Argument(
+            "dataset",
+            ANY,
+            None,
+            "a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a "
+            "folder, glob, text list, tar archive or URL, or a list of them and of `Item`s",
+        ),
         Argument(
             "labels",
-            Kind("list of int", _labels),
+            Kind("list of int, mapping, LabelColumn or function", _labels),
             None,
-            "a label for each of `filenames`; an empty list numbers them",
+            "of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a "
+            "function; an empty list numbers them",
         ),
         Argument("file_root", Kind("path", str), None, "a folder of folders; each is a class"),
         Argument("file_list", Kind("path", str), None, "lines of `path label [start [end]]`"),
@@ -123,6 +148,8 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         MATRIX,
         COLOR_RANGE,
         MAX_PIXELS,
+        TIME_LIMIT,
+        MEMORY_LIMIT,
         Argument(
             "image_type",
             IMAGE,
@@ -159,6 +186,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         "matrix",
         "color_range",
         "max_pixels",
+        *LIMITS,
     ),
     check=_check,
     absent={
@@ -183,30 +211,32 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     ),
 )
 def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
-    """Read clips of video files.
+    """Read clips of videos.
 
-    Every file is indexed when the pipeline is built. With `pad_mode="none"` clips that do not fit
-    are left out; with any other mode a file ends with one padded clip where frames remain, and
+    With a sampler of one clip a video (`uniform_sample`, `RandomClip`, ...) nothing is opened
+    before it is decoded. Clips end to end need the lengths of all videos: those of a data set index
+    stand in its table; other videos are indexed when the pipeline is built, in `num_threads`
+    threads, and the last 64 MB of their indexes are kept. With `pad_mode="none"` clips that do not
+    fit are left out; with any other mode a video ends with one padded clip where frames remain, and
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
     Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
     """
-    entries = _entries(arguments)
-    limits = FrameRange(
-        arguments["file_list_format"],
-        arguments["file_list_rounding"],
-        arguments["file_list_include_end"],
-    )
+    scopes = _scopes(arguments)
     sampler = clip_rule(**{name: arguments[name] for name in _RULE})
     failures = Failures()
     tolerant = failures if arguments["on_error"] == "replace" else None
-    scopes = _scopes(entries, limits, context.num_threads, tolerant)
-    clips = Clips.of(scopes, sampler, backwards=arguments["stride"] < 0)
+    clips = scopes.clips(
+        sampler,
+        backwards=arguments["stride"] < 0,
+        num_threads=context.num_threads,
+        failures=tolerant,
+    )
     if not len(clips):
         raise ArgumentError(
-            f"fn.readers.video: none of the {len(entries)} files is long enough for {sampler}; "
+            f"fn.readers.video: none of the {len(scopes)} videos is long enough for {sampler}; "
             'pad_mode="edge" keeps short ones'
         )
     epochs = Epochs(
@@ -218,6 +248,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["pad_last_batch"],
     )
     return ClipReader(
+        scopes,
         clips,
         epochs,
         context.seed,
@@ -231,44 +262,37 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     )
 
 
-def _entries(arguments: Mapping[str, Any]) -> list[Entry]:
+def _scopes(arguments: Mapping[str, Any]) -> Scopes:
+    """The videos that arguments name; those of lists are not looked at."""
     if arguments["file_root"] is not None:
-        return list_folders(arguments["file_root"])
+        return _of_entries(list_folders(arguments["file_root"]), FrameRange())
     if arguments["file_list"] is not None:
-        return read_file_list(arguments["file_list"], arguments["file_list_format"])
-    files, labels = arguments["filenames"], arguments["labels"]
+        limits = FrameRange(
+            arguments["file_list_format"],
+            arguments["file_list_rounding"],
+            arguments["file_list_include_end"],
+        )
+        return _of_entries(read_file_list(arguments["file_list"], limits.unit), limits)
+    given, labels = arguments["dataset"], arguments["labels"]
+    videos: ListedVideos | IndexedVideos
+    if given is None:
+        given = arguments["filenames"]
+        items = [place if isinstance(place, Item) else Item(place) for place in given]
+        videos = ListedVideos(items, {})
+    else:
+        videos = find_sources(given, {})
     if labels is None:
-        return [Entry(path) for path in files]
-    return [
-        Entry(path, label) for path, label in zip(files, labels or range(len(files)), strict=True)
-    ]
+        return Scopes(videos)
+    found, _ = find_labels(given, videos, labels or range(len(videos)))
+    return Scopes(videos, np.array(found, dtype=np.int32))
 
 
-def _scopes(
-    entries: Sequence[Entry],
-    limits: FrameRange,
-    num_threads: int,
-    failures: Failures | None,
-) -> list[Scope]:
-    """Index each file once, several at a time; files that fail go to `failures` if there is one."""
-
-    def index(path: str) -> media.Index | None:
-        try:
-            found = media.index_video(path)
-            if found.num_frames == 0:
-                raise FormatError(f"{shown(path)}: there is no frame in it")
-            return found
-        except VideoError as error:
-            if failures is None:
-                raise
-            failures.add(path, str(error))
-            return None
-
-    paths = list(dict.fromkeys(entry.path for entry in entries))
-    with ThreadPoolExecutor(num_threads, thread_name_prefix="videoloader-index") as pool:
-        indexes = dict(zip(paths, pool.map(index, paths), strict=True))
-    return [
-        Scope(entry, found, *limits.resolve(entry, found))
-        for entry in entries
-        if (found := indexes[entry.path]) is not None
-    ]
+def _of_entries(entries: Sequence[Entry], limits: FrameRange) -> Scopes:
+    videos = ListedVideos([Item(entry.path) for entry in entries], {})
+    labels = np.array([entry.label for entry in entries], dtype=np.int32)
+    ranges = {
+        number: entry
+        for number, entry in enumerate(entries)
+        if entry.start is not None or entry.end is not None
+    }
+    return Scopes(videos, labels, ranges, limits)

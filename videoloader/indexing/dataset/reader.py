@@ -225,6 +225,13 @@ class Videos:
         video = int(video) % len(self)
         return video + int(np.searchsorted(self.dataset._before, video, side="right"))
 
+    @property
+    def num_frames(self) -> NDArray[np.int64]:
+        """Frames of each video, read from the file without its indexes."""
+        column = self.dataset._columns(["num_frames"])["num_frames"]
+        lengths: NDArray[np.int64] = column.fill_null(0).to_numpy().astype(np.int64)
+        return lengths[self.rows]
+
     def __len__(self) -> int:
         return max(len(self.dataset) - len(self.dataset.failed), 0)
 
