@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader.demo.videos import read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 
 NAMES = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "vp9.webm", "av1.mp4"]
 SIZE = {"size": (90, 160)}
@@ -146,6 +146,46 @@ def test_folders_are_classes(paths, tmp_path):
         loader([])
 
 
+def test_labels_may_be_a_column_or_a_function(paths, tmp_path):
+    table = tmp_path / "labels.csv"
+    table.write_text("path,label\n" + "".join(f"{name},c{len(name)}\n" for name in NAMES))
+    with loader(paths, batch_size=9, labels=vl.LabelColumn(table)) as batches:
+        (batch,) = batches
+        assert batches.classes == ["c17", "c7", "c8"]
+    assert [batches.classes[n] for n in batch["labels"]] == [f"c{len(name)}" for name in NAMES]
+    (batch,) = loader(paths, batch_size=9, labels=lambda key: len(key.rpartition("/")[2]))
+    assert batch["labels"].tolist() == [len(name) for name in NAMES]
+
+
+def test_colours_and_limits_are_those_of_decode_batch(paths):
+    options = {"matrix": "bt2020", "color_range": "full"}
+    (batch,) = loader(paths, batch_size=5, **options)
+    requests = list(zip(paths, batch["frame_numbers"].tolist(), strict=True))
+    expected = vl.decode_batch(requests, workers=0, layout="FCHW", **options, **SIZE)
+    assert torch.equal(batch["frames"], expected.frames)
+    other = vl.decode_batch(requests, workers=0, layout="FCHW", **SIZE)
+    assert not torch.equal(batch["frames"], other.frames)
+    with pytest.raises(vl.UnsupportedError, match="max_pixels=1000"):
+        list(loader(paths, max_pixels=1000))
+
+
+def test_a_stream_that_changes_its_size_is_scaled_where_it_is_asked_for(tmp_path):
+    parts = []
+    for size in ((128, 96), (96, 64)):
+        path = tmp_path / f"{size[0]}.h264"
+        encode_video(path, frames=8, size=size, options={"g": "4", "bf": "0", "threads": "1"})
+        parts.append(path.read_bytes())
+    both = tmp_path / "both.h264"
+    both.write_bytes(b"".join(parts))
+    clips = vl.UniformClip(16)
+    with pytest.raises(vl.DecodeError, match="resolution_change"):
+        list(loader([both], clips, size=None))
+    (batch,) = loader([both], clips, size=None, layout="FHWC", resolution_change="scale")
+    assert batch["frames"].shape == (1, 16, 96, 128, 3)
+    numbers = [read_frame_number(frame.numpy()) for frame in batch["frames"][0]]
+    assert numbers == [*range(8), *range(8)]
+
+
 def test_data_set_indexes_are_taken(paths, tmp_path):
     dataset = vl.index_dataset(paths, tmp_path / "set.parquet", workers=0)
     expected = samples(loader(paths))
@@ -254,6 +294,10 @@ def test_wrong_arguments_are_named(paths):
         ({"random_resized_crop": (0.1, 1)}, "random_resized_crop is"),
         ({"batch_size": 0}, "batch_size"),
         ({"dtype": "int8"}, "dtype must be"),
+        ({"matrix": "bt470"}, "matrix must be"),
+        ({"color_range": "tv"}, "color_range must be"),
+        ({"resolution_change": "crop"}, "resolution_change must be"),
+        ({"max_pixels": 0}, "max_pixels is"),
     ):
         with pytest.raises(vl.ArgumentError, match=words):
             list(loader(paths, **wrong))
