@@ -61,4 +61,4 @@ def test_a_table_that_is_not_there_is_an_error(tmp_path):
 def test_a_function_gives_integers(table):
     assert labels_of_keys(len, KEYS) == ([15, 16, 15], [])
     with pytest.raises(vl.ArgumentError, match=r"labels gave 'x' for /data/run/a\.mp4"):
-        labels_of_keys(lambda key: "x", KEYS)  # noqa: ARG005
+        labels_of_keys(lambda key: "x", KEYS)
