@@ -260,7 +260,7 @@ def check(mix: Mix, count: int) -> dict[str, Any]:
     found: dict[str, Any] = {"files": 0, "frames": 0, "wrong": 0, "largest_difference": 0}
     for codec in ("h264", "hevc", "vp9"):
         numbers = [n for n, stream in enumerate(mix.streams) if stream.codec == codec]
-        for stream in numbers[:: max(1, len(numbers) // count)][:count]:
+        for stream in numbers[:: max(1, len(numbers) // max(1, count))][:count]:
             shortest = min(range(CUTS), key=lambda cut: len(mix.indexes[stream * CUTS + cut]))
             _check_file(mix, stream * CUTS + shortest, found)
     return found
