@@ -37,9 +37,15 @@ class CountingDecoder:
         return call
 
     def decode(self, requests, **options):
+        return self._count(self._decoder.decode, requests, **options)
+
+    def run(self, requests, *options):
+        return self._count(self._decoder.run, requests, *options)
+
+    def _count(self, decode, *arguments, **options):
         with self._lock:
             before = list(self._counts.values())
-            batch = self._decoder.decode(requests, **options)
+            batch = decode(*arguments, **options)
             after = self._counts.values()
             self.costs.append(tuple(b - a for a, b in zip(before, after, strict=True)))
             return batch
