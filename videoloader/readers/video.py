@@ -283,7 +283,7 @@ def _scopes(arguments: Mapping[str, Any]) -> Scopes:
         videos = find_sources(given, {})
     if labels is None:
         return Scopes(videos)
-    found, _ = find_labels(given, videos, labels or range(len(videos)))
+    found, _ = find_labels(given, videos, range(len(videos)) if labels == () else labels)
     return Scopes(videos, np.array(found, dtype=np.int32))
 
 
