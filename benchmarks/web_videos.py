@@ -10,9 +10,9 @@ of 12 to 250 frames. No two cuts are the same. Every frame bears its number in t
 
 Clips of 16 frames with a stride of 4 become 224x224, normalised. The ceiling of the mix is what its
 parts reach when nothing is mixed: for each stream, seconds a clip in batches of its own cuts, which
-have one size, codec and GOP, and where clips of one file share nothing; the ceiling is the number of
-files over the sum of these seconds over the files. Contenders are given the files in one shuffled
-order.
+have one size, codec and GOP, and where clips of one file share nothing. The ceiling is the number
+of files over the sum of these seconds over the files. Contenders are given the files in one
+shuffled order.
 
 Every frame of some files of each codec is compared with a sequential decode by FFmpeg: its number,
 and its pixels as swscale converts them.
