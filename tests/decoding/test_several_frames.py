@@ -28,12 +28,25 @@ def in_one_unit(first, second):
     return first + second[2:]  # without its temporal delimiter
 
 
-@pytest.fixture(scope="module")
-def video(tmp_path_factory):
+def in_one_superframe(first, second):
+    """VP9 (annex B): the frames, and an index with the size of each between two markers."""
+    marker = bytes([0b110 << 5 | 1 << 3 | 1])  # sizes of two bytes, two frames
+    return first + second + marker + struct.pack("<HH", len(first), len(second)) + marker
+
+
+# Encoder, its options for streams without hidden frames, and how two packets become one.
+KINDS = {
+    "av1": ("libsvtav1", {"svtav1-params": "pred-struct=1", "preset": "12"}, in_one_unit),
+    "vp9": ("libvpx-vp9", {"deadline": "realtime", "lag-in-frames": "0"}, in_one_superframe),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def video(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("several") / "clip.ivf"
-    options = {"svtav1-params": "pred-struct=1", "preset": "12"}
-    encode_video(path, codec="libsvtav1", frames=FRAMES, size=(64, 64), options=options)
-    return paired(path, in_one_unit)
+    encoder, options, join = KINDS[request.param]
+    encode_video(path, codec=encoder, frames=FRAMES, size=(64, 64), options=options)
+    return paired(path, join)
 
 
 @pytest.fixture(scope="module")

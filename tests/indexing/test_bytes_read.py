@@ -142,6 +142,34 @@ def test_many_small_fragments_are_read_without_what_is_between(tmp_path):
     assert max(counts) <= tables + ROOM
 
 
+@pytest.fixture(scope="module")
+def delimited(tmp_path_factory):
+    """Packets of a delimiter and several slices, whose lengths are found one after the other."""
+    options = {"x264-params": f"{X264}:bframes=2:slices=4:aud=1", "crf": "30"}
+    path = tmp_path_factory.mktemp("delimited") / "clip.mp4"
+    return encode_video(path, frames=60, size=(192, 128), options=options)
+
+
+@pytest.mark.parametrize("padding", [0, 1 << 14])
+def test_headers_are_read_at_once_of_small_packets_and_alone_of_large_ones(delimited, padding):
+    clip = read_clip(delimited)
+    filler = struct.pack(">IB", padding + 1, 12) + bytes(padding)  # a unit that says nothing
+    samples = [replace(sample, data=sample.data + filler) for sample in clip.samples]
+    data = movie(clip, samples)
+    found = []
+    for is_local in (True, False):
+        source = Counting(data, is_local=is_local)
+        found.append(vl.index_video(source, headers=True))
+        if is_local:
+            share = 256 * len(samples) if padding else len(data) - tables_of(data)
+            assert source.count <= tables_of(data) + 8192 + share
+    here, far = (index.packets["flags"].tolist() for index in found)
+    assert here == far
+    assert found[0].disposable.sum() > 10
+    plain = vl.index_video(delimited, headers=True)
+    assert found[0].disposable.tolist() == plain.disposable.tolist()
+
+
 @pytest.mark.parametrize("name", ["front.mp4", "behind.mp4"])
 def test_a_url_brings_no_more_than_the_tables_and_a_block(large, name):
     """A request brings 64 KB at least, so those of the first come on top."""

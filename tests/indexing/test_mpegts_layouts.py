@@ -12,6 +12,7 @@ import videoloader as vl
 from videoloader.codecs.picture import PictureFormat
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
+from videoloader.indexing.mpegts import grid
 from videoloader.indexing.mpegts.pictures import read_pictures
 from videoloader.indexing.mpegts.stream import index_mpegts
 from videoloader.indexing.mpegts.units import HEADER, Units
@@ -298,3 +299,15 @@ def test_a_file_that_begins_in_the_middle_of_a_packet(packets):
         index, is_told = native([packets[0][-left:].replace(b"G", b"g"), *packets])
         assert is_told
         assert (index.packets["offset"] == expected.packets["offset"] + left).all()
+
+
+@pytest.mark.parametrize("kept", [0, 8])
+def test_packets_that_are_not_kept_are_read_again(tmp_path, monkeypatch, kept):
+    path = encode_video(tmp_path / "a.ts", frames=30, size=(96, 64), options={"g": "10"})
+    expected = vl.index_video(path)
+    with open_source(path) as source:
+        assert len(grid.read_grid(source).begun) > 30
+        monkeypatch.setattr(grid, "_FREE_PACKETS", kept)
+        monkeypatch.setattr(grid, "_KEPT", 1 << 20)
+        assert len(grid.read_grid(source).begun) == 0
+    assert vl.index_video(path) == expected

@@ -9,7 +9,7 @@ import pytest
 import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import Fingerprint, open_source
-from videoloader.indexing.libav import open_decoder
+from videoloader.indexing.contexts import open_decoder
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.scan import scan_order
 

@@ -15,7 +15,9 @@ from videoloader.codecs.codec import NalSyntax, UnitRole
 __all__ = [
     "RECOVERY_POINT",
     "Reader",
+    "Walked",
     "annexb_units",
+    "disposable_in_annexb",
     "disposable_packets",
     "has_b_slices",
     "is_random_access",
@@ -32,19 +34,16 @@ Ints = NDArray[np.int64]
 Reader: TypeAlias = Callable[[Ints, int], Bytes]
 """Gives so many bytes from each of some places on, zeros behind the end; shape (places, bytes)."""
 
+Walked: TypeAlias = tuple[Ints, Ints | None, Bytes]
+"""Numbers of packets, where a unit of each begins, and its first two bytes; see `walk_units`."""
+
 RECOVERY_POINT = 6
 """Type of an H.264 message."""
 _MESSAGES = 1 << 10  # bytes of a message unit that are looked through for a recovery point
 
 
 def disposable_packets(
-    nal: NalSyntax,
-    read: Reader,
-    starts: Ints,
-    sizes: Ints,
-    *,
-    length_size: int,
-    sub_layers: int = 1,
+    nal: NalSyntax, walked: Iterable[Walked], count: int, *, sub_layers: int = 1
 ) -> NDArray[np.bool_]:
     """Which packets no other packet refers to.
 
@@ -54,20 +53,12 @@ def disposable_packets(
 
     Args:
         nal: of the codec.
-        read: of bytes that hold the packets.
-        starts: where each packet begins.
-        sizes: bytes of each packet.
-        length_size: bytes of the length in front of each unit, 0 for Annex B start codes.
+        walked: what `walk_units` gives.
+        count: of packets.
         sub_layers: temporal sub-layers of an HEVC stream, from its parameter set.
     """
-    if length_size == 0:
-        found = [
-            _annexb_role(nal, read(starts[[number]], size).tobytes(), sub_layers)
-            for number, size in enumerate(sizes.tolist())
-        ]
-        return np.equal(np.array(found, dtype=np.uint8), UnitRole.DISPOSABLE)
-    seen = np.zeros(len(starts), dtype=np.uint8)
-    for packets, units, heads in walk_units(read, starts, sizes, length_size):
+    seen = np.zeros(count, dtype=np.uint8)
+    for packets, units, heads in walked:
         if units is None:
             seen[packets] |= UnitRole.REFERENCE
             continue
@@ -79,9 +70,15 @@ def disposable_packets(
     return np.equal(seen, UnitRole.DISPOSABLE)
 
 
-def walk_units(
-    read: Reader, starts: Ints, sizes: Ints, length_size: int
-) -> Iterator[tuple[Ints, Ints | None, Bytes]]:
+def disposable_in_annexb(
+    nal: NalSyntax, payloads: Iterable[bytes], *, sub_layers: int = 1
+) -> NDArray[np.bool_]:
+    """The same of packets whose units have start codes."""
+    found = [_annexb_role(nal, payload, sub_layers) for payload in payloads]
+    return np.equal(np.array(found, dtype=np.uint8), UnitRole.DISPOSABLE)
+
+
+def walk_units(read: Reader, starts: Ints, sizes: Ints, length_size: int) -> Iterator[Walked]:
     """All packets' first units, then all second ones, and so on.
 
     Gives packet numbers, positions of their units, and the first two bytes of these, shape
@@ -132,13 +129,13 @@ def _annexb_role(nal: NalSyntax, data: bytes, sub_layers: int) -> int:
     return seen
 
 
-def has_b_slices(read: Reader, starts: Ints, sizes: Ints, *, length_size: int) -> bool:
+def has_b_slices(walked: Iterable[Walked]) -> bool:
     """Whether any H.264 packet begins with a B slice, so that decode order is not shown order.
 
     Only slices that begin with the first macroblock are told; theirs is the first of a picture
     (section 7.3.3: first_mb_in_slice, then slice_type, both Exp-Golomb codes).
     """
-    for _, _, heads in walk_units(read, starts, sizes, length_size):
+    for _, _, heads in walked:
         # '1' is macroblock 0; then '010' is type 1 and '00111' type 6, the two names of B.
         first = heads[np.isin(heads[:, 0] & 31, (1, 2, 5)), 1]
         if (((first & 0xF0) == 0xA0) | ((first & 0xFC) == 0x9C)).any():

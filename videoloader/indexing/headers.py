@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs.codec import NalSyntax
-from videoloader.codecs.nal import Reader, disposable_packets, has_b_slices
+from videoloader.codecs.nal import (
+    Walked,
+    disposable_in_annexb,
+    disposable_packets,
+    has_b_slices,
+    walk_units,
+)
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.payloads import head_windows, read_packets
@@ -32,27 +37,17 @@ def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.boo
     """
     codec = codec_of(index.codec)
     if codec.nal is not None:
+        nal, layers = codec.nal, index.sub_layers
+        if not index.length_size:
+            return disposable_in_annexb(nal, payloads, sub_layers=layers)
         sizes = np.array([len(payload) for payload in payloads], dtype=np.int64)
         data = np.frombuffer(b"".join(payloads), dtype=np.uint8)
-        return _nal_packets(
-            index, codec.nal, partial(rows_at, data), np.cumsum(sizes) - sizes, sizes
-        )
+        starts = np.cumsum(sizes) - sizes
+        walked = walk_units(partial(rows_at, data), starts, sizes, index.length_size)
+        return disposable_packets(nal, walked, len(payloads), sub_layers=layers)
     if codec.disposable is not None:
         return np.array(codec.disposable(index.extradata_of(0), payloads), dtype=np.bool_)
     return np.zeros(len(payloads), dtype=np.bool_)
-
-
-def _nal_packets(
-    index: VideoIndex, nal: NalSyntax, read: Reader, starts: Any, sizes: Any
-) -> NDArray[np.bool_]:
-    return disposable_packets(
-        nal,
-        read,
-        starts,
-        sizes,
-        length_size=index.length_size,
-        sub_layers=index.sub_layers,
-    )
 
 
 def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
@@ -75,9 +70,12 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
         is_forward = nal.has_slice_types and bool((np.diff(index.frame_packets) > 0).all())
         sizes = table["size"].astype(np.int64)
         for some, read, starts in head_windows(source, index.length_size, table["offset"], sizes):
-            found[some] = _nal_packets(index, nal, read, starts, sizes[some])
+            walked: Iterable[Walked] = walk_units(read, starts, sizes[some], index.length_size)
             if is_forward and not has_b:
-                has_b = has_b_slices(read, starts, sizes[some], length_size=index.length_size)
+                walked = list(walked)
+                has_b = has_b_slices(walked)
+            layers = index.sub_layers
+            found[some] = disposable_packets(nal, walked, len(starts), sub_layers=layers)
     else:
         payloads = read_packets(index, source)
         for start in range(0, len(table), _CHUNK):

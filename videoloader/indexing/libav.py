@@ -1,10 +1,9 @@
-"""FFmpeg's demuxers and decoders (PyAV): an index by one pass over all packets of a file."""
+"""FFmpeg's demuxers (PyAV): an index by one pass over all packets of a file."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
@@ -17,6 +16,7 @@ from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
+from videoloader.indexing.contexts import check_allowed, most_pixels, reason_of
 from videoloader.indexing.formats import CONFINED, HEAD, is_text, refuse_references
 from videoloader.indexing.index import (
     PACKET_DTYPE,
@@ -32,21 +32,12 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 __all__ = [
-    "LibavNeededError",
     "demux_packets",
     "find_best_stream",
     "index_by_demuxing",
-    "make_packet",
-    "most_pixels",
-    "open_decoder",
-    "without_libav",
 ]
 
-_is_kept_out: ContextVar[bool] = ContextVar("_is_kept_out", default=False)
-
 _NO_TIME = np.iinfo(np.int64).min
-_MOST_PIXELS = (1 << 31) - 1  # FFmpeg's option of that name takes no more
-_PIXELS, _PIXELS_A_BYTE = 48_000_000, 16  # more than 8K, and more of larger files
 _SPARE = 1 << 20  # bytes of packets that may lie over others
 _PART = 4096  # packets
 _FREE_PACKETS, _TINY = 1 << 15, 8  # packets of more than these have so many bytes on average
@@ -54,90 +45,6 @@ _SEARCH = 64  # bytes behind a packet's position in which its payload may begin
 
 # Formats with a display matrix.
 _TURNING = {"mov", "matroska"}
-
-
-def open_decoder(
-    codec: str,
-    *,
-    extradata: bytes = b"",
-    tag: str = "",
-    width: int = 0,
-    height: int = 0,
-    threads: int = 1,
-    careful: bool = False,
-    max_pixels: int | None = None,
-) -> av.VideoCodecContext:
-    """A decoder that takes packets directly, no container behind it.
-
-    Args:
-        codec: FFmpeg's name.
-        extradata: set-up data.
-        tag: the container's four characters.
-        width: of the picture as the container has it, 0 if unknown; `height` likewise.
-        height: see `width`.
-        threads: frame threads.
-        careful: refuse packets that break the rules of the codec, where FFmpeg would otherwise
-            conceal the damage and go on.
-        max_pixels: refuse pictures of more.
-
-    Raises:
-        UnsupportedError: FFmpeg has no such decoder, or it refuses the set-up data.
-    """
-    if _is_kept_out.get():
-        raise LibavNeededError
-    import av
-
-    known = codec_of(codec)
-    try:
-        context = av.CodecContext.create(known.ffmpeg or codec, "r")
-        assert isinstance(context, av.VideoCodecContext)
-        if extradata:
-            context.extradata = extradata
-        if len(tag) == 4:
-            context.codec_tag = tag
-        context.width, context.height = width, height
-        context.thread_count = threads
-        context.thread_type = "FRAME" if threads > 1 else "NONE"
-        options = dict(known.options)
-        if max_pixels is not None:
-            options["max_pixels"] = str(min(max_pixels, _MOST_PIXELS))
-        if careful and known.refuses_damage:
-            options["err_detect"] = "explode"
-        context.options = options
-        context.open()
-    except (av.error.FFmpegError, ValueError) as error:
-        raise UnsupportedError(
-            f"no decoder for {codec!r} starts here ({_reason(error)})"
-        ) from error
-    return context
-
-
-def make_packet(payload: bytes, number: int) -> av.Packet[Any]:
-    """A packet for `open_decoder`'s decoders that names its frame by `number`.
-
-    The payload is copied: `av.Packet(payload)` would point at Python's memory, without the zeros
-    behind the end that decoders read into, and their output would depend on what lies there.
-    """
-    import av
-
-    packet: av.Packet[Any] = av.Packet(len(payload))
-    packet.update(payload)
-    packet.pts = number
-    return packet
-
-
-class LibavNeededError(Exception):
-    """A file that takes FFmpeg to look at it, where that is not to be."""
-
-
-@contextmanager
-def without_libav() -> Iterator[None]:
-    """Have whatever is called in it raise `LibavNeededError` where it would run FFmpeg's code."""
-    token = _is_kept_out.set(True)
-    try:
-        yield
-    finally:
-        _is_kept_out.reset(token)
 
 
 class _Packet(NamedTuple):
@@ -159,8 +66,7 @@ def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, 
     libav opens nothing by name. It is not told the name of the file either: by that it would take
     `%03d.jpg` for a sequence of pictures, and open those.
     """
-    if _is_kept_out.get():
-        raise LibavNeededError
+    check_allowed()
     import av
 
     head = source.read_up_to(0, HEAD)
@@ -173,18 +79,13 @@ def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, 
             options = CONFINED | limits
             container = av.open(nameless, mode="r", options=options, **_lenient())
         except (av.error.FFmpegError, ValueError) as error:
-            reason = "it is text" if is_text(head) else _reason(error)
+            reason = "it is text" if is_text(head) else reason_of(error)
             raise FormatError(f"no video file that FFmpeg opens ({reason})") from error
         with container:
             chosen = _choose(container, stream)
             if chosen.codec_context is not None:
                 chosen.codec_context.options = limits
             yield container, chosen
-
-
-def most_pixels(file_size: int) -> int:
-    """Pixels of the largest picture that is decoded to find out what is in a file."""
-    return min(_PIXELS + _PIXELS_A_BYTE * file_size, _MOST_PIXELS)
 
 
 def _lenient() -> dict[str, Any]:
@@ -198,11 +99,6 @@ def find_best_stream(source: Source) -> int:
     """The number of the video stream that FFmpeg calls best."""
     with _open(source, None) as (_, video):
         return video.index
-
-
-def _reason(error: Exception) -> str:
-    """FFmpeg's words, without number and path."""
-    return str(getattr(error, "strerror", None) or error)
 
 
 def _choose(container: InputContainer, stream: int | None) -> VideoStream:
@@ -238,7 +134,7 @@ def _packets(
             packet = next(demuxed, None)
         except av.error.FFmpegError as error:
             # The rest is unreadable; FFmpeg's own decode ends here too.
-            problems.append(f"unreadable behind the last packet ({_reason(error)})")
+            problems.append(f"unreadable behind the last packet ({reason_of(error)})")
             return
         if packet is None:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Generator, Iterator
 from functools import partial
 
@@ -28,6 +29,9 @@ _MAX_GAP = 1 << 16
 _MAX_SPAN = 1 << 24
 _HEAD = 1 << 10  # bytes of a packet in which the first units begin, but for long messages
 _HEAD_GAP = 1 << 17
+_SMALL, _LOCAL_SPAN = 1 << 12, 1 << 21  # bytes of a packet, and of many that are read at once
+_TOGETHER = 1 << 16  # packets that are looked at together
+_BEGUN = 48  # bytes read of the beginning of each: a delimiter and the head of a slice
 
 
 class PacketReader:
@@ -161,11 +165,13 @@ def packet_windows(
 ) -> Iterator[tuple[slice, Reader, NDArray[np.int64]]]:
     """The bytes that hold packets, for parsers that only look at some of them.
 
-    Gives the numbers of some packets, a reader, and where each of them begins for that: all of a
-    local file, otherwise one stretch after the other.
+    Gives the numbers of some packets, a reader, and where each of them begins for that: many of a
+    local file with large packets, otherwise one stretch after the other, which is read once.
     """
-    if source.is_local:
-        yield slice(0, len(starts)), source.gather, starts
+    if source.is_local and not _are_small(starts, sizes):
+        for begin in range(0, len(starts), _TOGETHER):
+            some = slice(begin, min(begin + _TOGETHER, len(starts)))
+            yield some, _begun_reader(source, starts[some]), starts[some]
         return
     for some, base, end in _stretches(source, starts, sizes):
         yield some, partial(rows_at, source.window(base, end - base)), starts[some] - base
@@ -216,25 +222,59 @@ def _fill(
         window[start:stop] = np.frombuffer(block, dtype=np.uint8)
 
 
+def _begun_reader(source: Source, starts: NDArray[np.int64]) -> Reader:
+    """Reads of a file; what is asked for at the beginning of packets is read once for them all."""
+    begun: list[NDArray[np.uint8]] = []
+
+    def read(places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        if width > _BEGUN or not len(places):
+            return source.gather(places, width)
+        if not begun:
+            begun.append(source.gather(starts, _BEGUN).reshape(-1))
+        packets = np.maximum(np.searchsorted(starts, places, side="right") - 1, 0)
+        inside = places - starts[packets]
+        known = (inside >= 0) & (inside <= _BEGUN - width)
+        places_known = (packets * _BEGUN + inside)[known]
+        if known.all():
+            return rows_at(begun[0], places_known, width)
+        rows = np.empty((len(places), width), dtype=np.uint8)
+        rows[known] = rows_at(begun[0], places_known, width)
+        rows[~known] = source.gather(places[~known], width)
+        return rows
+
+    return read if (starts[1:] > starts[:-1]).all() else source.gather
+
+
+def _are_small(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> bool:
+    """Whether reading packets whole takes no longer than reading the first bytes of each."""
+    return len(starts) > 0 and int(starts[-1] + sizes[-1] - starts[0]) <= _SMALL * len(starts)
+
+
 def _stretches(
     source: Source, starts: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> Iterator[tuple[slice, int, int]]:
     """Some packets, and from where to where they lie in the file."""
     stops = starts + sizes
-    for first, last in _spans(starts, stops):
+    most = _LOCAL_SPAN if source.is_local else _MAX_SPAN
+    for first, last in _spans(starts, stops, max_span=most):
         # One byte more, since parsers look at two bytes of a unit that may have one.
         yield slice(first, last + 1), int(starts[first]), min(int(stops[last]) + 1, source.size)
 
 
 def _spans(
-    starts: NDArray[np.int64], stops: NDArray[np.int64], *, max_gap: int = _MAX_GAP
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    *,
+    max_gap: int = _MAX_GAP,
+    max_span: int = _MAX_SPAN,
 ) -> Iterator[tuple[int, int]]:
     """Groups of packets (first, last) to fetch together: in file order, close, and not too many."""
-    first = 0
-    for place in range(1, len(starts)):
-        gap = int(starts[place] - stops[place - 1])
-        if not 0 <= gap <= max_gap or int(stops[place] - starts[first]) > _MAX_SPAN:
-            yield first, place - 1
-            first = place
-    if len(starts):
-        yield first, len(starts) - 1
+    gaps = starts[1:] - stops[:-1]
+    edges = np.flatnonzero((gaps < 0) | (gaps > max_gap)) + 1
+    for first, end in itertools.pairwise([0, *edges.tolist(), len(starts)]):
+        begin = first
+        while begin < end:  # packets from here to `end` lie behind one another
+            reach = int(np.searchsorted(stops[begin:end], starts[begin] + max_span, side="right"))
+            after = begin + max(reach, 1)
+            yield begin, after - 1
+            begin = after

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
+from videoloader.indexing.contexts import make_packet, most_pixels, open_decoder
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.libav import make_packet, most_pixels, open_decoder
 from videoloader.indexing.timing import NO_TIME
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from fractions import Fraction
 
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.avi import index_avi
+from videoloader.indexing.contexts import LibavNeededError, without_libav
 from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.ivf import index_ivf
-from videoloader.indexing.libav import LibavNeededError, index_by_demuxing, without_libav
+from videoloader.indexing.libav import index_by_demuxing
 from videoloader.indexing.matroska import index_matroska, segment_end
 from videoloader.indexing.mp4 import index_mp4
 from videoloader.indexing.mpegts.grid import transport_end

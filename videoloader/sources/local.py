@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import itertools
 import os
 import stat
 from typing import BinaryIO
@@ -76,30 +77,32 @@ class LocalSource(Source):
         return found
 
     def _gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        gaps = np.diff(places)
-        is_apart = np.append(True, (gaps < 0) | (gaps > _NEAR))
+        gaps = places[1:] - places[:-1]
+        is_apart = (gaps < 0) | (gaps > _NEAR)
+        if is_apart.all():
+            return self._blocks(places, places + width).reshape(-1, width)
+        is_apart = np.append(True, is_apart)
         firsts = np.flatnonzero(is_apart)
         starts, lasts = places[firsts], places[np.append(firsts[1:], len(places)) - 1]
         data = self._blocks(starts, lasts + width)
-        if len(starts) == len(places):
-            return data.reshape(-1, width)
         spans = lasts + width - starts
         moved = np.cumsum(spans) - spans - starts  # from the file into `data`
         return rows_at(data, places + moved[np.cumsum(is_apart) - 1], width)
 
     def _blocks(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint8]:
         """The bytes of ranges, one behind the other, zeros behind the end."""
-        file, read, base = self._file.fileno(), os.pread, self._base
-        ranges = list(zip(starts.tolist(), stops.tolist(), strict=True))
+        sizes = stops - starts
         if int(starts.min()) >= 0 and int(stops.max()) <= self.size:
-            blocks = [read(file, stop - start, base + start) for start, stop in ranges]
-            if sum(map(len, blocks)) == int((stops - starts).sum()):
-                return np.frombuffer(b"".join(blocks), dtype=np.uint8)
-        blocks = []
-        for start, stop in ranges:
+            file = itertools.repeat(self._file.fileno())
+            blocks = map(os.pread, file, sizes.tolist(), (starts + self._base).tolist())
+            data = b"".join(blocks)
+            if len(data) == int(sizes.sum()):
+                return np.frombuffer(data, dtype=np.uint8)
+        found = []
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
             inside = self.read(start, min(stop, max(self.size, start)) - start)
-            blocks.append(inside.ljust(stop - start, b"\0"))
-        return np.frombuffer(b"".join(blocks), dtype=np.uint8)
+            found.append(inside.ljust(stop - start, b"\0"))
+        return np.frombuffer(b"".join(found), dtype=np.uint8)
 
     def close(self) -> None:
         """Close the file."""

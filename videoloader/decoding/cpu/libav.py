@@ -19,8 +19,8 @@ from videoloader.decoding.needed import Drop
 from videoloader.decoding.surface import Surface
 from videoloader.errors import DecodeError
 from videoloader.forking import keep_forever, reset_after_fork
+from videoloader.indexing.contexts import make_packet, open_decoder
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.libav import make_packet, open_decoder
 from videoloader.sampling import DecodePlan, Run
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs import vpx
 from videoloader.codecs.codec import Described
-from videoloader.codecs.nal import has_b_slices
+from videoloader.codecs.nal import has_b_slices, walk_units
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 from videoloader.indexing.matroska.blocks import BlockTable, Frames, read_blocks, unlace
@@ -179,7 +179,7 @@ def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple
     if nal is not None and nal.has_slice_types and index.packing == "plain":
         sizes = index.packets["size"].astype(np.int64)
         if not any(
-            has_b_slices(read, starts, sizes[some], length_size=index.length_size)
+            has_b_slices(walk_units(read, starts, sizes[some], index.length_size))
             for some, read, starts in packet_windows(source, index.packets["offset"], sizes)
         ):
             return index, True

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.sources.local import nearby
-from videoloader.sources.source import Source
+from videoloader.sources.source import Source, rows_at
 
 __all__ = [
     "PACKET",
@@ -37,6 +37,7 @@ _SYNC = 0x47
 _SIZES = (PACKET, 192, 204)
 _PROBED = 16  # packets looked at to find the grid
 _READ = 1 << 14  # packets that are read at once
+_FREE_PACKETS, _KEPT = 1 << 12, 4  # packets that are kept: so many, and one in so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,9 @@ class Grid:
 
     Packet n begins, with its sync byte, at `phase + n * step`. `headers` are the first four bytes
     of each as one number, `adaptations` the two bytes behind: where there is an adaptation field,
-    its length and flags. `pids` say which stream, or table, each belongs to.
+    its length and flags. `pids` say which stream, or table, each belongs to. `begun_packets` are
+    the bytes of the packets `begun`, in which sections and PES packets begin; none of them if these
+    are a large part of the file.
     """
 
     source: Source
@@ -54,6 +57,8 @@ class Grid:
     headers: Headers
     adaptations: NDArray[np.uint16]
     pids: NDArray[np.uint16]
+    begun: Ints
+    begun_packets: Bytes
 
     @property
     def end(self) -> int:
@@ -68,6 +73,10 @@ class Grid:
 
     def packets(self, rows: Ints) -> Bytes:
         """The bytes of transport packets, shape (len(rows), PACKET)."""
+        if len(self.begun):
+            known = np.minimum(np.searchsorted(self.begun, rows), len(self.begun) - 1)
+            if np.array_equal(self.begun[known], rows):
+                return self.begun_packets[known]
         return self.source.gather(self.places(rows), PACKET)
 
     def starts(self, rows: Ints) -> Ints:
@@ -90,6 +99,8 @@ def read_grid(source: Source) -> Grid | None:
     count = max((source.size - phase - PACKET) // step + 1, 0)
     headers = np.empty(count, dtype=np.uint32)
     adaptations = np.empty(count, dtype=np.uint16)
+    begun, begun_packets = [np.empty(0, dtype=np.int64)], [np.empty((0, PACKET), dtype=np.uint8)]
+    room = _FREE_PACKETS + count // _KEPT
     for begin in range(0, count, _READ):
         part = slice(begin, min(begin + _READ, count))
         size = (part.stop - begin - 1) * step + PACKET
@@ -98,7 +109,23 @@ def read_grid(source: Source) -> Grid | None:
         if not (headers[part] >> 24 == _SYNC).all():
             return None
         adaptations[part] = _fields(data, ">u2", step=step, phase=0, at=4)
-    return Grid(source, step, phase, headers, adaptations, pid_of(headers))
+        rows = beginnings(headers[part])
+        room -= len(rows)
+        if room >= 0:
+            begun.append(begin + rows)
+            begun_packets.append(rows_at(data, rows * step, PACKET))
+    if room < 0:
+        begun, begun_packets = begun[:1], begun_packets[:1]
+    return Grid(
+        source,
+        step,
+        phase,
+        headers,
+        adaptations,
+        pid_of(headers),
+        np.concatenate(begun),
+        np.concatenate(begun_packets),
+    )
 
 
 def transport_end(source: Source) -> int:
