@@ -37,7 +37,8 @@ _SYNC = 0x47
 _SIZES = (PACKET, 192, 204)
 _PROBED = 16  # packets looked at to find the grid
 _READ = 1 << 14  # packets that are read at once
-_FREE_PACKETS, _KEPT = 1 << 12, 4  # packets that are kept: so many, and one in so many
+_FREE_PACKETS, _KEPT = 1 << 12, 8  # packets that are kept: so many, and one in so many
+_MOST_KEPT = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def read_grid(source: Source) -> Grid | None:
     headers = np.empty(count, dtype=np.uint32)
     adaptations = np.empty(count, dtype=np.uint16)
     begun, begun_packets = [np.empty(0, dtype=np.int64)], [np.empty((0, PACKET), dtype=np.uint8)]
-    room = _FREE_PACKETS + count // _KEPT
+    room = min(_FREE_PACKETS + count // _KEPT, _MOST_KEPT)
     for begin in range(0, count, _READ):
         part = slice(begin, min(begin + _READ, count))
         size = (part.stop - begin - 1) * step + PACKET
