@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import itertools
 import os
 import re
 import shutil
@@ -399,7 +400,7 @@ def test_a_wheel_indexes_a_video_where_torch_is_not(wheel, tmp_path):
 
 def test_a_wheel_holds_every_module_the_marker_and_the_licence(wheel):
     names = set(run_python("-m", "zipfile", "-l", wheel).split())
-    for path in (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.cu")):
+    for path in itertools.chain.from_iterable(map(PACKAGE.rglob, ("*.py", "*.pyi", "*.cu"))):
         assert path.relative_to(ROOT).as_posix() in names
     assert "videoloader/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

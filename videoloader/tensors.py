@@ -96,6 +96,11 @@ class TensorList:
             return self._dense.device
         return self._samples[0].device if self._samples else torch.device("cpu")
 
+    @property
+    def block(self) -> torch.Tensor | None:
+        """The tensor (N, ...) that holds all samples; None if they have memory of their own."""
+        return self._dense
+
     def is_dense_tensor(self) -> bool:
         """Whether all samples have one shape, so that `as_tensor()` works."""
         return len({sample.shape for sample in self._samples}) <= 1

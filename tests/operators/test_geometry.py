@@ -124,7 +124,7 @@ def test_a_layout_that_an_operator_does_not_take_is_an_error():
 
 def test_an_operator_documents_itself():
     assert "Mirror frames" in fn.flip.__doc__
-    assert "horizontal: swap left and right (bool (0 or 1); default True; may be per sample)." in (
+    assert "horizontal: swap left and right (bool (0 or 1); default True; may be per sample" in (
         fn.flip.__doc__
     )
     parameters = inspect.signature(fn.crop).parameters

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, OperatorError
-from videoloader.operators.subscript import subscript
+from videoloader.operators.subscript import index_tensor
 from videoloader.pipeline import pipeline_def
 
 SHAPE = (7, 5, 3)
@@ -15,7 +15,7 @@ SHAPE = (7, 5, 3)
 @given(st.tuples(*(st.one_of(st.integers(-n, n - 1), st.slices(n)) for n in SHAPE)))
 def test_indexing_agrees_with_numpy(index):
     values = torch.arange(np.prod(SHAPE)).reshape(SHAPE)
-    np.testing.assert_array_equal(subscript(values, index=index), values.numpy()[index])
+    np.testing.assert_array_equal(index_tensor(values, index, 0), values.numpy()[index])
 
 
 def indexed(index, layout="HWC"):

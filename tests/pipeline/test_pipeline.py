@@ -9,8 +9,9 @@ import torch
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError, DecodeError, OperatorError, UnsupportedError
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.general import copy
 from videoloader.pipeline import Pipeline, pipeline_def
-from videoloader.pipeline.graph import COPY
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 
@@ -421,8 +422,8 @@ def test_ragged_outputs_stay_ragged():
 
 @pytest.mark.parametrize(("device", "may_be_under_way"), [("cpu", False), ("cuda:1", True)])
 def test_a_copy_to_the_cpu_has_arrived_when_it_returns(device, may_be_under_way):
-    class Data:
+    class Data(torch.Tensor):
         def to(self, device, non_blocking=False):
             return device, non_blocking
 
-    assert COPY.run(Data(), device=device) == (device, may_be_under_way)
+    assert copy(Context(1, device), Batch([Data()])).samples == [(device, may_be_under_way)]

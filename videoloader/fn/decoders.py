@@ -1,7 +1,7 @@
 """Decoders: from the bytes of a file, or its path, to frames."""
 
-from videoloader.fn.function import Function
+from videoloader.fn.function import public_functions
 
-__all__ = ["video"]
+globals().update(public_functions("decoders"))
 
-video = Function("decoders.video")
+__all__ = sorted(public_functions("decoders"))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import inspect
 
+from videoloader.fn.function import HIDDEN
 from videoloader.operators.arguments import REQUIRED, Argument
 from videoloader.operators.operator import OPERATORS, Operator
 
 __all__ = ["operators_page"]
-
-_HIDDEN = {"copy", "subscript"}
-"""Operators without a public name: `.gpu()`, `.cpu()` and `[...]` of a data node."""
 
 _HEAD = """# Operators
 
@@ -18,22 +16,27 @@ Made from the declarations, and compared with them by a test. To write it again:
 
     python -c "from videoloader import fn; print(fn.operators_page(), end='')" > docs/operators.md
 
-An argument marked *per sample* takes one value, one for each sample, or a data node.
+An argument marked *per sample* takes one value, one for each sample, or a data node. *Per frame
+too*: the value of a sample may be a list with one for each frame of the clip; a data node with such
+lists goes through `fn.per_frame`.
 Every operator also takes `device` and `name`.
 """
 
 
 def operators_page() -> str:
     """All operators and their arguments in Markdown: the text of `docs/operators.md`."""
-    shown = [operator for name, operator in sorted(OPERATORS.items()) if name not in _HIDDEN]
+    shown = [operator for name, operator in sorted(OPERATORS.items()) if name not in HIDDEN]
     return "\n".join([_HEAD, *map(_section, shown)])
 
 
 def _section(operator: Operator) -> str:
     lines = [f"## fn.{operator.name}", "", inspect.cleandoc(operator.doc), ""]
     if operator.inputs:
-        layouts = f" ({', '.join(operator.layouts)})" if operator.layouts else ""
-        lines.append(f"Inputs: {', '.join(f'`{name}`' for name in operator.inputs)}{layouts}.")
+        inputs = ", ".join(
+            f"`{each.name}`" + (f" ({', '.join(each.layouts)})" if each.layouts else "")
+            for each in operator.inputs
+        )
+        lines.append(f"Inputs: {inputs}.")
     lines += [f"Devices: {', '.join(operator.devices)}.", ""]
     lines += ["| argument | value | default | per sample | meaning |", "|---|---|---|---|---|"]
     lines += [_row(argument) for argument in operator.arguments]
@@ -48,6 +51,7 @@ def _row(argument: Argument) -> str:
     default = "required" if argument.default is REQUIRED else f"`{argument.default!r}`"
     default = "" if argument.default is None else default
     mark = "yes" if argument.per_sample else ""
+    mark = "yes, per frame too" if argument.per_frame else mark
     return f"| `{argument.name}` | {argument.describe()} | {default} | {mark} | {argument.doc} |"
 
 

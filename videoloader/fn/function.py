@@ -10,8 +10,9 @@ from typing import Any
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import REQUIRED, Argument, PerSample
-from videoloader.operators.operator import FRAMES, OPERATORS, Operator, Sample
+from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.operator import FRAMES, OPERATORS, Operator
 from videoloader.pipeline.graph import DataNode, current_graph, is_defining
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
@@ -19,7 +20,10 @@ from videoloader.readers.decoder import LIMITS
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 
-__all__ = ["Function"]
+__all__ = ["HIDDEN", "Function", "public_functions"]
+
+HIDDEN = ("copy", "subscript")
+"""Operators without a public name: `.gpu()`, `.cpu()` and `[...]` of a data node."""
 
 _MOST_CHANNELS = 4  # of a picture whose layout is told by its shape
 
@@ -62,20 +66,32 @@ class Function:
         if any(isinstance(value, DataNode) for value in (*inputs, *given.values())):
             raise ArgumentError(f"fn.{operator.name}: data nodes have no values outside a pipeline")
         bound = operator.bind(given)
-        if operator.kind == "draw":
-            return _draw(operator, bound)
         return _map(operator, inputs, bound, device, layout)
 
     def __repr__(self) -> str:
         return f"<operator {self.__qualname__}>"
 
 
+def public_functions(module: str) -> dict[str, Function]:
+    """The functions of `fn`, or of a module in it, by name."""
+    return {
+        short: Function(name)
+        for name in OPERATORS
+        if name not in HIDDEN
+        for place, _, short in [name.rpartition(".")]
+        if place == module
+    }
+
+
 def documentation(operator: Operator) -> str:
     """Docstring of an operator: what it does, and every argument."""
     lines = [inspect.cleandoc(operator.doc), ""]
     if operator.inputs:
-        layouts = f" ({', '.join(operator.layouts)})" if operator.layouts else ""
-        lines += ["Inputs:", *(f"    {name}{layouts}" for name in operator.inputs), ""]
+        lines.append("Inputs:")
+        for each in operator.inputs:
+            layouts = f" ({', '.join(each.layouts)})" if each.layouts else ""
+            lines.append(f"    {each.name}{layouts}")
+        lines.append("")
     lines.append("Args:")
     lines += [_describe(argument) for argument in operator.arguments]
     lines.append(f"    device: {' or '.join(map(repr, operator.devices))}.")
@@ -103,14 +119,14 @@ def _describe(argument: Argument) -> str:
     elif argument.default is not None:
         facts.append(f"default {argument.default!r}")
     if argument.per_sample:
-        facts.append("may be per sample")
+        facts.append(f"may be per sample{' or frame' if argument.per_frame else ''}")
     text = f"{argument.name}: {argument.doc} ({'; '.join(facts)})."
     return textwrap.fill(text, 96, initial_indent=" " * 4, subsequent_indent=" " * 8)
 
 
 def _signature(operator: Operator) -> inspect.Signature:
     kinds = inspect.Parameter
-    positional = [kinds(name, kinds.POSITIONAL_ONLY) for name in operator.inputs]
+    positional = [kinds(each.name, kinds.POSITIONAL_ONLY) for each in operator.inputs]
     keywords = [
         kinds(
             argument.name,
@@ -167,14 +183,6 @@ def _add_node(
     return outputs if several else outputs[0]
 
 
-def _draw(operator: Operator, bound: dict[str, Any]) -> torch.Tensor:
-    seed = bound.pop("seed")
-    if seed in (None, -1):
-        raise ArgumentError(f"fn.{operator.name} outside a pipeline needs a seed")
-    drawn: torch.Tensor = operator.run(generator(seed), **bound)
-    return drawn
-
-
 def _map(
     operator: Operator,
     inputs: tuple[Any, ...],
@@ -182,48 +190,55 @@ def _map(
     device: str,
     layout: str | None,
 ) -> Any:
-    """Run on one sample, or on every sample of batches."""
-    batches = [isinstance(data, TensorList | list | tuple) for data in inputs]
-    if any(batches) and not all(batches):
+    """Run on one sample, or on batches, and give the same kind."""
+    are_batches = [isinstance(data, TensorList | list | tuple) for data in inputs]
+    if any(are_batches) and not all(are_batches):
         raise ArgumentError(f"fn.{operator.name}: its inputs must all be batches or all samples")
-    if not batches[0]:
-        if any(isinstance(value, PerSample) for value in bound.values()):
-            raise ArgumentError(f"fn.{operator.name}: a value per sample needs a TensorList")
-        first, *rest = inputs
-        samples = [Sample(first, _layout(operator, first, layout)), *map(Sample, rest)]
-        outputs = _run(operator, samples, bound, device)
-        values = tuple(output.value for output in outputs)
+    if not any(are_batches):
+        bound = {name: _of_one(operator, inputs, name, value) for name, value in bound.items()}
+        outputs = _run(
+            operator, [_single(operator, data, layout) for data in inputs], bound, device
+        )
+        values = tuple(output[0] for output in outputs)
         return values if len(values) > 1 else values[0]
-    count = len(inputs[0])
     lengths = {len(data) for data in inputs}
     lengths |= {len(value) for value in bound.values() if isinstance(value, PerSample)}
-    if lengths != {count}:
+    if len(lengths) > 1:
         raise ArgumentError(
             f"fn.{operator.name}: inputs and per-sample arguments have different numbers of "
             f"samples: {sorted(lengths)}"
         )
-    rows = [
-        _run(
-            operator,
-            [_sample(operator, data, position, layout) for data in inputs],
-            {
-                key: value[position] if isinstance(value, PerSample) else value
-                for key, value in bound.items()
-            },
-            device,
-        )
-        for position in range(count)
-    ]
-    columns = tuple(
-        TensorList([sample.value for sample in column], column[0].layout)
-        for column in zip(*rows, strict=True)
+    outputs = _run(operator, [_batch(operator, data, layout) for data in inputs], bound, device)
+    lists = tuple(
+        TensorList(output.samples if output.block is None else output.block, output.layout)
+        for output in outputs
     )
-    return columns if len(columns) > 1 else columns[0]
+    return lists if len(lists) > 1 else lists[0]
 
 
-def _sample(operator: Operator, data: Any, position: int, layout: str | None) -> Sample:
+def _of_one(operator: Operator, inputs: tuple[Any, ...], name: str, value: Any) -> Any:
+    """An argument of an eager call on one sample: a list is for the frames of a clip."""
+    if not isinstance(value, PerSample):
+        return value
+    if not operator.argument(name).per_frame or getattr(inputs[0], "ndim", 0) == len("HWC"):
+        raise ArgumentError(f"fn.{operator.name}: a value per sample needs a TensorList")
+    if any(isinstance(frame, PerFrame) for frame in value):
+        raise ArgumentError(f"fn.{operator.name}: {name} is a list of lists, for one sample")
+    return PerSample((PerFrame(value.values),))
+
+
+def _single(operator: Operator, value: Any, layout: str | None) -> Batch:
+    layout = _layout(operator, value, layout)
+    return Batch(value[None] if isinstance(value, torch.Tensor) else [value], layout)
+
+
+def _batch(operator: Operator, data: Any, layout: str | None) -> Batch:
+    """The samples of a batch, in one block if they are."""
     own = data.layout() if isinstance(data, TensorList) else ""
-    return Sample(data[position], own or _layout(operator, data[position], layout))
+    if not own and len(data):
+        own = _layout(operator, data[0], layout)
+    block = data.block if isinstance(data, TensorList) else None
+    return Batch(list(data) if block is None else block, own)
 
 
 def _layout(operator: Operator, value: Any, given: str | None) -> str:
@@ -252,28 +267,49 @@ def _layout(operator: Operator, value: Any, given: str | None) -> str:
 
 
 def _run(
-    operator: Operator, inputs: list[Sample], arguments: Mapping[str, Any], device: str
-) -> tuple[Sample, ...]:
+    operator: Operator, inputs: list[Batch], arguments: Mapping[str, Any], device: str
+) -> tuple[Batch, ...]:
     if device != "cpu":
         media.check_gpu(f"fn.{operator.name} with device={device!r}")
     if operator.kind == "decode":
         return _decode(operator, inputs, arguments, device)
-    if device == "gpu":
-        inputs = [Sample(value.to("cuda"), layout) for value, layout in inputs]
-    context: dict[str, Any] = {"device": "cpu" if device == "cpu" else "cuda", "empty": torch.empty}
-    wanted = {name: context[name] for name in operator.context}
-    return operator.apply(inputs, arguments, wanted)
+    place = "cpu"
+    if inputs and len(inputs[0]):
+        place = str(getattr(inputs[0][0], "device", "cpu"))
+    if device == "gpu" and not place.startswith("cuda"):
+        place = "cuda"
+        inputs = [batch.each(lambda value: value.to("cuda")) for batch in inputs]
+    count = len(inputs[0]) if inputs else _count(arguments)
+    given = dict(arguments)
+    context = Context(count, place)
+    if operator.draws:
+        seed = given.pop("seed")
+        if seed in (None, -1):
+            raise ArgumentError(f"fn.{operator.name} outside a pipeline needs a seed")
+        context.random = lambda position: generator(seed, sample=position)
+    return operator.apply(context, inputs, given)
+
+
+def _count(arguments: Mapping[str, Any]) -> int:
+    """Samples of an operator without inputs: as many as arguments have values, or one."""
+    return next((len(value) for value in arguments.values() if isinstance(value, PerSample)), 1)
 
 
 def _decode(
-    operator: Operator, inputs: list[Sample], arguments: Mapping[str, Any], device: str
-) -> tuple[Sample, ...]:
-    own = {k: v for k, v in arguments.items() if k not in operator.decoding}
-    clip = operator.run(*(sample.value for sample in inputs), **own)
+    operator: Operator, inputs: list[Batch], arguments: Mapping[str, Any], device: str
+) -> tuple[Batch, ...]:
+    """Decode the clips of all samples together."""
+    each, clips = [], []
+    for position, values in enumerate(zip(*inputs, strict=True)):
+        given = {k: v[position] if isinstance(v, PerSample) else v for k, v in arguments.items()}
+        own = {k: v for k, v in given.items() if k not in operator.decoding}
+        each.append(given)
+        clips.append(operator.run(*values, **own))
     limits = {name: arguments[name] for name in LIMITS}
     decoder = media.clip_decoder("cpu" if device == "cpu" else "cuda", **limits)
     try:
-        clips = decode_planned([clip], decoder, [arguments])
+        decoded = decode_planned(clips, decoder, each)
     except SampleError as error:
         raise error.error from None
-    return (Sample(clips.frames[0], clips.layout), *map(Sample, clips.others[0]))
+    others = [Batch(column) for column in zip(*decoded.others, strict=True)]
+    return (Batch(decoded.frames, decoded.layout), *others)

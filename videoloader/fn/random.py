@@ -1,8 +1,7 @@
 """Random numbers, one draw a sample."""
 
-from videoloader.fn.function import Function
+from videoloader.fn.function import public_functions
 
-__all__ = ["coin_flip", "uniform"]
+globals().update(public_functions("random"))
 
-coin_flip = Function("random.coin_flip")
-uniform = Function("random.uniform")
+__all__ = sorted(public_functions("random"))

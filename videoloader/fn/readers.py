@@ -1,7 +1,7 @@
 """Readers: sources that go through a set of files epoch after epoch."""
 
-from videoloader.fn.function import Function
+from videoloader.fn.function import public_functions
 
-__all__ = ["video"]
+globals().update(public_functions("readers"))
 
-video = Function("readers.video")
+__all__ = sorted(public_functions("readers"))

@@ -1,17 +1,24 @@
-"""Operators: what they are, and the kernels that do the work. `videoloader.fn` offers them."""
+"""Operators: what they are, and what they do to batches. `videoloader.fn` offers them.
 
-from videoloader.operators import color, convert, geometry, random, resize, subscript
-from videoloader.operators.operator import OPERATORS, Operator, Sample, declare
+Every module of this package is imported along with it, so a new operator is one new declaration.
+"""
+
+import importlib
+import pkgutil
+
+from videoloader.operators.batch import Batch, Context, Sample, Spec
+from videoloader.operators.operator import OPERATORS, Input, Operator, declare
 
 __all__ = [
     "OPERATORS",
+    "Batch",
+    "Context",
+    "Input",
     "Operator",
     "Sample",
-    "color",
-    "convert",
+    "Spec",
     "declare",
-    "geometry",
-    "random",
-    "resize",
-    "subscript",
 ]
+
+for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)

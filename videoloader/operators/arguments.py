@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator as builtin
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,7 +29,9 @@ __all__ = [
     "TEXT",
     "Argument",
     "Kind",
+    "PerFrame",
     "PerSample",
+    "column",
 ]
 
 
@@ -56,8 +58,18 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
+class PerFrame:
+    """One converted value for each frame of a clip: the value of a sample in a `PerSample`."""
+
+    values: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
 class PerSample:
-    """One converted value for each sample of a batch."""
+    """One converted value, or `PerFrame`, for each sample of a batch."""
 
     values: tuple[Any, ...]
 
@@ -66,6 +78,36 @@ class PerSample:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    def frames(self, position: int, count: int) -> tuple[Any, ...]:
+        """The values of the `count` frames of a sample."""
+        value = self.values[position]
+        return value.values if isinstance(value, PerFrame) else (value,) * count
+
+
+def column(values: Sequence[Any], ndim: int, device: str) -> Any:
+    """Numbers for some samples in a form that broadcasts over a tensor (N, F, ...).
+
+    Args:
+        values: a number, or a `PerFrame` of numbers, for each sample.
+        ndim: dimensions of the tensor, N included.
+        device: where the tensor is.
+
+    Returns:
+        One number if all are equal, else a float32 tensor of `ndim` dimensions.
+    """
+    if not any(isinstance(value, PerFrame) for value in values):
+        if len(set(values)) == 1:
+            return values[0]
+        table = torch.tensor(values, dtype=torch.float32)
+    else:
+        length = max(len(value) for value in values if isinstance(value, PerFrame))
+        rows = [v.values if isinstance(v, PerFrame) else (v,) * length for v in values]
+        table = torch.tensor(rows, dtype=torch.float32)
+    return table.reshape(*table.shape, *[1] * (ndim - table.ndim)).to(device)
 
 
 def _plain(value: Any) -> Any:
@@ -145,6 +187,7 @@ class Argument:
         default: its value when it is not given, converted already; `REQUIRED` if it must be.
         doc: what it means, for the documentation.
         per_sample: whether every sample may have its own value.
+        per_frame: whether every frame of a clip may, too.
         least: smallest value allowed, for numbers.
         most: largest value allowed.
         choices: the only values allowed.
@@ -155,6 +198,7 @@ class Argument:
     default: Any = None
     doc: str = ""
     per_sample: bool = False
+    per_frame: bool = False
     least: float | None = None
     most: float | None = None
     choices: tuple[Any, ...] = ()
@@ -164,17 +208,23 @@ class Argument:
 
         Args:
             value: a value, or where `per_sample` allows it a `TensorList`, tensor or list with
-                one value for each sample.
+                one value for each sample, which `per_frame` lets be a list of one for each frame.
             operator: name for the error.
         """
         if value is None and self.default is None:
             return None
         if self._is_per_sample(value):
-            return PerSample(tuple(self.convert(item, operator) for item in value))
+            return PerSample(tuple(self.convert_sample(item, operator) for item in value))
+        return self.convert(value, operator)
+
+    def convert_sample(self, value: Any, operator: str) -> Any:
+        """The value of one sample: a converted value, or a `PerFrame` where that is allowed."""
+        if self.per_frame and _depth(value) > self.kind.rank and len(value) != 1:
+            return PerFrame(tuple(self.convert(item, operator) for item in value))
         return self.convert(value, operator)
 
     def convert(self, value: Any, operator: str) -> Any:
-        """One value in the form that kernels take; `ArgumentError` if it is not allowed."""
+        """One value in the form that operators take; `ArgumentError` if it is not allowed."""
         try:
             converted = self.kind.convert(value)
         except (TypeError, ValueError, OverflowError) as error:

@@ -2,86 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from videoloader.decoding.output import CHANNELS
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, FLOATS, TEXT, Argument
+from videoloader.operators.arguments import (
+    BOOL,
+    DTYPE,
+    FLOAT,
+    FLOATS,
+    TEXT,
+    Argument,
+    PerFrame,
+    PerSample,
+    column,
+)
+from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.convert import saturate, scale_and_shift
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.geometry import (
     CROP_ABSENT,
     CROP_ARGUMENTS,
     WINDOW,
+    Windows,
     absorb_crop,
     check_crop,
-    crop_window,
+    crop_windows,
+    cut,
+    mirrored,
+    window_sizes,
 )
-from videoloader.operators.operator import FRAMES, declare
+from videoloader.operators.operator import FRAMES, Input, declare
 
 __all__ = ["brightness_contrast", "crop_mirror_normalize"]
 
 
+def _number(name: str, default: float | None, doc: str) -> Argument:
+    return Argument(name, FLOAT, default, doc, per_sample=True, per_frame=True)
+
+
+def _infer_contrast(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype | None,
+    **numbers: PerSample,  # noqa: ARG001
+) -> Spec:
+    return replace(frames, dtype=dtype or frames.dtype)
+
+
 @declare(
     "brightness_contrast",
-    inputs=("frames",),
-    layouts=FRAMES,
+    inputs=(Input("frames", FRAMES),),
     arguments=(
-        Argument("brightness", FLOAT, 1.0, "factor of the brightness", per_sample=True),
-        Argument(
-            "brightness_shift", FLOAT, 0.0, "added, in parts of the output range", per_sample=True
-        ),
-        Argument("contrast", FLOAT, 1.0, "factor of the contrast; 0 is uniform", per_sample=True),
-        Argument(
+        _number("brightness", 1.0, "factor of the brightness"),
+        _number("brightness_shift", 0.0, "added, in parts of the output range"),
+        _number("contrast", 1.0, "factor of the contrast; 0 is uniform"),
+        _number(
             "contrast_center",
-            FLOAT,
             None,
             "value that contrast leaves alone; by default the middle of the input's range",
-            per_sample=True,
         ),
         Argument("dtype", DTYPE, None, "element type of the output; the input's by default"),
     ),
+    infer=_infer_contrast,
     is_elementwise=True,
 )
 def brightness_contrast(
-    frames: torch.Tensor,
+    context: Context,
+    frames: Batch,
     *,
-    brightness: float,
-    brightness_shift: float,
-    contrast: float,
-    contrast_center: float | None,
+    brightness: PerSample,
+    brightness_shift: PerSample,
+    contrast: PerSample,
+    contrast_center: PerSample,
     dtype: torch.dtype | None,
-) -> torch.Tensor:
-    """Change brightness and contrast, of every frame of a clip alike.
+) -> Batch:
+    """Change brightness and contrast, by default of every frame of a clip alike.
 
     out = brightness_shift * range + brightness * (center + contrast * (in - center)), where range
     is 1 for floating point outputs and the largest value of an integer type. The middle of the
     input's range is 0.5, or 128 for uint8. Integer outputs are rounded and clamped.
     """
-    dtype = dtype or frames.dtype
-    if contrast_center is None:
-        contrast_center = _middle(frames.dtype)
+    source = frames.spec.dtype
+    dtype = dtype or source
     high = 1.0 if dtype.is_floating_point else float(torch.iinfo(dtype).max)
-    factor = brightness * contrast
-    offset = brightness_shift * high + brightness * contrast_center * (1 - contrast)
-    if factor == 1 and offset == 0:
-        return saturate(frames, dtype)
-    out = torch.empty_like(frames, dtype=dtype)
-    scale_and_shift(frames, factor, offset, out)
+
+    def offset_of(shift: float, bright: float, contrast: float, center: float | None) -> float:
+        center = _middle(source) if center is None else center
+        return shift * high + bright * center * (1 - contrast)
+
+    factors = _each_of(operator.mul, brightness, contrast)
+    offsets = _each_of(offset_of, brightness_shift, brightness, contrast, contrast_center)
+    unchanged = [pair == (1, 0) for pair in zip(factors, offsets, strict=True)]
+    if all(unchanged):
+        return frames.each(lambda value: saturate(value, dtype))
+    out = context.empty()
+    for at in parts(frames, out, alike=(unchanged,)):
+        values, place = frames.part(at), out.part(at)
+        if unchanged[at.start]:
+            place.copy_(saturate(values, dtype))
+            continue
+        factor, offset = (
+            column(each[at], values.ndim, str(values.device)) for each in (factors, offsets)
+        )
+        scale_and_shift(values, factor, offset, place)
     return out
+
+
+def _each_of(function: Callable[..., float], *values: PerSample) -> list[Any]:
+    """The function of the values of each sample, or of each frame where any value is per frame."""
+    results: list[Any] = []
+    for given in zip(*values, strict=True):
+        lengths = {len(value) for value in given if isinstance(value, PerFrame)}
+        if not lengths:
+            results.append(function(*given))
+            continue
+        frames = PerSample(given)
+        rows = [frames.frames(at, max(lengths)) for at in range(len(given))]
+        results.append(PerFrame(tuple(map(function, *rows))))
+    return results
 
 
 def _middle(dtype: torch.dtype) -> float:
     return 0.5 if dtype.is_floating_point else float(torch.iinfo(dtype).max // 2 + 1)
-
-
-def _normalized_layout(layout: str, arguments: Mapping[str, Any]) -> str:
-    frames = "F" if layout.startswith("F") else ""
-    order: str = arguments["output_layout"]
-    return frames + order.removeprefix("F")
 
 
 def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
@@ -110,13 +159,46 @@ def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | No
     return mirrored.finished(dtype=dtype, layout=layout, **normal)
 
 
+def _infer_normalized(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype,
+    output_layout: str,
+    pad_output: bool,
+    mean: PerSample,
+    std: PerSample,
+    mirror: PerSample,  # noqa: ARG001
+    scale: float,  # noqa: ARG001
+    shift: float,  # noqa: ARG001
+    **window: Any,
+) -> Spec:
+    shapes = []
+    sizes = window_sizes(crop_windows(frames, window))
+    for position, (shape, size) in enumerate(zip(frames.shapes, sizes, strict=True)):
+        channels = shape[-1]
+        for name, values in (("mean", mean), ("std", std)):
+            _each(name, values[position], channels)
+        padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
+        last = (padded, *size) if output_layout.endswith("CHW") else (*size, padded)
+        shapes.append((*shape[:-3], *last))
+    layout = frames.layout[:-3] + output_layout.removeprefix("F")
+    return replace(frames, shapes=tuple(shapes), dtype=dtype, layout=layout)
+
+
 @declare(
     "crop_mirror_normalize",
-    inputs=("frames",),
-    layouts=("HWC", "FHWC"),
+    inputs=(Input("frames", ("HWC", "FHWC")),),
     arguments=(
         *CROP_ARGUMENTS,
-        Argument("mirror", BOOL, default=False, doc="swap left and right", per_sample=True),
+        Argument(
+            "mirror",
+            BOOL,
+            default=False,
+            doc="swap left and right",
+            per_sample=True,
+            per_frame=True,
+        ),
         Argument("mean", FLOATS, (0.0,), "subtracted, for all channels or each", per_sample=True),
         Argument("std", FLOATS, (1.0,), "divided by, for all channels or each", per_sample=True),
         Argument("scale", FLOAT, 1.0, "factor after that"),
@@ -133,55 +215,74 @@ def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | No
             "pad_output", BOOL, default=False, doc="zero channels up to the next power of two"
         ),
     ),
-    result_layout=_normalized_layout,
-    context=("empty",),
+    infer=_infer_normalized,
     absorb=_absorb,
     absorbed_per_sample=(*WINDOW, "mirror"),
     check=check_crop,
     absent=CROP_ABSENT,
 )
 def crop_mirror_normalize(
-    frames: torch.Tensor,
+    context: Context,
+    frames: Batch,
     *,
-    mirror: bool,
-    mean: tuple[float, ...],
-    std: tuple[float, ...],
+    mirror: PerSample,
+    mean: PerSample,
+    std: PerSample,
     scale: float,
     shift: float,
-    dtype: torch.dtype,
+    dtype: torch.dtype,  # noqa: ARG001
     output_layout: str,
-    pad_output: bool,
-    empty: Callable[..., torch.Tensor],
+    pad_output: bool,  # noqa: ARG001
     **window: Any,
-) -> torch.Tensor:
-    """Crop, mirror, normalise and transpose frames in one go, every frame of a clip alike.
+) -> Batch:
+    """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
 
     out = scale * (in - mean) / std + shift. Integer outputs are rounded and clamped. The window
     is that of `fn.crop`.
     """
-    rows, columns = crop_window(frames.shape[-3], frames.shape[-2], **window)
-    picture = frames[..., rows, columns, :]
-    picture = picture.flip(-2) if mirror else picture
-    channels = picture.shape[-1]
-    factor = torch.tensor([scale / value for value in _each("std", std, channels)])
-    offset = shift - torch.tensor(_each("mean", mean, channels)) * factor
-    padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
-    planes = picture.movedim(-1, -3)
-    first = output_layout.endswith("CHW")
-    shape = (*planes.shape[:-3], padded, *planes.shape[-2:])
-    if not first:
-        shape = (*shape[:-3], *shape[-2:], padded)
-    out = empty(shape, dtype=dtype, device=frames.device)
-    view = out if first else out.movedim(-1, -3)
-    if padded > channels:
-        view[..., channels:, :, :] = 0
-    scale_and_shift(
-        planes,
-        factor.to(frames.device)[:, None, None],
-        offset.to(frames.device)[:, None, None],
-        view[..., :channels, :, :],
-    )
+    windows = crop_windows(frames.spec, window)
+    out = context.empty()
+    view = out.each(lambda v: v.movedim(-3, -1)) if output_layout.endswith("CHW") else out
+    normals = list(zip(mean, std, strict=True))
+    for at in parts(view) if frames.block is not None else parts(frames):
+        pictures = _pictures(frames.between(at.start, at.stop), windows[at], mirror.values[at])
+        place = view.part(at)
+        channels = pictures.shape[-1]
+        if place.shape[-1] > channels:
+            place[..., channels:] = 0
+        rows = (
+            normals[at] if any(each != normals[at][0] for each in normals[at]) else normals[at][:1]
+        )
+        factor = torch.tensor(
+            [[scale / value for value in _each("std", each, channels)] for _, each in rows]
+        )
+        means = torch.tensor([_each("mean", each, channels) for each, _ in rows])
+        offset = shift - means * factor
+        shape = (len(rows), *[1] * (pictures.ndim - 2), channels)
+        scale_and_shift(
+            pictures,
+            factor.reshape(shape).to(pictures.device),
+            offset.reshape(shape).to(pictures.device),
+            place[..., :channels],
+        )
     return out
+
+
+def _pictures(
+    frames: Batch, windows: Sequence[Windows], mirror: Sequence[bool | PerFrame]
+) -> torch.Tensor:
+    """The windows of samples, mirrored, as one tensor (N, ...); they are of one size."""
+    pieces = parts(frames, alike=(windows, mirror))
+    cuts = []
+    for at in pieces:
+        picture, side = cut(frames.part(at), windows[at.start]), mirror[at.start]
+        if isinstance(side, PerFrame):
+            clip = zip(picture[0], side.values, strict=True)
+            picture = torch.stack([mirrored(frame, horizontal=each) for frame, each in clip])[None]
+        else:
+            picture = mirrored(picture, horizontal=side)
+        cuts.append(picture)
+    return cuts[0] if len(cuts) == 1 else torch.cat(cuts)
 
 
 def _each(name: str, values: tuple[float, ...], channels: int) -> list[float]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from videoloader.operators.arguments import DTYPE, REQUIRED, Argument
+from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.operator import declare
 
@@ -42,24 +44,20 @@ def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.T
     """Write values * factor + offset, computed in float32 and saturated, into `out`.
 
     Args:
-        values: any type; the first dimension of four is gone through one by one, so that what is
-            written is still in the cache when it is read again.
+        values: any type.
         factor: a number, or a tensor that broadcasts.
         offset: a number, or a tensor that broadcasts.
         out: same shape as `values`.
     """
-    if values.ndim == 4:
-        for one, place in zip(values, out, strict=True):
-            scale_and_shift(one, factor, offset, place)
-    elif out.dtype == torch.float32:
+    if out.dtype == torch.float32:
         out.copy_(values).mul_(factor).add_(offset)
+        return
+    scaled = values.to(torch.float32, copy=True).mul_(factor).add_(offset)
+    if out.dtype in (torch.uint8, torch.int8) and not values.is_floating_point():
+        limits = torch.iinfo(out.dtype)  # no NaN can be here
+        out.copy_(scaled.round_().clamp_(limits.min, limits.max))
     else:
-        scaled = values.to(torch.float32, copy=True).mul_(factor).add_(offset)
-        if out.dtype in (torch.uint8, torch.int8) and not values.is_floating_point():
-            limits = torch.iinfo(out.dtype)  # no NaN can be here
-            out.copy_(scaled.round_().clamp_(limits.min, limits.max))
-        else:
-            out.copy_(saturate(scaled, out.dtype))
+        out.copy_(saturate(scaled, out.dtype))
 
 
 def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
@@ -67,17 +65,22 @@ def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | No
     return None if dtype is None else form.finished(dtype=dtype)
 
 
+def _infer(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec:  # noqa: ARG001
+    return replace(values, dtype=dtype)
+
+
 @declare(
     "cast",
     inputs=("input",),
     arguments=(Argument("dtype", DTYPE, REQUIRED, "element type of the output"),),
+    infer=_infer,
     absorb=_absorb,
     is_elementwise=True,
 )
-def cast(values: torch.Tensor, *, dtype: torch.dtype) -> torch.Tensor:
+def cast(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:  # noqa: ARG001
     """Convert to another element type.
 
     Floating point values are rounded to the nearest integer (half to even) and clamped to the
     range of an integer type, integers are clamped; nothing wraps around.
     """
-    return saturate(values, dtype)
+    return values.each(lambda value: saturate(value, dtype))

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, FLOATS, TEXT, Argument
+from videoloader.operators.arguments import (
+    BOOL,
+    DTYPE,
+    FLOAT,
+    FLOATS,
+    TEXT,
+    Argument,
+    PerFrame,
+    PerSample,
+)
+from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.convert import saturate
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.operator import FRAMES, declare
+from videoloader.operators.operator import FRAMES, Input, declare
 
 __all__ = [
     "CROP_ARGUMENTS",
     "WINDOW",
+    "Windows",
     "absorb_crop",
     "anchor",
     "check_crop",
     "crop",
     "crop_window",
+    "crop_windows",
+    "cut",
     "flip",
+    "mirrored",
+    "window_sizes",
 ]
 
 CROP_ARGUMENTS = (
@@ -37,6 +52,7 @@ CROP_ARGUMENTS = (
         0.5,
         "place of the window: 0 is leftmost, 1 rightmost",
         per_sample=True,
+        per_frame=True,
         least=0,
         most=1,
     ),
@@ -46,6 +62,7 @@ CROP_ARGUMENTS = (
         0.5,
         "place of the window: 0 is topmost, 1 lowest",
         per_sample=True,
+        per_frame=True,
         least=0,
         most=1,
     ),
@@ -117,6 +134,44 @@ def crop_window(
     return slice(top, top + rows), slice(left, left + columns)
 
 
+Windows = tuple[tuple[slice, slice], ...]
+"""Rows and columns of a clip: one window for all frames, or one for each."""
+
+
+def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> list[Windows]:
+    """The windows of each sample, by the arguments of `CROP_ARGUMENTS`."""
+    found = []
+    for position, shape in enumerate(frames.shapes):
+        own = {
+            name: value[position] if isinstance(value, PerSample) else value
+            for name, value in arguments.items()
+        }
+        lengths = {len(value) for value in own.values() if isinstance(value, PerFrame)}
+        windows = []
+        for frame in range(max(lengths)) if lengths else (0,):
+            values = {k: v.values[frame] if isinstance(v, PerFrame) else v for k, v in own.items()}
+            windows.append(crop_window(shape[-3], shape[-2], **values))
+        found.append(tuple(windows))
+    return found
+
+
+def window_sizes(windows: Sequence[Windows]) -> list[tuple[int, int]]:
+    """(height, width) of the windows of each sample."""
+    return [
+        (rows.stop - rows.start, columns.stop - columns.start) for ((rows, columns), *_) in windows
+    ]
+
+
+def cut(pictures: torch.Tensor, windows: Windows) -> torch.Tensor:
+    """The windows of pictures (..., H, W, C), or of one clip where each frame has its own."""
+    if len(windows) == 1:
+        rows, columns = windows[0]
+        return pictures[..., rows, columns, :]
+    (clip,) = pictures
+    each = zip(clip, windows, strict=True)
+    return torch.stack([frame[rows, columns] for frame, (rows, columns) in each])[None]
+
+
 def absorb_crop(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
     """The form behind `crop`."""
     if arguments.get("dtype") not in (None, torch.uint8):
@@ -125,24 +180,40 @@ def absorb_crop(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm 
     return form.cropped(*crop_window(*form.size, **window))
 
 
+def _infer_crop(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype | None,
+    **window: Any,
+) -> Spec:
+    sizes = window_sizes(crop_windows(frames, window))
+    return frames.with_frames(sizes, dtype=dtype or frames.dtype)
+
+
 @declare(
     "crop",
-    inputs=("frames",),
-    layouts=FRAMES,
+    inputs=(Input("frames", FRAMES),),
     arguments=(*CROP_ARGUMENTS, Argument("dtype", DTYPE, None, "element type of the output")),
+    infer=_infer_crop,
     check=check_crop,
     absent=CROP_ABSENT,
     absorb=absorb_crop,
     absorbed_per_sample=WINDOW,
 )
-def crop(frames: torch.Tensor, *, dtype: torch.dtype | None, **window: Any) -> torch.Tensor:
-    """Cut a window out of frames, the same one out of every frame of a clip.
+def crop(context: Context, frames: Batch, *, dtype: torch.dtype | None, **window: Any) -> Batch:
+    """Cut a window out of frames, the same one out of every frame of a clip by default.
 
     Along each side the window begins at round(position * (side - window)), half up. A window
     that does not fit is an error. The output shares memory with the input.
     """
-    rows, columns = crop_window(frames.shape[-3], frames.shape[-2], **window)
-    return saturate(frames[..., rows, columns, :], dtype or frames.dtype)
+    windows = crop_windows(frames.spec, window)
+    dtype = dtype or context.outputs[0].dtype
+    pieces = [
+        Batch(saturate(cut(frames.part(at), windows[at.start]), dtype))
+        for at in parts(frames, alike=(windows,))
+    ]
+    return Batch.joined(pieces)
 
 
 def _absorb_flip(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
@@ -151,19 +222,43 @@ def _absorb_flip(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm
     return form.flipped() if arguments["horizontal"] else form
 
 
+def _side(name: str, doc: str, *, default: bool) -> Argument:
+    return Argument(name, BOOL, default=default, doc=doc, per_sample=True, per_frame=True)
+
+
 @declare(
     "flip",
-    inputs=("frames",),
-    layouts=FRAMES,
+    inputs=(Input("frames", FRAMES),),
     arguments=(
-        Argument("horizontal", BOOL, default=True, doc="swap left and right", per_sample=True),
-        Argument("vertical", BOOL, default=False, doc="swap top and bottom", per_sample=True),
+        _side("horizontal", "swap left and right", default=True),
+        _side("vertical", "swap top and bottom", default=False),
     ),
     absent={"depthwise": 0},
     absorb=_absorb_flip,
     absorbed_per_sample=("horizontal",),
 )
-def flip(frames: torch.Tensor, *, horizontal: bool, vertical: bool) -> torch.Tensor:
-    """Mirror frames, every frame of a clip alike."""
+def flip(context: Context, frames: Batch, *, horizontal: PerSample, vertical: PerSample) -> Batch:
+    """Mirror frames, by default every frame of a clip alike."""
+    ways = list(zip(horizontal, vertical, strict=True))
+    pieces = parts(frames, alike=(ways,))
+    if len(pieces) == 1 and not any(isinstance(way, PerFrame) for way in ways[0]):
+        return frames.each(lambda value: _mirrored(value, ways[0]))
+    out = context.empty()
+    for position, (sample, result) in enumerate(zip(frames, out, strict=True)):
+        if not any(isinstance(way, PerFrame) for way in ways[position]):
+            result.copy_(_mirrored(sample, ways[position]))
+            continue
+        sides = (way.frames(position, len(sample)) for way in (horizontal, vertical))
+        for frame, place, *way in zip(sample, result, *sides, strict=True):
+            place.copy_(_mirrored(frame, way))
+    return out
+
+
+def _mirrored(frames: torch.Tensor, way: Sequence[bool]) -> torch.Tensor:
+    return mirrored(frames, horizontal=way[0], vertical=way[1])
+
+
+def mirrored(frames: torch.Tensor, *, horizontal: bool, vertical: bool = False) -> torch.Tensor:
+    """Frames (..., H, W, C) mirrored; themselves if neither side is wanted."""
     sides = [side for side, wanted in ((-2, horizontal), (-3, vertical)) if wanted]
     return frames.flip(sides) if sides else frames

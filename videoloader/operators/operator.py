@@ -1,19 +1,25 @@
 """The one way to declare an operator; its calls, checks and documentation all come from here.
 
-An operator is a plain function on one sample and a description of it::
+An operator is a function on a batch and a description of it::
+
+    def _infer(context: Context, frames: Spec, *, angle: PerSample) -> Spec:
+        return frames
 
     @declare(
-        "flip",
-        inputs=("frames",),
-        layouts=FRAMES,
-        arguments=(Argument("horizontal", BOOL, 1, "swap left and right", per_sample=True),),
+        "turn",
+        inputs=(Input("frames", FRAMES),),
+        arguments=(Argument("angle", FLOAT, 0.0, "in degrees", per_sample=True),),
+        infer=_infer,
     )
-    def flip(frames: torch.Tensor, *, horizontal: bool) -> torch.Tensor:
-        \"\"\"Mirror frames.\"\"\"
+    def turn(context: Context, frames: Batch, *, angle: PerSample) -> Batch:
+        \"\"\"Turn frames.\"\"\"
 
-`videoloader.fn` makes the public function from it. A *map* turns samples into samples; a *draw*
-takes a random generator in place of inputs; a *source* opens a `Source`, which feeds a pipeline;
-a *decode* turns a sample into a `PlannedClip`.
+`infer` says what the outputs will be: shapes, which may be ragged, element type, layout, device.
+The function makes them in plain torch on any device: it is the reference. `kernels` may do the
+same faster on one device. `videoloader.fn` makes the public function from the declaration.
+
+A *map* turns batches into batches, and may draw random numbers; a *source* opens a `Source`, which
+feeds a pipeline; a *decode* turns a sample into a `PlannedClip`.
 """
 
 from __future__ import annotations
@@ -22,26 +28,27 @@ import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
-
-import torch
+from typing import Any, Literal, Protocol, TypeVar
 
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.operators.arguments import REQUIRED, Argument
+from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
+from videoloader.operators.batch import Batch, Context, Sample, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
 
 __all__ = [
     "FRAMES",
     "OPERATORS",
+    "Input",
     "Operator",
     "Sample",
     "Source",
     "SourceContext",
+    "by_sample",
     "declare",
 ]
 
 FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
-"""Layouts of an image and of a clip. Kernels see channels last: (..., H, W, C)."""
+"""Layouts of an image and of a clip. Operators see channels last: (..., H, W, C)."""
 
 IGNORED = ("bytes_per_sample_hint", "preserve")
 """Arguments of every DALI operator that have no meaning here; they are taken and not used."""
@@ -51,11 +58,35 @@ _UNNAMED = {3: "HWC", 4: "FHWC"}
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Sample(NamedTuple):
-    """One value on its way through a graph: a tensor with its layout, or a path."""
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A positional input of an operator.
 
-    value: Any
-    layout: str = ""
+    Args:
+        name: for the signature and the documentation.
+        layouts: layouts that it may have; none: anything goes. An input that declares layouts is
+            seen with its channels last, whatever layout it has.
+    """
+
+    name: str
+    layouts: tuple[str, ...] = ()
+
+    def view(self, batch: Batch, operator: str) -> tuple[Batch, bool]:
+        """The batch with channels last, and whether they were first."""
+        if not self.layouts:
+            return batch, False
+        first = batch[0] if len(batch) else None
+        if first is not None and not hasattr(first, "ndim"):
+            raise ArgumentError(f"fn.{operator} takes tensors, got a {type(first).__name__}")
+        layout = batch.layout or _UNNAMED.get(getattr(first, "ndim", 0), "")
+        if layout not in self.layouts and first is not None:
+            raise ArgumentError(
+                f"fn.{operator} takes layouts {', '.join(self.layouts)}; got "
+                f"{layout or 'no layout'} with shape {tuple(first.shape)}"
+            )
+        if layout.endswith("CHW"):
+            return batch.each(lambda value: value.movedim(-3, -1), layout[:-3] + "HWC"), True
+        return Batch(batch.samples if batch.block is None else batch.block, layout), False
 
 
 class Source(Protocol):
@@ -93,6 +124,10 @@ def _one(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature o
     return 1
 
 
+def _same(context: Context, first: Spec, *others: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+    return first
+
+
 def _no_check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     pass
 
@@ -103,27 +138,26 @@ class Operator:
 
     Args:
         name: public name below `videoloader.fn`, such as "readers.video".
-        run: the kernel: `run(*inputs, **arguments)` for a map or a decode, `run(generator,
-            **arguments)` for a draw, `run(context, **arguments)` for a source. Kernels of maps that
-            declare layouts take (..., H, W, C), whatever stands in front: one frame, a clip, or a
-            batch of clips.
+        run: for a map `run(context, *inputs, **arguments)` with a `Context` and a `Batch` for each
+            input; gives a `Batch`, or a tuple of them. Arguments that may be per sample are
+            `PerSample`s. It never writes to its inputs; views of them are fine. A source gets a
+            `SourceContext` and its arguments, a decode the value of a sample and its arguments.
         doc: documentation, without the arguments.
         kind: what it is.
-        inputs: names of the positional inputs.
+        inputs: the positional inputs.
         positional: arguments that may be given by position, for operators without inputs.
-        layouts: layouts that the first input may have; none: anything goes.
         arguments: keyword arguments.
         devices: values of `device`; the first is the default.
         num_outputs: number of outputs for given arguments.
-        result_layout: layout of the outputs for the layout of the first input; by default the
-            same. Where given, the kernel sees the input as it is.
-        context: further keywords that the kernel takes: "device" (a torch device string) and
-            "empty" (allocates the result, as `torch.empty`; the pipeline hands out memory
-            of the batch).
+        infer: for a map `infer(context, *specs, **arguments)`: the spec of the output, or a tuple
+            of specs; by default that of the first input.
+        kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
+            that gives NotImplemented leaves the batch to `run`.
+        draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
         absorb: the form of clips behind the operator, of the form before it and the arguments;
             None where a decoder cannot give it. Operators without this are never done by a decoder.
         absorbed_per_sample: arguments that may differ between the samples of an absorbed operator.
-        is_elementwise: whether `run` takes tensors of any dimensions and keeps their shape.
+        is_elementwise: whether it gives the same values whatever the layout is.
         decoding: arguments that say how clips are decoded, which `run` does not take. What has any
             gives clips: `PlannedClip`s become its outputs, the pictures first.
         check: looks at the arguments together; gets the names given and the bound values.
@@ -134,15 +168,15 @@ class Operator:
     name: str
     run: Callable[..., Any]
     doc: str
-    kind: Literal["map", "draw", "source", "decode"] = "map"
-    inputs: tuple[str, ...] = ()
+    kind: Literal["map", "source", "decode"] = "map"
+    inputs: tuple[Input, ...] = ()
     positional: tuple[str, ...] = ()
-    layouts: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
     devices: tuple[str, ...] = ("cpu", "gpu")
     num_outputs: Callable[[Mapping[str, Any]], int] = _one
-    result_layout: Callable[[str, Mapping[str, Any]], str] | None = None
-    context: tuple[str, ...] = ()
+    infer: Callable[..., Spec | tuple[Spec, ...]] = _same
+    kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
+    draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
     absorbed_per_sample: tuple[str, ...] = ()
     is_elementwise: bool = False
@@ -152,9 +186,14 @@ class Operator:
     unused: tuple[str, ...] = ()
 
     @property
-    def takes_batches(self) -> bool:
-        """Whether one call may take the samples of a batch together, if their arguments agree."""
-        return self.kind == "map" and (bool(self.layouts) or self.is_elementwise)
+    def layouts(self) -> tuple[str, ...]:
+        """Layouts of the first input."""
+        return self.inputs[0].layouts if self.inputs else ()
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether its place among the operators that draw is part of the key of its draws."""
+        return self.draws or self.kind != "map"
 
     def declares(self, name: str) -> bool:
         """Whether it has an argument of this name."""
@@ -201,41 +240,46 @@ class Operator:
         return bound
 
     def apply(
-        self,
-        inputs: Sequence[Sample],
-        arguments: Mapping[str, Any],
-        context: Mapping[str, Any],
-        leading: int = 0,
-    ) -> tuple[Sample, ...]:
-        """Run a map on one sample, or on samples of one shape that lie in one tensor.
+        self, context: Context, inputs: Sequence[Batch], arguments: Mapping[str, Any]
+    ) -> tuple[Batch, ...]:
+        """Run a map on a batch.
 
         Args:
-            inputs: one sample an input.
-            arguments: a converted value for every argument.
-            context: a value for each name of `self.context`.
-            leading: dimensions in front of those of a sample, with `takes_batches`.
+            context: of the call; its `outputs` are set here.
+            inputs: one batch an input, of `context.count` samples each.
+            arguments: a converted value or a `PerSample` for every argument, without the seed.
         """
-        layout, first = inputs[0].layout, inputs[0].value
-        rest = [sample.value for sample in inputs[1:]]
-        if self.layouts:
-            layout = self._check_layout(first, layout, leading)
-            if self.result_layout is None:
-                first = _channels_last(first, layout)
-        results = self.run(first, *rest, **arguments, **context)
+        seen, was_first = [], False
+        for number, (declared, batch) in enumerate(zip(self.inputs, inputs, strict=True)):
+            batch, moved = declared.view(batch, self.name)
+            seen.append(batch)
+            was_first = moved if number == 0 else was_first
+        each = {declared.name for declared in self.arguments if declared.per_sample}
+        arguments = {
+            name: PerSample((value,) * context.count)
+            if name in each and not isinstance(value, PerSample)
+            else value
+            for name, value in arguments.items()
+        }
+        self._check_frames(seen, arguments)
+        if was_first:  # the memory of the caller has another order
+            context.allocate = allocate
+        specs = self.infer(context, *(batch.spec for batch in seen), **arguments)
+        context.outputs = specs if isinstance(specs, tuple) else (specs,)
+        kernel = self.kernels.get(context.device.partition(":")[0])
+        results = NotImplemented if kernel is None else kernel(context, *seen, **arguments)
+        if results is NotImplemented:
+            results = self.run(context, *seen, **arguments)
         results = results if isinstance(results, tuple) else (results,)
-        if self.result_layout is not None:
-            layout = self.result_layout(layout, arguments)
-        elif self.layouts:
-            results = tuple(_channels_back(result, layout) for result in results)
         return tuple(
-            Sample(result, layout if len(layout) == getattr(result, "ndim", -1) - leading else "")
-            for result in results
+            _given(batch, spec.layout, channels_first=was_first)
+            for batch, spec in zip(results, context.outputs, strict=True)
         )
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The inputs among values given by position, and the arguments."""
         if not len(self.inputs) <= len(values) <= len(self.inputs) + len(self.positional):
-            wanted = ", ".join(self.inputs) or "no input"
+            wanted = ", ".join(declared.name for declared in self.inputs) or "no input"
             raise ArgumentError(f"fn.{self.name} takes {wanted}; {len(values)} were given")
         rest = values[len(self.inputs) :]
         return tuple(values[: len(self.inputs)]), dict(zip(self.positional, rest, strict=False))
@@ -243,16 +287,20 @@ class Operator:
     def _is_harmless(self, name: str, value: Any) -> bool:
         return name in self.absent and (value is None or value == self.absent[name])
 
-    def _check_layout(self, value: Any, layout: str, leading: int) -> str:
-        if not isinstance(value, torch.Tensor):
-            raise ArgumentError(f"fn.{self.name} takes tensors, got a {type(value).__name__}")
-        layout = layout or _UNNAMED.get(value.ndim - leading, "")
-        if layout not in self.layouts:
-            raise ArgumentError(
-                f"fn.{self.name} takes layouts {', '.join(self.layouts)}; got "
-                f"{layout or 'no layout'} with shape {tuple(value.shape)}"
-            )
-        return layout
+    def _check_frames(self, inputs: Sequence[Batch], arguments: Mapping[str, Any]) -> None:
+        """Fail if there are values for other frames than the first input has."""
+        for name, values in arguments.items():
+            if not isinstance(values, PerSample):
+                continue
+            for position, value in enumerate(values):
+                if not isinstance(value, PerFrame):
+                    continue
+                shape = tuple(inputs[0][position].shape)
+                if not inputs[0].layout.startswith("F") or shape[0] != len(value):
+                    raise ArgumentError(
+                        f"fn.{self.name}: {name} has values for {len(value)} frames; the sample "
+                        f"has layout {inputs[0].layout or 'unknown'} and shape {shape}"
+                    )
 
 
 OPERATORS: dict[str, Operator] = {}
@@ -260,25 +308,52 @@ OPERATORS: dict[str, Operator] = {}
 
 
 def declare(name: str, **description: Any) -> Callable[[Function], Function]:
-    """Declare the decorated kernel an operator; its docstring is the operator's.
+    """Declare the decorated function an operator; its docstring is the operator's.
 
     Args:
         name: public name below `videoloader.fn`.
-        **description: fields of `Operator`.
+        **description: fields of `Operator`; an input that is only a name takes any layout.
     """
 
     def register(run: Function) -> Function:
         if name in OPERATORS:
             raise ArgumentError(f"operator {name} is declared twice")
-        OPERATORS[name] = Operator(name=name, run=run, doc=run.__doc__ or "", **description)
+        inputs = tuple(
+            Input(each) if isinstance(each, str) else each for each in description.pop("inputs", ())
+        )
+        OPERATORS[name] = Operator(
+            name=name, run=run, doc=run.__doc__ or "", inputs=inputs, **description
+        )
         return run
 
     return register
 
 
-def _channels_last(value: torch.Tensor, layout: str) -> torch.Tensor:
-    return value.movedim(-3, -1) if layout.endswith("CHW") else value
+def by_sample(kernel: Callable[..., Any]) -> Callable[..., Batch]:
+    """A kernel for the batch from one for a sample: `kernel(*inputs, out=..., **arguments)`.
+
+    It gets tensors and the values of that sample, and writes its result to `out`. In a pipeline the
+    threads share the samples of a batch.
+    """
+
+    def run(context: Context, *inputs: Batch, **arguments: Any) -> Batch:
+        out = context.empty()
+        for position in range(context.count):
+            own = {
+                name: value[position] if isinstance(value, PerSample) else value
+                for name, value in arguments.items()
+            }
+            kernel(*(batch[position] for batch in inputs), out=out[position], **own)
+        return out
+
+    return run
 
 
-def _channels_back(value: torch.Tensor, layout: str) -> torch.Tensor:
-    return value.movedim(-1, -3) if layout.endswith("CHW") else value
+def _given(batch: Batch, layout: str, *, channels_first: bool) -> Batch:
+    """An output as the caller gets it: with the layout that was inferred, if it fits."""
+    first = batch.samples[:1] if batch.block is None else [batch.block[0]] if len(batch) else []
+    if first and len(layout) != getattr(first[0], "ndim", -1):
+        layout = ""
+    if channels_first and layout.endswith("HWC"):
+        return batch.each(lambda value: value.movedim(-1, -3), layout[:-3] + "CHW")
+    return Batch(batch.samples if batch.block is None else batch.block, layout)

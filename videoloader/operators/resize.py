@@ -10,10 +10,20 @@ import torch
 import torch.nn.functional as F
 
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, FLOATS, INTERP, TEXT, Argument
+from videoloader.operators.arguments import (
+    BOOL,
+    DTYPE,
+    FLOAT,
+    FLOATS,
+    INTERP,
+    TEXT,
+    Argument,
+    PerSample,
+)
+from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.convert import saturate
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.operator import FRAMES, declare
+from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.types import InterpType
 
 __all__ = ["RESIZE_ABSENT", "RESIZE_ARGUMENTS", "check_resize", "output_size", "resize"]
@@ -139,11 +149,35 @@ def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | No
     return None
 
 
+def _sizes(frames: Spec, arguments: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """The size of each sample of the output."""
+    return [
+        output_size(
+            shape[-3],
+            shape[-2],
+            **{k: v[at] if isinstance(v, PerSample) else v for k, v in arguments.items()},
+        )
+        for at, shape in enumerate(frames.shapes)
+    ]
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    interp_type: InterpType,  # noqa: ARG001
+    antialias: bool,  # noqa: ARG001
+    dtype: torch.dtype | None,
+    **size: Any,
+) -> Spec:
+    return frames.with_frames(_sizes(frames, size), dtype=dtype or frames.dtype)
+
+
 @declare(
     "resize",
-    inputs=("frames",),
-    layouts=FRAMES,
+    inputs=(Input("frames", FRAMES),),
     arguments=RESIZE_ARGUMENTS,
+    infer=_infer,
     check=check_resize,
     absent=RESIZE_ABSENT,
     unused=("minibatch_size", "temp_buffer_hint"),
@@ -151,13 +185,14 @@ def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | No
     absorbed_per_sample=_SIDES,
 )
 def resize(
-    frames: torch.Tensor,
+    context: Context,
+    frames: Batch,
     *,
     interp_type: InterpType,
     antialias: bool,
-    dtype: torch.dtype | None,
+    dtype: torch.dtype | None,  # noqa: ARG001
     **size: Any,
-) -> torch.Tensor:
+) -> Batch:
     """Resize frames, every frame of a clip alike.
 
     Pixel centres lie at half-integers. Shrinking with `antialias` widens the filter to the scale
@@ -165,10 +200,31 @@ def resize(
     normalised, as Pillow does. Cubic is Catmull-Rom. A computed side is rounded, and the
     picture is scaled to just that side (DALI's `subpixel_scale=False`).
     """
-    rows, columns = output_size(frames.shape[-3], frames.shape[-2], **size)
-    dtype = dtype or frames.dtype
-    if (rows, columns) == tuple(frames.shape[-3:-1]) or frames.numel() == 0:
-        resized = frames.expand(frames.shape)
+    sizes = _sizes(frames.spec, size)
+    inferred = context.outputs[0]
+    pieces = [
+        (at, _resized(frames.part(at), sizes[at.start], interp_type, antialias, inferred.dtype))
+        for at in parts(frames, alike=(sizes,))
+    ]
+    if len(pieces) == 1 or inferred.is_ragged:
+        return Batch.joined([Batch(piece) for _, piece in pieces])
+    out = context.empty()
+    for at, piece in pieces:
+        out.part(at).copy_(piece)
+    return out
+
+
+def _resized(
+    frames: torch.Tensor,
+    size: tuple[int, int],
+    interp_type: InterpType,
+    antialias: bool,
+    dtype: torch.dtype,
+) -> torch.Tensor:
+    """Frames (..., H, W, C) in another size."""
+    rows, columns = size
+    if size == tuple(frames.shape[-3:-1]) or frames.numel() == 0:
+        resized = frames
         if frames.numel() == 0:
             resized = frames.new_empty((*frames.shape[:-3], rows, columns, frames.shape[-1]))
         return saturate(resized, dtype)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import REQUIRED, Argument, Kind
+from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.operator import declare
 
-__all__ = ["subscript"]
+__all__ = ["index_tensor", "subscript"]
 
 
 def _index(value: Any) -> tuple[int | slice, ...]:
@@ -22,10 +23,35 @@ def _index(value: Any) -> tuple[int | slice, ...]:
     return items
 
 
-def _remaining(layout: str, arguments: Mapping[str, Any]) -> str:
-    index = arguments["index"]
-    kept = [axis for axis, item in zip(layout, index, strict=False) if isinstance(item, slice)]
-    return "".join(kept) + layout[len(index) :]
+def index_tensor(values: torch.Tensor, index: tuple[int | slice, ...], first: int) -> torch.Tensor:
+    """Index dimensions of a tensor, from number `first` on; a view unless a step is negative."""
+    if len(index) > values.ndim - first:
+        shape = tuple(values.shape[first:])
+        raise ArgumentError(f"{len(index)} indices for a sample of shape {shape}")
+    for axis in reversed(range(first, first + len(index))):
+        item = index[axis - first]
+        if isinstance(item, int):
+            values = values.select(axis, item)
+            continue
+        start, stop, step = item.indices(values.shape[axis])
+        if step > 0:
+            values = values[(slice(None),) * axis + (item,)]
+        else:  # torch has no negative steps
+            values = values.index_select(
+                axis, torch.arange(start, stop, step, device=values.device)
+            )
+    return values
+
+
+def _infer(context: Context, values: Spec, *, index: tuple[int | slice, ...]) -> Spec:  # noqa: ARG001
+    known: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for shape in values.shapes:
+        if shape not in known:
+            known[shape] = tuple(index_tensor(torch.empty(shape, device="meta"), index, 0).shape)
+    axes = zip(values.layout, index, strict=False)
+    kept = "".join(axis for axis, item in axes if isinstance(item, slice))
+    layout = kept + values.layout[len(index) :]
+    return replace(values, shapes=tuple(map(known.__getitem__, values.shapes)), layout=layout)
 
 
 @declare(
@@ -39,22 +65,9 @@ def _remaining(layout: str, arguments: Mapping[str, Any]) -> str:
             "for each dimension of a sample, from the first on",
         ),
     ),
-    result_layout=_remaining,
+    infer=_infer,
 )
-def subscript(values: torch.Tensor, *, index: tuple[int | slice, ...]) -> torch.Tensor:
+def subscript(context: Context, values: Batch, *, index: tuple[int | slice, ...]) -> Batch:  # noqa: ARG001
     """Index every sample as Python indexes a sequence, negative steps included."""
-    if len(index) > values.ndim:
-        raise ArgumentError(f"{len(index)} indices for a sample of shape {tuple(values.shape)}")
-    for axis in reversed(range(len(index))):
-        item = index[axis]
-        if isinstance(item, int):
-            values = values.select(axis, item)
-            continue
-        start, stop, step = item.indices(values.shape[axis])
-        if step > 0:
-            values = values[(slice(None),) * axis + (item,)]
-        else:  # torch has no negative steps
-            values = values.index_select(
-                axis, torch.arange(start, stop, step, device=values.device)
-            )
-    return values
+    first = 0 if values.block is None else 1
+    return values.each(lambda value: index_tensor(value, index, first))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -10,7 +11,8 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.errors import VideoError
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.decoded import DecodedForm
-from videoloader.pipeline.graph import COPY, DataNode, Graph, Node
+from videoloader.operators.general import COPY
+from videoloader.pipeline.graph import DataNode, Graph, Node
 
 __all__ = ["CompiledStage", "StageKind", "Step", "compile_graph"]
 
@@ -48,15 +50,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledStage:
-    """Steps that one thread runs, in order; `dropped` are the nodes whose values nobody needs then.
+    """Steps that run in order.
 
-    The samples of a `cpu` stage go through all its steps, each in one thread of a pool. The
-    others run a whole batch step by step.
+    The threads of a pool share the samples of a batch in a `cpu` stage, and send their part
+    through all its steps. The others run a whole batch step by step, in one thread.
+
+    Attributes:
+        kind: what it does.
+        steps: of the stage.
+        dropped: for each step, the nodes whose values nobody needs behind it.
     """
 
     kind: StageKind
     steps: tuple[Step, ...]
-    dropped: tuple[int, ...]
+    dropped: tuple[tuple[int, ...], ...]
 
     def __str__(self) -> str:
         return f"{self.kind}: {', '.join(map(str, self.steps))}"
@@ -83,15 +90,23 @@ def compile_graph(
         [s for s, rank in ranks.items() if (rank, _ORDER.index(_kind(s.node))) == key]
         for key in keys
     ]
-    kept = {data.node.ordinal for data in outputs}
-    stages: list[CompiledStage] = []
-    for number, group in enumerate(groups):
-        later = {data.node.ordinal for g in groups[number + 1 :] for s in g for data in _inputs(s)}
-        made = {node.ordinal for g in groups[: number + 1] for s in g for node in s.nodes}
-        before = {ordinal for stage in stages for ordinal in stage.dropped}
-        dropped = tuple(sorted(made - later - kept - before))
-        stages.append(CompiledStage(_kind(group[0].node), tuple(group), dropped))
-    return tuple(stages)
+    last_use: dict[int, Step] = {}
+    for step in itertools.chain(*groups):
+        for ordinal in [node.ordinal for node in step.nodes]:
+            last_use[ordinal] = step
+        for data in _inputs(step):
+            last_use[data.node.ordinal] = step
+    dropped: dict[Step, list[int]] = {}
+    for ordinal, step in last_use.items():
+        dropped.setdefault(step, []).append(ordinal)
+    return tuple(
+        CompiledStage(
+            _kind(group[0].node),
+            tuple(group),
+            tuple(tuple(sorted(dropped.get(step, ()))) for step in group),
+        )
+        for group in groups
+    )
 
 
 def _reached(outputs: Sequence[DataNode]) -> set[int]:
@@ -109,7 +124,7 @@ def _reached(outputs: Sequence[DataNode]) -> set[int]:
 def _kind(node: Node) -> StageKind:
     if node.operator.decoding:
         return "decode"
-    if node.operator.kind in ("source", "draw"):
+    if node.operator.kind == "source" or not node.inputs:
         return "plan"
     from_gpu = node.operator is COPY and node.inputs[0].device == "gpu"
     return "gpu" if node.device == "gpu" or from_gpu else "cpu"
@@ -178,6 +193,8 @@ def _absorbed(node: Node, before: Node, form: DecodedForm) -> DecodedForm | None
         return None
     per_sample = {k for k, v in node.constants.items() if isinstance(v, PerSample)}
     per_sample |= node.varying.keys()
+    if any(map(node.is_per_frame, (*node.constants, *node.varying))):
+        return None
     if not per_sample <= set(operator.absorbed_per_sample):
         return None
     arguments = {argument.name: argument.default for argument in operator.arguments}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -15,8 +15,10 @@ import videoloader.readers.decoder
 import videoloader.readers.external
 import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import PerSample
-from videoloader.operators.operator import OPERATORS, Operator, Sample, declare
+from videoloader.operators.arguments import PerFrame, PerSample
+from videoloader.operators.batch import Batch
+from videoloader.operators.general import COPY, PER_FRAME
+from videoloader.operators.operator import OPERATORS, Operator
 
 __all__ = ["DataNode", "Graph", "Node", "current_graph", "defining", "is_defining"]
 
@@ -97,27 +99,35 @@ class Node:
         """The operator, its name and the line of the definition, for errors."""
         return f"fn.{self.operator.name} {self.name!r} ({self.where})"
 
-    @property
-    def has_own_arguments(self) -> bool:
-        """Whether its arguments may differ from sample to sample."""
-        return bool(self.varying) or any(isinstance(v, PerSample) for v in self.constants.values())
-
-    def arguments(self, position: int, values: Mapping[int, Sequence[Sample]]) -> dict[str, Any]:
-        """Its arguments for one sample.
+    def arguments(
+        self, start: int, stop: int, value_of: Callable[[DataNode], Batch]
+    ) -> dict[str, Any]:
+        """Its arguments for samples `start` to `stop` of a batch, converted.
 
         Args:
-            position: of the sample in the batch.
-            values: outputs of the nodes so far, by ordinal.
+            start: first sample.
+            stop: behind the last one.
+            value_of: gives the values of a data node for these samples.
         """
         arguments = {
-            name: value[position] if isinstance(value, PerSample) else value
+            name: PerSample(value.values[start:stop]) if isinstance(value, PerSample) else value
             for name, value in self.constants.items()
         }
         for name, data in self.varying.items():
-            value = values[data.node.ordinal][data.output].value
-            declared = self.operator.argument(name)
-            arguments[name] = declared.convert(value, self.operator.name)
+            declared, batch = self.operator.argument(name), value_of(data)
+            convert = declared.convert_sample if self.is_per_frame(name) else declared.convert
+            values = batch.samples if batch.block is None else batch.block.tolist()
+            arguments[name] = PerSample(
+                tuple(convert(value, self.operator.name) for value in values)
+            )
         return arguments
+
+    def is_per_frame(self, argument: str) -> bool:
+        """Whether an argument has a value for each frame."""
+        if argument in self.varying:
+            return self.varying[argument].node.operator is PER_FRAME
+        value = self.constants[argument]
+        return isinstance(value, PerSample) and any(isinstance(v, PerFrame) for v in value)
 
 
 @dataclass(slots=True)
@@ -157,7 +167,7 @@ class Graph:
                     f"for a batch of {self.batch_size}"
                 )
         count = operator.num_outputs(constants)
-        stage = sum(node.operator.kind != "map" for node in self.nodes)
+        stage = sum(node.operator.has_draws for node in self.nodes)
         node = Node(
             operator, ordinal, stage, name, inputs, constants, varying, device, count, _caller()
         )
@@ -198,13 +208,3 @@ def _caller() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
-
-
-@declare("copy", inputs=("input",), context=("device",), is_elementwise=True)
-def _copy(value: Any, *, device: str) -> Any:
-    """Copy to the device of the operator; the data itself where it is there."""
-    # What reads it on a GPU waits for the copy by itself; what reads it on the CPU does not.
-    return value.to(device, non_blocking=device != "cpu")
-
-
-COPY = OPERATORS["copy"]

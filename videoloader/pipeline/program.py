@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,14 +13,17 @@ import torch
 
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError
+from videoloader.operators.arguments import PerSample
+from videoloader.operators.batch import Batch
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.operator import Sample, Source, SourceContext
+from videoloader.operators.operator import Source, SourceContext
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
+from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import DataNode, Graph, Node
-from videoloader.pipeline.pool import sample_pool
+from videoloader.pipeline.pool import SamplePool, sample_pool
 from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stages import Stage
-from videoloader.pipeline.state import BatchState, Values
+from videoloader.pipeline.state import BatchState, Part
 from videoloader.pipeline.stats import Meter, OperatorStats
 from videoloader.pipeline.streams import stage_stream, wait_for
 from videoloader.readers import media
@@ -27,7 +31,6 @@ from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
 from videoloader.readers.external import ExternalSource
 from videoloader.readers.planned import Identity, PlannedClip
-from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 
 __all__ = ["Outputs", "Program"]
@@ -77,6 +80,7 @@ class Program:
         self._num_threads = num_threads
         self._meter = Meter()
         self._devices = {"cpu": "cpu", "gpu": gpu, "mixed": gpu}
+        self._evaluator = Evaluator(self._outputs, self._devices, seed, self._meter)
         self.compiled = compile_graph(graph, outputs, fuse=fuse)
         self._nodes = [
             node for stage in self.compiled for step in stage.steps for node in step.nodes
@@ -161,7 +165,7 @@ class Program:
                 except StopIteration:
                     raise
                 except Exception as error:
-                    raise _failure(node, iteration, None, "", error) from error
+                    raise failure(node, iteration, None, "", error) from error
         if len({len(planned) for planned in items.values()}) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())
             raise OperatorError(
@@ -173,7 +177,6 @@ class Program:
             iteration,
             [Identity(first + position) for position in range(count)],
             [""] * count,
-            [{} for _ in range(count)],
             [Slots(count, recycler) for recycler in self._recyclers],
         )
         for node, planned in reversed(items.items()):  # of several readers the first tells
@@ -182,8 +185,14 @@ class Program:
                 state.identities = [clip.identity for clip in planned]
                 state.origins = [str(clip) for clip in planned]
                 continue
-            for values, outputs in zip(state.values, planned, strict=True):
-                values[node.ordinal] = outputs
+            columns = [
+                Batch([sample.value for sample in column], column[0].layout)
+                for column in zip(*planned, strict=True)
+            ]
+            try:
+                self._evaluator.put(node, columns, state.whole())
+            except ArgumentError as error:
+                raise failure(node, iteration, None, "", error) from error
         return state
 
     @contextmanager
@@ -205,76 +214,55 @@ class Program:
         if on_gpu:
             wait_for(state.ready, state.tensors(), resource)
         if compiled.kind == "cpu":
-            resource.run(functools.partial(self._run_sample, compiled.steps, state), len(state))
+            self._run_parts(compiled, state, resource)
         else:
-            for step in compiled.steps:
-                self._run_step(step, state)
+            whole = state.whole()
+            for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
+                self._run_step(step, whole)
+                whole.drop(dropped)
         if on_gpu:
             state.ready = resource.record_event()
-        state.drop(compiled.dropped)
         return state
 
-    def _run_step(self, step: Step, state: BatchState) -> None:
-        """Run a step for the whole batch."""
+    def _run_parts(self, compiled: CompiledStage, state: BatchState, pool: SamplePool) -> None:
+        """Send the samples of a batch through the steps of a stage, shared by the threads."""
+        bounds = _bounds(len(state), self._num_threads)
+        parts = [Part(state, *bound) for bound in itertools.pairwise(bounds)]
+
+        def run(number: int) -> None:
+            part = parts[number]
+            for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
+                self._run_step(step, part)
+                part.drop(dropped)
+
+        pool.run(run, len(parts))
+        state.whole().drop([ordinal for dropped in compiled.dropped for ordinal in dropped])
+        made = {node.ordinal for step in compiled.steps for node in step.nodes}
+        for key in {key: None for part in parts for key in part.values if key[0] in made}:
+            state.values[key] = Batch.joined([part.values[key] for part in parts])
+
+    def _run_step(self, step: Step, part: Part) -> None:
         if step.node.operator.decoding:
-            self._decode(step, state)
-        elif step.node.operator.kind != "source" and not self._run_block(step.node, state):
-            for position in range(len(state)):
-                self._run_sample((step,), state, position)
-
-    def _run_sample(self, steps: Sequence[Step], state: BatchState, position: int) -> None:
-        """Run one sample through steps."""
-        so_far = state.values[position]
-        for step in steps:
-            node = step.node
-            try:
-                with self._meter.measure(node.name):
-                    if node.operator.kind == "draw":
-                        outputs = self._draw(node, state.identities[position], position, so_far)
-                    else:
-                        outputs = self._map(node, position, so_far, state.slots)
-                    so_far[node.ordinal] = self._place(node, outputs, position, state.slots)
-            except Exception as error:
-                origin = state.origins[position]
-                raise _failure(node, state.iteration, position, origin, error) from error
-
-    def _run_block(self, node: Node, state: BatchState) -> bool:
-        """Run an operator on a whole batch in one go, if it can be; say whether it was."""
-        keys = [(data.node.ordinal, data.output) for data in node.inputs]
-        if not node.operator.takes_batches or node.has_own_arguments:
-            return False
-        if not state.blocks.keys() >= set(keys):
-            return False
-        samples = [
-            Sample(state.blocks[key], state.values[0][key[0]][key[1]].layout) for key in keys
-        ]
-        try:
-            with self._meter.measure(node.name, count=len(state)):
-                outputs = node.operator.apply(
-                    samples, dict(node.constants), self._context(node, torch.empty), leading=1
-                )
-        except Exception as error:
-            raise _failure(node, state.iteration, None, "", error) from error
-        ((block, layout),) = outputs
-        state.put_block(node.ordinal, block, layout)
-        return True
+            self._decode(step, part.state)
+        elif step.node.operator.kind == "map":
+            self._evaluator.run(step.node, part)
 
     def _decode(self, step: Step, state: BatchState) -> None:
         """Decode the clips of a batch, along with what its decoder does of the operators behind."""
-        node, count = step.node, len(state)
-        arguments = [node.arguments(position, state.values[position]) for position in range(count)]
+        node, count, whole = step.node, len(state), state.whole()
+        arguments = [self._arguments(node, whole, position) for position in range(count)]
 
         def fuse(position: int, form: DecodedForm) -> DecodedForm:
             for absorbed in step.absorbed:
-                given = absorbed.arguments(position, state.values[position])
                 operator = absorbed.operator
                 try:
+                    given = self._arguments(absorbed, whole, position)
                     after = operator.absorb(form, given) if operator.absorb else None
                     if after is None:
                         raise ArgumentError("its arguments cannot be fused with decoding")
                 except Exception as error:
                     origin = state.origins[position]
-                    raise _failure(absorbed, state.iteration, position, origin, error) from error
+                    raise failure(absorbed, state.iteration, position, origin, error) from error
                 form = after
             return form
 
@@ -290,14 +278,28 @@ class Program:
             if isinstance(cause, OperatorError):  # of an absorbed operator
                 raise cause from cause.__cause__
             origin = state.origins[error.position]
-            raise _failure(node, state.iteration, error.position, origin, cause) from cause
-        if step.absorbed:
-            nothing = torch.empty(0)
-            for values, more in zip(state.values, decoded.others, strict=True):
-                values[node.ordinal] = (Sample(nothing), *map(Sample, more))
-            state.put_block(step.last.ordinal, decoded.frames, decoded.layout)
-        else:
-            state.put_block(node.ordinal, decoded.frames, decoded.layout, decoded.others)
+            raise failure(node, state.iteration, error.position, origin, cause) from cause
+        frames = Batch(decoded.frames, decoded.layout)
+        others = [Batch(column) for column in zip(*decoded.others, strict=True)]
+        nothing = Batch([torch.empty(0)] * count)
+        try:
+            if step.absorbed:
+                self._evaluator.put(node, [nothing, *others], whole)
+                self._evaluator.put(step.last, [frames], whole)
+            else:
+                self._evaluator.put(node, [frames, *others], whole)
+        except ArgumentError as error:
+            raise failure(node, state.iteration, None, "", error) from error
+
+    @staticmethod
+    def _arguments(node: Node, whole: Part, position: int) -> dict[str, Any]:
+        """The arguments of a node for one sample."""
+
+        def value(data: DataNode) -> Batch:
+            return whole.value(data).between(position, position + 1)
+
+        given = node.arguments(position, position + 1, value)
+        return {k: v[0] if isinstance(v, PerSample) else v for k, v in given.items()}
 
     def _decoder(self, node: Node) -> media.ClipDecoder:
         device = self._devices[node.device]
@@ -309,7 +311,7 @@ class Program:
     ) -> PlannedClip:
         """The clip that a decoding operator takes of its input."""
         (data,) = node.inputs
-        value = state.values[position][data.node.ordinal][data.output].value
+        value = state.whole().value(data)[position]
         given = {k: v for k, v in arguments.items() if k not in node.operator.decoding}
         try:
             planned: PlannedClip = node.operator.run(value, **given)
@@ -318,66 +320,11 @@ class Program:
         state.origins[position] = state.origins[position] or str(planned)
         return planned
 
-    def _draw(
-        self, node: Node, identity: Identity, position: int, so_far: Values
-    ) -> tuple[Sample, ...]:
-        arguments = node.arguments(position, so_far)
-        own = arguments.pop("seed", None)
-        rng = generator(
-            self._seed if own in (None, -1) else own,
-            stage=node.stage,
-            sample=identity.sample,
-            epoch=identity.epoch,
-        )
-        drawn = node.operator.run(rng, **arguments)
-        return (Sample(drawn.to(self._devices[node.device])),)
-
-    def _map(
-        self, node: Node, position: int, so_far: Values, slots: Sequence[Slots]
-    ) -> tuple[Sample, ...]:
-        inputs = [so_far[data.node.ordinal][data.output] for data in node.inputs]
-        context = self._context(node, self._memory(node, position, slots))
-        return node.operator.apply(inputs, node.arguments(position, so_far), context)
-
-    def _context(self, node: Node, empty: Callable[..., torch.Tensor]) -> dict[str, Any]:
-        given = {"device": self._devices[node.device], "empty": empty}
-        return {name: given[name] for name in node.operator.context}
-
-    def _memory(
-        self, node: Node, position: int, slots: Sequence[Slots]
-    ) -> Callable[..., torch.Tensor]:
-        """Where a result is written: its place in the batch if the pipeline gives it out."""
-        for data, slot in zip(self._outputs, slots, strict=True):
-            if data.node is node:
-                return functools.partial(slot.empty, position)
-        return torch.empty
-
-    def _place(
-        self, node: Node, outputs: tuple[Sample, ...], position: int, slots: Sequence[Slots]
-    ) -> tuple[Sample, ...]:
-        placed = list(outputs)
-        for data, slot in zip(self._outputs, slots, strict=True):
-            if data.node is node:
-                value, layout = outputs[data.output]
-                if not isinstance(value, torch.Tensor):
-                    raise ArgumentError(
-                        f"an output of a pipeline is a tensor, not a {type(value).__name__}"
-                    )
-                placed[data.output] = Sample(slot.place(position, value), layout)
-        return tuple(placed)
-
     def _collect(self, state: BatchState) -> Outputs:
         lists = []
         for data, slot in zip(self._outputs, state.slots, strict=True):
-            samples = state.samples(data.node.ordinal, data.output)
-            block = state.blocks.get((data.node.ordinal, data.output))
-            layout = samples[0].layout if samples else ""
             try:
-                lists.append(
-                    slot.collect([sample.value for sample in samples], layout)
-                    if block is None
-                    else TensorList(block, layout)
-                )
+                lists.append(slot.collect())
             except ArgumentError as error:
                 raise OperatorError(
                     f"{data.node.describe()} made an uneven batch: {error}"
@@ -385,12 +332,7 @@ class Program:
         return Outputs(tuple(lists), state.ready)
 
 
-def _failure(
-    node: Node, iteration: int, position: int | None, origin: str, error: Exception
-) -> OperatorError:
-    sample = "" if position is None else f"sample {position} of "
-    file = f" ({origin})" if origin and origin not in str(error) else ""
-    return OperatorError(
-        f"{node.describe()} failed on {sample}batch {iteration}{file}: "
-        f"{type(error).__name__}: {error}"
-    )
+def _bounds(count: int, parts: int) -> list[int]:
+    """Where to cut `count` samples into at most so many parts of nearly one size."""
+    parts = max(1, min(parts, count))
+    return [count * number // parts for number in range(parts + 1)]

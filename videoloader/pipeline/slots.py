@@ -1,76 +1,120 @@
-"""Memory of a batch, handed out sample by sample, so that a batch is written only once."""
+"""Memory of an output of a batch, handed out in parts, so that a batch is written only once."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
 from videoloader.decoding.memory import Recycler
+from videoloader.errors import ArgumentError
+from videoloader.operators.batch import Batch, Spec
 from videoloader.tensors import TensorList
 
 __all__ = ["Slots"]
 
 
 class Slots:
-    """One block for `count` samples, as large as the first of them asks for.
+    """One output of a batch: a block of memory for `count` samples, of the shape that comes first.
+
+    Samples that fit live in the block; a sample of another shape or type has memory of its own,
+    and the batch is ragged. Threads may share it.
 
     Args:
         count: samples in the batch.
         recycler: where the block comes from.
-
-    Samples that fit live in the block; a sample of another shape or type has memory of its own,
-    and the batch is ragged. Threads may share it.
     """
 
     def __init__(self, count: int, recycler: Recycler) -> None:
         self._count = count
         self._recycler = recycler
         self._block: torch.Tensor | None = None
+        self._parts: dict[int, Batch] = {}
         self._lock = threading.Lock()
 
-    def empty(
-        self, position: int, shape: Sequence[int], *, dtype: torch.dtype, device: Any
-    ) -> torch.Tensor:
-        """Memory for a sample, uninitialised: `torch.empty` with a place in the batch."""
+    def empty(self, start: int, spec: Spec) -> Batch:
+        """Uninitialised memory for samples from `start` on."""
+        samples: list[torch.Tensor] = []
+        for shape in dict.fromkeys(spec.shapes):
+            self._make(shape, spec)
+        block = self._block
+        if block is not None and len(spec) and not spec.is_ragged:
+            if self._fits(block, spec.shapes[0], spec):
+                return Batch(block[start : start + len(spec)], spec.layout)
+            shape = (len(spec), *spec.shapes[0])
+            return Batch(torch.empty(shape, dtype=spec.dtype, device=spec.device), spec.layout)
+        for position, shape in enumerate(spec.shapes, start):
+            if block is not None and self._fits(block, shape, spec):
+                samples.append(block[position])
+            else:
+                samples.append(torch.empty(shape, dtype=spec.dtype, device=spec.device))
+        return Batch(samples, spec.layout)
+
+    def place(self, start: int, batch: Batch, taken: Sequence[Slots] = ()) -> None:
+        """Take samples from `start` on: as they are if they are in this memory, else copied.
+
+        The whole batch in one block is taken over, unless it may be memory of others.
+
+        Args:
+            start: number of the first sample.
+            batch: of tensors.
+            taken: the other outputs of the batch, which may share memory with this one.
+        """
+        for sample in batch.samples if batch.block is None else ():
+            if not isinstance(sample, torch.Tensor):
+                raise ArgumentError(
+                    f"an output of a pipeline is a tensor, not a {type(sample).__name__}"
+                )
+        if self._block is None and batch.block is not None and len(batch) == self._count:
+            others = {slots._address() for slots in taken if slots is not self}
+            if batch.block.is_contiguous() and _storage(batch.block) not in others:
+                self._block = batch.block
+        if self._block is None or not all(_is_part(each, self._block) for each in batch.tensors()):
+            copy = self.empty(start, batch.spec)
+            if copy.block is not None and batch.block is not None:
+                copy.block.copy_(batch.block)
+            else:
+                for mine, theirs in zip(copy, batch, strict=True):
+                    mine.copy_(theirs)
+            batch = copy
+        with self._lock:
+            self._parts[start] = batch
+
+    def collect(self) -> TensorList:
+        """The whole output: one block if all samples live in it."""
+        joined = Batch.joined([self._parts[start] for start in sorted(self._parts)] or [Batch([])])
+        data = joined.samples if joined.block is None else joined.block
+        if self._block is not None and all(_is_part(each, self._block) for each in data):
+            data = self._block
+        return TensorList(data, joined.layout)
+
+    def _make(self, shape: tuple[int, ...], spec: Spec) -> None:
+        """The block, if there is none yet."""
         with self._lock:
             if self._block is None:
                 self._block = self._recycler.empty(
-                    (self._count, *shape), dtype=dtype, device=device
+                    (self._count, *shape), dtype=spec.dtype, device=spec.device
                 )
-            block = self._block
-        if self._fits(block, shape, dtype, torch.device(device)):
-            return block[position]
-        return torch.empty(tuple(shape), dtype=dtype, device=device)
 
-    def place(self, position: int, value: torch.Tensor) -> torch.Tensor:
-        """The value in its place in the batch: itself if it is there, a copy otherwise."""
-        block = self._block
-        if block is not None and _is_part(value, block):
-            return value
-        memory = self.empty(position, value.shape, dtype=value.dtype, device=value.device)
-        return memory.copy_(value)
-
-    def collect(self, samples: Sequence[torch.Tensor], layout: str) -> TensorList:
-        """The batch: one block if all samples live in it."""
-        block = self._block
-        if block is not None and all(_is_part(sample, block) for sample in samples):
-            return TensorList(block, layout)
-        return TensorList(samples, layout)
+    def _address(self) -> int:
+        return 0 if self._block is None else _storage(self._block)
 
     @staticmethod
-    def _fits(
-        block: torch.Tensor, shape: Sequence[int], dtype: torch.dtype, device: torch.device
-    ) -> bool:
-        same = block.shape[1:] == tuple(shape) and block.dtype == dtype
-        return same and block.device.type == device.type
+    def _fits(block: torch.Tensor, shape: tuple[int, ...], spec: Spec) -> bool:
+        same = block.shape[1:] == shape and block.dtype == spec.dtype
+        return same and block.device.type == torch.device(spec.device).type
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
 
 
 def _is_part(sample: torch.Tensor, block: torch.Tensor) -> bool:
+    """Whether a sample, or several, live in a block."""
     return (
-        sample.shape == block.shape[1:]
+        sample.ndim in (block.ndim - 1, block.ndim)
+        and sample.shape[sample.ndim - block.ndim + 1 :] == block.shape[1:]
         and sample.dtype == block.dtype
-        and sample.untyped_storage().data_ptr() == block.untyped_storage().data_ptr()
+        and _storage(sample) == _storage(block)
     )

@@ -8,13 +8,15 @@ from typing import Any
 
 import torch
 
-from videoloader.operators.operator import Sample
+from videoloader.operators.batch import Batch
+from videoloader.pipeline.graph import DataNode
 from videoloader.pipeline.slots import Slots
 from videoloader.readers.planned import Identity, PlannedClip
 
-__all__ = ["BatchState"]
+__all__ = ["BatchState", "Part", "Values"]
 
-Values = dict[int, Sequence[Sample]]
+Values = dict[tuple[int, int], Batch]
+"""Outputs of nodes, by ordinal and output."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,50 +27,65 @@ class BatchState:
         iteration: its number.
         identities: of its samples; as many as it has.
         origins: for each sample the file that it comes from, as far as it is known.
-        values: for each sample the outputs of the nodes so far, by ordinal.
-        blocks: the outputs that lie in one tensor (N, ...), by ordinal and output.
-        planned: clips that are still to be decoded, by ordinal.
         slots: memory of the pipeline's outputs.
+        values: outputs of the nodes so far that somebody still needs.
+        planned: clips that are still to be decoded, by ordinal.
         ready: on a GPU, when what is in it has been computed.
     """
 
     iteration: int
     identities: list[Identity]
     origins: list[str]
-    values: list[Values]
     slots: list[Slots]
-    blocks: dict[tuple[int, int], torch.Tensor] = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
     planned: dict[int, Sequence[PlannedClip]] = field(default_factory=dict)
     ready: Any = None
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.identities)
 
-    def samples(self, ordinal: int, output: int) -> list[Sample]:
-        """One output of a node, sample by sample."""
-        return [values[ordinal][output] for values in self.values]
+    def whole(self) -> Part:
+        """All samples; what is made of them is put into the batch itself."""
+        return Part(self, 0, len(self), self.values)
 
-    def put_block(self, ordinal: int, block: Any, layout: str, others: Sequence[Any] = ()) -> None:
-        """The outputs of a node: the first of all samples, the others sample by sample."""
-        if isinstance(block, torch.Tensor):
-            self.blocks[ordinal, 0] = block
-        rest = others or [()] * len(self)
-        for values, first, more in zip(self.values, block, rest, strict=True):
-            values[ordinal] = (Sample(first, layout), *map(Sample, more))
+    def tensors(self) -> Iterator[torch.Tensor]:
+        """Every tensor in it."""
+        for batch in self.values.values():
+            yield from batch.tensors()
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """Consecutive samples of a batch, for one thread.
+
+    Attributes:
+        state: of the batch.
+        start: first sample.
+        stop: behind the last one.
+        values: what was made of these samples here.
+    """
+
+    state: BatchState
+    start: int
+    stop: int
+    values: Values = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def value(self, data: DataNode) -> Batch:
+        """The values of a data node for these samples."""
+        key = (data.node.ordinal, data.output)
+        if key not in self.values:
+            self.values[key] = self.state.values[key].between(self.start, self.stop)
+        return self.values[key]
+
+    def put(self, ordinal: int, outputs: Sequence[Batch]) -> None:
+        """Take the outputs of a node."""
+        for number, batch in enumerate(outputs):
+            self.values[ordinal, number] = batch
 
     def drop(self, ordinals: Sequence[int]) -> None:
         """Let go of the outputs of nodes."""
-        for ordinal in ordinals:
-            for values in self.values:
-                values.pop(ordinal, None)
-        for key in [key for key in self.blocks if key[0] in ordinals]:
-            del self.blocks[key]
-
-    def tensors(self) -> Iterator[torch.Tensor]:
-        """Every tensor in it; blocks instead of their samples."""
-        yield from self.blocks.values()
-        for values in self.values:
-            for ordinal, outputs in values.items():
-                for output, (value, _) in enumerate(outputs):
-                    if isinstance(value, torch.Tensor) and (ordinal, output) not in self.blocks:
-                        yield value
+        for key in [key for key in self.values if key[0] in ordinals]:
+            del self.values[key]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from videoloader.operators.batch import Batch
 from videoloader.pipeline.stages import RunnerStats, StageStats
 
 __all__ = ["Meter", "OperatorStats", "PipelineStats"]
@@ -85,6 +86,9 @@ class Meter:
         with self._lock:
             self._samples[name] = self._samples.get(name, 0) + count
             self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+
+    def count_bytes(self, name: str, outputs: Sequence[Batch], count: int) -> None:
+        """Note the memory of outputs of an operator."""
 
     def read(self, name: str) -> OperatorStats:
         """What one operator has done so far."""

@@ -1,0 +1,35 @@
+"""What editors and type checkers see of `fn`: the stubs written from the declarations."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from videoloader import fn
+from videoloader.fn.stubs import stubs
+
+FOLDER = Path(fn.__file__).parent
+
+
+def test_the_stubs_are_up_to_date():
+    """If this fails: `python -m videoloader.fn.stubs`."""
+    written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.pyi")}
+    assert written == stubs()
+
+
+@pytest.mark.parametrize("name", sorted(stubs()))
+def test_a_stub_has_every_public_name_with_its_arguments(name):
+    module = fn if name.startswith("__init__") else getattr(fn, name.removesuffix(".pyi"))
+    tree = ast.parse(stubs()[name])
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    imported = {
+        alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert set(module.__all__) <= set(functions) | imported
+    for name, function in functions.items():
+        arguments = function.args
+        inputs = [argument.arg for argument in arguments.posonlyargs]
+        names = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
+        parameters = getattr(module, name).__signature__.parameters
+        assert (inputs + names)[: len(parameters)] == list(parameters)
+        assert ast.get_docstring(function) == getattr(module, name).__doc__.strip()

@@ -1,0 +1,230 @@
+"""Batches as operators see them: samples in one block of memory, or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError
+
+__all__ = ["Batch", "Context", "Sample", "Spec", "allocate", "parts"]
+
+Shape = tuple[int, ...]
+
+
+class Sample(NamedTuple):
+    """One element of a batch that a source gives: a tensor with its layout, or a path."""
+
+    value: Any
+    layout: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What is known of a batch without its data.
+
+    Attributes:
+        shapes: of each sample.
+        dtype: element type.
+        layout: meaning of the dimensions of a sample, such as "FHWC"; "" if unknown.
+        device: torch device.
+    """
+
+    shapes: tuple[Shape, ...]
+    dtype: torch.dtype
+    layout: str = ""
+    device: str = "cpu"
+
+    @classmethod
+    def alike(cls, count: int, shape: Sequence[int], dtype: torch.dtype, layout: str = "") -> Spec:
+        """The spec of `count` samples of one shape."""
+        return cls((tuple(shape),) * count, dtype, layout)
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether the samples differ in shape."""
+        return len(set(self.shapes)) > 1
+
+    def with_frames(self, sizes: Sequence[tuple[int, int]], **changed: Any) -> Spec:
+        """The spec with other (height, width) for each sample of layout ...HWC."""
+        shapes = tuple(
+            (*shape[:-3], *size, shape[-1]) for shape, size in zip(self.shapes, sizes, strict=True)
+        )
+        return replace(self, shapes=shapes, **changed)
+
+
+class Batch:
+    """Samples that travel together.
+
+    `block` is one tensor (N, ...) that holds all samples, or None where they have memory of their
+    own. Samples of a block are views of it.
+
+    Args:
+        data: a tensor (N, ...), or the samples: tensors of any shapes, or paths.
+        layout: of one sample; "" if unknown.
+    """
+
+    __slots__ = ("_samples", "block", "layout")
+
+    def __init__(self, data: torch.Tensor | Sequence[Any], layout: str = "") -> None:
+        self.block = data if isinstance(data, torch.Tensor) else None
+        self._samples: list[Any] | None = None if self.block is not None else list(data)
+        self.layout = layout
+
+    @classmethod
+    def joined(cls, batches: Sequence[Batch]) -> Batch:
+        """Consecutive pieces of a batch put together; one block if they are slices of one."""
+        if len(batches) == 1:
+            return batches[0]
+        block = _joined([batch.block for batch in batches])
+        if block is not None:
+            return cls(block, batches[0].layout)
+        samples = [sample for batch in batches for sample in batch.samples]
+        return cls(samples, next((batch.layout for batch in batches if len(batch)), ""))
+
+    @property
+    def samples(self) -> list[Any]:
+        """The samples, one by one."""
+        if self._samples is None:
+            assert self.block is not None
+            self._samples = list(self.block.unbind())
+        return self._samples
+
+    def __len__(self) -> int:
+        return len(self.samples) if self.block is None else len(self.block)
+
+    def __getitem__(self, position: int) -> Any:
+        return self.samples[position]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.samples)
+
+    @property
+    def spec(self) -> Spec:
+        """Shapes, element type, layout and device."""
+        first = self.block if self.block is not None else next(iter(self.samples), torch.empty(0))
+        if not isinstance(first, torch.Tensor):
+            raise ArgumentError(f"expected tensors, got a {type(first).__name__}")
+        if self.block is not None:
+            shapes = (tuple(first.shape[1:]),) * len(self)
+        else:
+            shapes = tuple(tuple(sample.shape) for sample in self.samples)
+        return Spec(shapes, first.dtype, self.layout, str(first.device))
+
+    def between(self, start: int, stop: int) -> Batch:
+        """Some consecutive samples; a view."""
+        if (start, stop) == (0, len(self)):
+            return self
+        data = self.samples[start:stop] if self.block is None else self.block[start:stop]
+        return Batch(data, self.layout)
+
+    def part(self, at: slice) -> torch.Tensor:
+        """Samples that `parts` named, as one tensor (n, ...); a view."""
+        if self.block is not None:
+            return self.block[at]
+        sample: torch.Tensor = self.samples[at.start]
+        return sample[None]
+
+    def each(self, function: Callable[[Any], Any], layout: str | None = None) -> Batch:
+        """The batch with `function` applied to the samples.
+
+        Args:
+            function: of a tensor that may have dimensions in front of those of a sample.
+            layout: of the result; the same by default.
+        """
+        layout = self.layout if layout is None else layout
+        if self.block is not None:
+            return Batch(function(self.block), layout)
+        return Batch([function(sample) for sample in self.samples], layout)
+
+    def tensors(self) -> list[torch.Tensor]:
+        """The memory of the batch: its block, or the samples that are tensors."""
+        if self.block is not None:
+            return [self.block]
+        return [sample for sample in self.samples if isinstance(sample, torch.Tensor)]
+
+
+def parts(*batches: Batch, alike: Sequence[Sequence[Any]] = ()) -> list[slice]:
+    """The largest parts of batches that are single tensors in all of them; see `Batch.part`.
+
+    Args:
+        *batches: of the same number of samples.
+        alike: values for each sample that must not differ within a part.
+    """
+    count = len(batches[0])
+    has_blocks = all(batch.block is not None for batch in batches)
+    if has_blocks and count and all(each == values[0] for values in alike for each in values):
+        return [slice(0, count)]
+    return [slice(at, at + 1) for at in range(count)]
+
+
+def _joined(blocks: Sequence[torch.Tensor | None]) -> torch.Tensor | None:
+    """One tensor of which the given ones are consecutive slices; None if they are not."""
+    first = blocks[0]
+    if first is None or first.ndim == 0:
+        return None
+    place = first.storage_offset()
+    for block in blocks:
+        if (
+            block is None
+            or block.dtype != first.dtype
+            or block.shape[1:] != first.shape[1:]
+            or block.stride() != first.stride()
+            or block.storage_offset() != place
+            or block.untyped_storage().data_ptr() != first.untyped_storage().data_ptr()
+        ):
+            return None
+        place += len(block) * first.stride(0)
+    count = sum(len(block) for block in blocks if block is not None)
+    return first.as_strided((count, *first.shape[1:]), first.stride())
+
+
+def _no_generator(position: int) -> np.random.Generator:
+    raise ArgumentError(f"no random numbers for sample {position}: the operator does not draw")
+
+
+def allocate(output: int, spec: Spec) -> Batch:  # noqa: ARG001  (the signature of the field)
+    """Fresh memory for an output."""
+    if len(spec) and not spec.is_ragged:
+        shape = (len(spec), *spec.shapes[0])
+        return Batch(torch.empty(shape, dtype=spec.dtype, device=spec.device), spec.layout)
+    return Batch(
+        [torch.empty(shape, dtype=spec.dtype, device=spec.device) for shape in spec.shapes],
+        spec.layout,
+    )
+
+
+@dataclass(slots=True)
+class Context:
+    """What an operator gets beside its inputs and arguments.
+
+    Attributes:
+        count: samples in the batch.
+        device: torch device that the operator runs on, such as "cpu" or "cuda:0".
+        random: the random generator of a sample, by its position; for operators that draw.
+        allocate: gives uninitialised memory for an output of a spec, such as a part of the
+            memory that the pipeline hands out.
+        outputs: what `infer` said of the outputs; set before `run`.
+    """
+
+    count: int
+    device: str = "cpu"
+    random: Callable[[int], np.random.Generator] = _no_generator
+    allocate: Callable[[int, Spec], Batch] = allocate
+    outputs: tuple[Spec, ...] = field(default=())
+
+    def empty(self, output: int = 0) -> Batch:
+        """Uninitialised memory for an output; one block unless its shapes are ragged."""
+        return self.allocate(output, self.outputs[output])
+
+    @property
+    def stream(self) -> Any:
+        """The CUDA stream that the work of the operator belongs on; None on the CPU."""
+        return torch.cuda.current_stream(self.device) if self.device.startswith("cuda") else None

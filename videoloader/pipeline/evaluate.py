@@ -1,0 +1,109 @@
+"""Runs one node of a graph on samples of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from videoloader.errors import OperatorError
+from videoloader.operators.batch import Batch, Context, Spec, allocate
+from videoloader.pipeline.graph import DataNode, Node
+from videoloader.pipeline.state import Part
+from videoloader.pipeline.stats import Meter
+from videoloader.sampling import generator
+
+__all__ = ["Evaluator", "failure"]
+
+
+class Evaluator:
+    """Runs the maps of a graph.
+
+    Args:
+        outputs: of the pipeline, in whose memory results are written.
+        devices: torch device for each device of a node.
+        seed: of random draws.
+        meter: counts samples, time and memory.
+    """
+
+    def __init__(
+        self, outputs: Sequence[DataNode], devices: Mapping[str, str], seed: int, meter: Meter
+    ) -> None:
+        self._outputs = outputs
+        self._devices = devices
+        self._seed = seed
+        self._meter = meter
+
+    def run(self, node: Node, part: Part) -> None:
+        """Run a map on samples; its outputs are then values of the part."""
+        try:
+            with self._meter.measure(node.name, len(part)):
+                outputs = self._apply(node, part)
+                self.put(node, outputs, part)
+        except Exception as error:
+            raise self._blamed(node, part, error) from error
+
+    def put(self, node: Node, outputs: Sequence[Batch], part: Part) -> None:
+        """Take the outputs of a node, and write those of the pipeline where they belong."""
+        part.put(node.ordinal, outputs)
+        self._meter.count_bytes(node.name, outputs, len(part.state))
+        slots = part.state.slots
+        for data, slot in zip(self._outputs, slots, strict=True):
+            if data.node is node:
+                slot.place(part.start, outputs[data.output], slots)
+
+    def _apply(self, node: Node, part: Part) -> tuple[Batch, ...]:
+        arguments = node.arguments(part.start, part.stop, part.value)
+        seed = arguments.pop("seed", None) if node.operator.draws else None
+        context = Context(
+            len(part),
+            self._devices[node.device],
+            partial(self._generator, node, part, seed),
+            partial(self._memory, node, part),
+        )
+        return node.operator.apply(context, [part.value(data) for data in node.inputs], arguments)
+
+    def _generator(
+        self, node: Node, part: Part, seed: int | None, position: int
+    ) -> np.random.Generator:
+        identity = part.state.identities[part.start + position]
+        return generator(
+            self._seed if seed in (None, -1) else seed,
+            stage=node.stage,
+            sample=identity.sample,
+            epoch=identity.epoch,
+        )
+
+    def _memory(self, node: Node, part: Part, output: int, spec: Spec) -> Batch:
+        """Where a result is written: its place in the batch if the pipeline gives it out."""
+        for data, slot in zip(self._outputs, part.state.slots, strict=True):
+            if data.node is node and data.output == output:
+                return slot.empty(part.start, spec)
+        return allocate(output, spec)
+
+    def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
+        """The error with the sample that it comes from: the first that fails alone as well."""
+        state = part.state
+        for position in range(part.start, part.stop):
+            alone = Part(state, position, position + 1)
+            for data in (*node.inputs, *node.varying.values()):
+                value = part.value(data).between(position - part.start, position - part.start + 1)
+                alone.values[data.node.ordinal, data.output] = value
+            try:
+                self._apply(node, alone)
+            except Exception as own:  # noqa: BLE001  (it is reported)
+                return failure(node, state.iteration, position, state.origins[position], own)
+        return failure(node, state.iteration, None, "", error)
+
+
+def failure(
+    node: Node, iteration: int, position: int | None, origin: str, error: Exception
+) -> OperatorError:
+    """The error of a node, with what it was working on."""
+    sample = "" if position is None else f"sample {position} of "
+    file = f" ({origin})" if origin and origin not in str(error) else ""
+    return OperatorError(
+        f"{node.describe()} failed on {sample}batch {iteration}{file}: "
+        f"{type(error).__name__}: {error}"
+    )
