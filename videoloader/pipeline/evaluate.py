@@ -47,7 +47,7 @@ class Evaluator:
     def put(self, node: Node, outputs: Sequence[Batch], part: Part) -> None:
         """Take the outputs of a node, and write those of the pipeline where they belong."""
         part.put(node.ordinal, outputs)
-        self._meter.count_bytes(node.name, outputs, len(part.state))
+        self._meter.count_bytes(node.name, outputs, part.state.iteration)
         slots = part.state.slots
         for data, slot in zip(self._outputs, slots, strict=True):
             if data.node is node:

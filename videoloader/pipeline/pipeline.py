@@ -6,12 +6,15 @@ import os
 import secrets
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.pipeline.checkpoint import Checkpoint
+from videoloader.pipeline.drawing import to_dot
 from videoloader.pipeline.graph import DataNode, Graph, defining
 from videoloader.pipeline.program import Program
 from videoloader.pipeline.stages import StageRunner
@@ -21,28 +24,23 @@ from videoloader.tensors import TensorList
 
 __all__ = ["PIPELINE_ARGUMENTS", "Pipeline"]
 
-_UNUSED = {
-    "bytes_per_sample",
-    "default_cuda_stream_priority",
-    "enable_memory_stats",
-    "exec_async",
-    "exec_dynamic",
-    "exec_pipelined",
-    "experimental_exec_dynamic",
-    "max_streams",
-    "py_callback_pickler",
-    "py_num_workers",
-    "py_start_method",
-    "set_affinity",
+_HARMLESS: Mapping[str, tuple[Any, ...]] = {
+    "bytes_per_sample": (0,),
+    "debug": (False,),
+    "default_cuda_stream_priority": (0,),
+    "enable_conditionals": (False,),
+    "exec_async": (True,),
+    "exec_dynamic": (True,),
+    "exec_pipelined": (True,),
+    "experimental_exec_dynamic": (True,),
+    "max_streams": (-1,),
+    "output_dtype": (),
+    "output_ndim": (),
+    "py_callback_pickler": (),
+    "py_num_workers": (1,),
+    "py_start_method": ("fork",),
 }
-_ABSENT = {
-    "checkpoint": None,
-    "debug": False,
-    "enable_checkpointing": False,
-    "enable_conditionals": False,
-    "output_dtype": None,
-    "output_ndim": None,
-}
+"""DALI's other arguments, with the values (besides None) that say what happens here anyway."""
 
 PIPELINE_ARGUMENTS = frozenset(
     {
@@ -52,8 +50,11 @@ PIPELINE_ARGUMENTS = frozenset(
         "seed",
         "prefetch_queue_depth",
         "fuse",
-        *_UNUSED,
-        *_ABSENT,
+        "set_affinity",
+        "enable_memory_stats",
+        "enable_checkpointing",
+        "checkpoint",
+        *_HARMLESS,
     }
 )
 """Keywords of a pipeline, which `pipeline_def` adds to those of a definition."""
@@ -91,12 +92,18 @@ class Pipeline:
         fuse: let decoders resize, crop, flip, normalise and cast by themselves where operators
             behind them do so. Pixels differ from those of the operators by at most 3 of 255, by 0.5
             in the mean: they are rounded once, not after each operator.
-        **others: DALI's other arguments. No meaning here: bytes_per_sample,
-            default_cuda_stream_priority, enable_memory_stats, exec_async, exec_dynamic,
-            exec_pipelined, experimental_exec_dynamic, max_streams, py_callback_pickler,
-            py_num_workers, py_start_method, set_affinity. Not supported yet, an error unless at
-            their default: checkpoint, debug, enable_checkpointing, enable_conditionals,
-            output_dtype, output_ndim.
+        set_affinity: pin each of the threads that work on samples to a processor: those of the
+            environment variable DALI_AFFINITY_MASK ("3,5,6,10") first, then those near the GPU,
+            or those of the process. Worker processes that decode are not pinned.
+        enable_memory_stats: count the memory of the outputs of operators, for
+            `executor_statistics`.
+        enable_checkpointing: let `checkpoint()` give the state; not with `fn.external_source`.
+        checkpoint: state of a pipeline to go on from, as `checkpoint()` gave it.
+        **others: DALI's other arguments, where they ask for what happens here anyway: exec_async,
+            exec_pipelined, exec_dynamic and experimental_exec_dynamic True, and the defaults of
+            bytes_per_sample, debug, default_cuda_stream_priority, enable_conditionals,
+            max_streams, output_dtype, output_ndim, py_callback_pickler, py_num_workers and
+            py_start_method. Other values are an error.
     """
 
     def __init__(
@@ -108,6 +115,10 @@ class Pipeline:
         *,
         prefetch_queue_depth: int | Mapping[str, int] = 2,
         fuse: bool = True,
+        set_affinity: bool = False,
+        enable_memory_stats: bool = False,
+        enable_checkpointing: bool = False,
+        checkpoint: str | bytes | None = None,
         **others: Any,
     ) -> None:
         _check_others(others)
@@ -117,11 +128,17 @@ class Pipeline:
             cores or 1 if num_threads in (None, -1) else _at_least_one("num_threads", num_threads)
         )
         self.device_id = None if device_id in (None, -1) else device_id
+        self._state = None if checkpoint is None else Checkpoint.read(checkpoint)
+        if self._state is not None:
+            seed = self._state.checked_seed(seed)
         self.seed: int = secrets.randbits(63) if seed in (None, -1) else int(seed or 0)
         if isinstance(prefetch_queue_depth, Mapping):
             prefetch_queue_depth = max(prefetch_queue_depth.values())
         self.prefetch_queue_depth = _at_least_one("prefetch_queue_depth", prefetch_queue_depth)
         self._fuse = fuse
+        self._set_affinity = bool(set_affinity)
+        self._with_memory = bool(enable_memory_stats)
+        self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
         self._graph = Graph(self.batch_size)
         self._outputs: tuple[DataNode, ...] = ()
         self._program: Program | None = None
@@ -147,6 +164,8 @@ class Pipeline:
         if self._is_closed:
             raise ArgumentError("the pipeline is closed")
         if self._program is None:
+            if self._state is not None:
+                self._state.check(self.batch_size)
             if not self._outputs:
                 raise ArgumentError("the pipeline has no outputs; see set_outputs")
             gpu = "cuda" if self.device_id is None else f"cuda:{self.device_id}"
@@ -158,7 +177,15 @@ class Pipeline:
                 gpu=gpu,
                 depth=self.prefetch_queue_depth,
                 fuse=self._fuse,
+                set_affinity=self._set_affinity,
+                with_memory=self._with_memory,
             )
+            if self._has_checkpoints and self._program.may_end:
+                self._program = None
+                raise UnsupportedError(
+                    "checkpoints of a pipeline with fn.external_source are not supported yet: "
+                    "the state of its source is not known"
+                )
 
     def run(self) -> tuple[TensorList, ...]:
         """The next batch, one `TensorList` for each output; the caller owns its memory.
@@ -175,16 +202,14 @@ class Pipeline:
         """Begin to make batches ahead, without waiting for one."""
         self._started()
 
-    def share_outputs(self) -> tuple[TensorList, ...]:
-        """The next batch: `run` under the name that goes with `schedule_run`."""
+    def outputs(self) -> tuple[TensorList, ...]:
+        """The next batch: `run` under other names of DALI's, this and `share_outputs`."""
         return self.run()
+
+    share_outputs = outputs
 
     def release_outputs(self) -> None:
         """Nothing to do: a batch belongs to whoever took it."""
-
-    def outputs(self) -> tuple[TensorList, ...]:
-        """The next batch: `run` under another of DALI's names."""
-        return self.run()
 
     def feed_input(self, data_node: str | DataNode, data: Any) -> None:
         """Queue a batch for an `external_source` that has no source of its own.
@@ -232,6 +257,66 @@ class Pipeline:
     def describe(self) -> str:
         """The stages of the pipeline, one a line, and what decoders do of the operators."""
         return "\n".join(map(str, self._built().compiled))
+
+    def save_graph_to_dot_file(
+        self,
+        filename: str | Path,
+        *,
+        show_tensors: bool = False,
+        show_ids: bool | None = None,
+        use_colors: bool = False,
+    ) -> None:
+        """Write the compiled graph in Graphviz's DOT language: `dot -Tsvg graph.dot`.
+
+        Args:
+            filename: of the file.
+            show_tensors: draw what flows between operators as nodes too.
+            show_ids: obsolete in DALI as well; an error unless it is None.
+            use_colors: a color for each kind of stage.
+        """
+        if show_ids is not None:
+            raise UnsupportedError("show_ids has no effect in DALI any more; leave it out")
+        compiled = self._built().compiled
+        text = to_dot(compiled, self._outputs, show_tensors=show_tensors, use_colors=use_colors)
+        Path(filename).write_text(text, encoding="utf-8")
+
+    def executor_statistics(self) -> dict[str, dict[str, list[int]]]:
+        """Memory of the outputs of each operator by name, with `enable_memory_stats`.
+
+        Each has one number of bytes for each output: "real_memory_size" of the largest batch and
+        "max_real_memory_size" of the largest sample; "reserved_memory_size" and
+        "max_reserved_memory_size" with the rest of the memory that they lie in. Operators that
+        a decoder does have the decoder's output as theirs.
+        """
+        memory = self._built().meter.read_memory()
+        if memory is None:
+            raise ArgumentError(
+                "executor_statistics needs a pipeline with enable_memory_stats=True"
+            )
+        return memory
+
+    def checkpoint(self, filename: str | Path | None = None) -> bytes:
+        """The state of the pipeline after the last batch that was taken.
+
+        A pipeline of the same definition and arguments that gets it as `checkpoint` goes on with
+        the same batches.
+
+        Args:
+            filename: a file to write it to as well.
+        """
+        if not self._has_checkpoints:
+            raise ArgumentError("checkpoint() needs a pipeline with enable_checkpointing=True")
+        self.build()
+        taken = self.resumed_at if self._runner is None else self._runner.taken
+        state = Checkpoint(self.seed, self.batch_size, taken).write()
+        if filename is not None:
+            Path(filename).write_bytes(state)
+        return state
+
+    @property
+    def resumed_at(self) -> int:
+        """Number of the first batch: 0, or by the checkpoint."""
+        return 0 if self._state is None else self._state.batches
 
     @property
     def num_outputs(self) -> int:
@@ -291,7 +376,10 @@ class Pipeline:
         if self._runner is None:
             fed = program.num_fed
             self._runner = StageRunner(
-                program.stages(), depth=self.prefetch_queue_depth, on_demand=fed is not None
+                program.stages(),
+                depth=self.prefetch_queue_depth,
+                on_demand=fed is not None,
+                first=self.resumed_at,
             )
             self._runner.allow(fed or 0)
         return self._runner
@@ -305,7 +393,7 @@ def _at_least_one(name: str, value: Any) -> int:
 
 def _check_others(others: Mapping[str, Any]) -> None:
     for name, value in others.items():
-        if name in _ABSENT and value != _ABSENT[name]:
-            raise UnsupportedError(f"{name} of a pipeline is not supported yet, got {value!r}")
-        if name not in _ABSENT and name not in _UNUSED:
+        if name not in _HARMLESS:
             raise ArgumentError(f"a pipeline has no argument {name!r}")
+        if value is not None and value not in _HARMLESS[name]:
+            raise UnsupportedError(f"{name} of a pipeline is not supported yet, got {value!r}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 import torch
 
+from videoloader.pipeline.affinity import pin_thread
 from videoloader.pipeline.stages import is_wanted
 
 __all__ = ["SamplePool", "sample_pool"]
@@ -51,22 +52,30 @@ class SamplePool:
 
 
 @contextmanager
-def sample_pool(num_threads: int, name: str) -> Iterator[SamplePool]:
-    """Threads for samples, in each of which torch takes no threads of its own."""
+def sample_pool(num_threads: int, name: str, cpus: Sequence[int] = ()) -> Iterator[SamplePool]:
+    """Threads for samples, in each of which torch takes no threads of its own.
+
+    Args:
+        num_threads: as many.
+        name: that the names of the threads begin with.
+        cpus: a processor for each thread; none: they run anywhere.
+    """
     with ThreadPoolExecutor(num_threads, name) as threads:
-        _start(threads, num_threads)
+        _start(threads, num_threads, cpus)
         yield SamplePool(threads)
 
 
-def _start(pool: ThreadPoolExecutor, num_threads: int) -> None:
+def _start(pool: ThreadPoolExecutor, num_threads: int, cpus: Sequence[int]) -> None:
     """Start all workers, and keep torch from starting threads of its own inside each.
 
     If one of them fails, which happens at the end of the interpreter too, none is left waiting.
     """
     everybody = threading.Barrier(num_threads)
 
-    def settle() -> None:
+    def settle(number: int) -> None:
         try:
+            if cpus:
+                pin_thread(cpus[number])
             torch.get_num_threads()  # the first call in a thread takes over that of the process
             torch.set_num_threads(1)
             everybody.wait()
@@ -77,7 +86,7 @@ def _start(pool: ThreadPoolExecutor, num_threads: int) -> None:
     with _starting:
         intra = torch.get_num_threads()
         try:
-            workers = [pool.submit(settle) for _ in range(num_threads)]
+            workers = [pool.submit(settle, number) for number in range(num_threads)]
             failures = [error for worker in workers if (error := worker.exception())]
             if failures:  # of those that only waited for the one that failed, none says why
                 raise min(failures, key=lambda e: isinstance(e, threading.BrokenBarrierError))

@@ -17,15 +17,17 @@ from videoloader.operators.arguments import PerSample
 from videoloader.operators.batch import Batch
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.operator import Source, SourceContext
+from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.pool import SamplePool, sample_pool
+from videoloader.pipeline.profiling import nvtx_ranges
 from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stages import Stage
 from videoloader.pipeline.state import BatchState, Part
 from videoloader.pipeline.stats import Meter, OperatorStats
-from videoloader.pipeline.streams import stage_stream, wait_for
+from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
@@ -60,6 +62,8 @@ class Program:
         gpu: torch device that "gpu" stands for.
         depth: batches made ahead; as many blocks of memory are kept for the next ones.
         fuse: let decoders do what they can of the operators behind them.
+        set_affinity: pin the threads that work on samples to processors.
+        with_memory: count the memory of the outputs of operators.
     """
 
     def __init__(
@@ -72,22 +76,27 @@ class Program:
         gpu: str,
         depth: int,
         fuse: bool,
+        set_affinity: bool = False,
+        with_memory: bool = False,
     ) -> None:
         self._batch_size = graph.batch_size
         self._outputs = tuple(outputs)
         self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
         self._seed = seed
         self._num_threads = num_threads
-        self._meter = Meter()
         self._devices = {"cpu": "cpu", "gpu": gpu, "mixed": gpu}
-        self._evaluator = Evaluator(self._outputs, self._devices, seed, self._meter)
         self.compiled = compile_graph(graph, outputs, fuse=fuse)
         self._nodes = [
             node for stage in self.compiled for step in stage.steps for node in step.nodes
         ]
-        for node in self._nodes:
-            if node.device != "cpu":
-                media.check_gpu(node.describe())
+        on_gpu = [node for node in self._nodes if node.device != "cpu"]
+        for node in on_gpu:
+            media.check_gpu(node.describe())
+        self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
+        self.meter = Meter(self._mark, with_memory=with_memory)
+        self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter)
+        near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
+        self._cpus = thread_cpus(num_threads, near) if set_affinity else ()
         self.sources: dict[str, Source] = {
             node.name: self._open(node) for node in self._nodes if node.operator.kind == "source"
         }
@@ -126,7 +135,7 @@ class Program:
         """What every operator has done so far, by name."""
         return {
             node.name: replace(
-                self._meter.read(node.name),
+                self.meter.read(node.name),
                 failures=tuple(getattr(self.sources.get(node.name), "failures", ())),
             )
             for node in self._nodes
@@ -202,7 +211,8 @@ class Program:
             step.node.device in ("gpu", "mixed") for step in compiled.steps
         )
         if compiled.kind == "cpu":
-            with sample_pool(self._num_threads, f"videoloader-{name}") as pool:
+            threads = f"videoloader-{name}"
+            with sample_pool(self._num_threads, threads, self._cpus) as pool:
                 yield pool
         else:
             with stage_stream(self._devices["gpu"] if on_gpu else "cpu") as stream:
@@ -210,6 +220,12 @@ class Program:
 
     def _run(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:
         """Send a batch through a stage."""
+        if self._mark is None:
+            return self._run_stage(compiled, state, resource)
+        with self._mark(f"{compiled.kind} {state.iteration}"):
+            return self._run_stage(compiled, state, resource)
+
+    def _run_stage(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:
         on_gpu = isinstance(resource, torch.cuda.Stream)
         if on_gpu:
             wait_for(state.ready, state.tensors(), resource)
@@ -269,7 +285,7 @@ class Program:
         clips = state.planned.pop(node.ordinal, None)
         try:
             clips = clips or [self._clip(node, state, at, arguments[at]) for at in range(count)]
-            with self._meter.measure(node.name, count=count):
+            with self.meter.measure(node.name, count=count):
                 decoded = decode_planned(
                     clips, self._decoder(node), arguments, fuse=fuse, output=step.output
                 )

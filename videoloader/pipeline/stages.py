@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
-import queue
 import threading
 import time
 import weakref
@@ -20,10 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from videoloader.errors import ArgumentError
+from videoloader.pipeline.queues import ClosedError, Numbers, Order, Queue
 
 __all__ = ["RunnerStats", "Stage", "StageRunner", "StageStats", "is_wanted"]
 
-_CLOSED: Any = object()
 _numbers = itertools.count()
 
 
@@ -85,46 +84,6 @@ class RunnerStats:
         )
 
 
-class _ClosedError(Exception):
-    """A queue was closed."""
-
-
-class _Queue:
-    """First in, first out; whoever puts an item in has reserved room for it. Threads share it."""
-
-    def __init__(self, room: int) -> None:
-        self._items: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._room: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        for _ in range(room):
-            self._room.put(None)
-
-    def reserve(self) -> None:
-        """Wait until there is room for one more item."""
-        _take(self._room)
-
-    def put(self, item: Any) -> None:
-        self._items.put(item)
-
-    def get(self) -> Any:
-        """Wait for an item, and give its room back."""
-        item = _take(self._items)
-        self._room.put(None)
-        return item
-
-    def close(self) -> None:
-        """Raise `_ClosedError` in everybody who waits now or later."""
-        self._room.put(_CLOSED)
-        self._items.put(_CLOSED)
-
-
-def _take(items: queue.SimpleQueue[Any]) -> Any:
-    item = items.get()
-    if item is _CLOSED:
-        items.put(_CLOSED)  # for the next who waits
-        raise _ClosedError
-    return item
-
-
 @dataclass(frozen=True, slots=True)
 class _Failure:
     """Takes the place of an item; later stages pass it on."""
@@ -147,34 +106,6 @@ class _Clock:
         return now - last
 
 
-class _Order:
-    """Keeps the items of a stage in order, however many threads work on them."""
-
-    def __init__(self, before: Any, behind: _Queue) -> None:
-        self.behind = behind
-        self._before = before
-        self._taking = threading.Lock()
-        self._giving = threading.Lock()
-        self._taken = 0
-        self._given = 0
-        self._early: dict[int, Any] = {}
-
-    def take(self) -> tuple[int, Any]:
-        """The next item, and its place."""
-        with self._taking:
-            item = self._before.get()
-            self._taken += 1
-            return self._taken - 1, item
-
-    def give(self, place: int, item: Any) -> None:
-        """Hand on an item when those before it have been handed on; does not wait for them."""
-        with self._giving:
-            self._early[place] = item
-            while self._given in self._early:
-                self.behind.put(self._early.pop(self._given))
-                self._given += 1
-
-
 class _Mark:
     """Set once, when a runner is closed or dropped."""
 
@@ -190,7 +121,7 @@ class _StageThread(threading.Thread):
     def __init__(
         self,
         stage: Stage,
-        order: _Order,
+        order: Order,
         fail: Callable[[BaseException], None],
         closed: _Mark,
     ) -> None:
@@ -203,7 +134,7 @@ class _StageThread(threading.Thread):
 
     def run(self) -> None:
         try:
-            with self.stage.scope() as resource, suppress(_ClosedError):
+            with self.stage.scope() as resource, suppress(ClosedError):
                 self._work(resource)
         except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
             self._fail(error)
@@ -230,38 +161,6 @@ class _StageThread(threading.Thread):
             clock.busy += clock.lap()
 
 
-class _Numbers:
-    """Numbers 0, 1, ... for the first stage, as far as they are allowed."""
-
-    def __init__(self, *, on_demand: bool) -> None:
-        self._allowed: queue.SimpleQueue[Any] | None = queue.SimpleQueue() if on_demand else None
-        self._given = 0
-        self._next = 0
-
-    def get(self) -> int:
-        if self._allowed is not None:
-            _take(self._allowed)
-        self._next += 1
-        return self._next - 1
-
-    def again(self) -> None:
-        """Give the last number once more. Called by the thread that gets them."""
-        self._next -= 1
-
-    def allow(self, count: int) -> None:
-        """Let numbers below `count` be given."""
-        while self._allowed is not None and self._given < count:
-            self._given += 1
-            self._allowed.put(None)
-
-    def is_allowed(self, number: int) -> bool:
-        return self._allowed is None or number < self._given
-
-    def close(self) -> None:
-        if self._allowed is not None:
-            self._allowed.put(_CLOSED)
-
-
 class StageRunner:
     """Sends 0, 1, 2, ... through stages, some items ahead of whoever takes the results.
 
@@ -277,16 +176,22 @@ class StageRunner:
         stages: at least one.
         depth: finished items that wait for the consumer, at least 1.
         on_demand: begin an item only when `next` or `allow` asks for it.
+        first: number of the first item.
+
+    Attributes:
+        taken: number of the item that `next` gives next.
     """
 
-    def __init__(self, stages: Sequence[Stage], *, depth: int, on_demand: bool = False) -> None:
-        self._numbers = _Numbers(on_demand=on_demand)
-        self._resumed = _Queue(room=1)
+    def __init__(
+        self, stages: Sequence[Stage], *, depth: int, on_demand: bool = False, first: int = 0
+    ) -> None:
+        self._numbers = Numbers(first, on_demand=on_demand)
+        self._resumed = Queue(room=1)
         rooms = [*(stage.threads for stage in stages[:-1]), max(depth, stages[-1].threads)]
-        queues = [_Queue(room) for room in rooms]
+        queues = [Queue(room) for room in rooms]
         self._results = queues[-1]
         self._ahead: list[Any] = []
-        self._taken = 0
+        self._first = self.taken = first
         self._has_ended = self._is_closed = False
         self._failures: list[BaseException] = []
         self._waited = self._first_at = self._last_at = 0.0
@@ -299,11 +204,11 @@ class StageRunner:
             failures.append(error)
             _close_all(closing)
 
-        first = _first_stage(stages[0], self._numbers, self._resumed)
+        head = _first_stage(stages[0], self._numbers, self._resumed)
         befores = [self._numbers, *queues[:-1]]
         self._threads = []
-        for stage, before, behind in zip([first, *stages[1:]], befores, queues, strict=True):
-            order = _Order(before, behind)
+        for stage, before, behind in zip([head, *stages[1:]], befores, queues, strict=True):
+            order = Order(before, behind)
             self._threads += [
                 _StageThread(stage, order, fail, closed) for _ in range(stage.threads)
             ]
@@ -327,18 +232,18 @@ class StageRunner:
         """
         if self._has_ended:
             raise StopIteration
-        self.allow(self._taken + 1)
+        self.allow(self.taken + 1)
         begin = time.perf_counter()
         result = self._take()
         self._last_at = time.perf_counter()
         if isinstance(result, _Failure) and isinstance(result.error, StopIteration):
             self._has_ended = True
             raise StopIteration from result.error
-        if self._taken:
+        if self.taken > self._first:
             self._waited += self._last_at - begin
         else:
             self._first_at = self._last_at
-        self._taken += 1
+        self.taken += 1
         if isinstance(result, _Failure):
             raise result.error
         return result
@@ -352,7 +257,7 @@ class StageRunner:
 
         Waits for an item that is in the making, for it may turn out to be the end.
         """
-        if not self._has_ended and self._numbers.is_allowed(self._taken) and not self._ahead:
+        if not self._has_ended and self._numbers.is_allowed(self.taken) and not self._ahead:
             self._ahead.append(self._take())
         if self._ahead and isinstance(self._ahead[0], _Failure):
             self._has_ended = isinstance(self._ahead[0].error, StopIteration)
@@ -378,7 +283,8 @@ class StageRunner:
             )
             for name, several in clocks
         )
-        return RunnerStats(self._taken, self._last_at - self._first_at, self._waited, stages)
+        seconds = self._last_at - self._first_at
+        return RunnerStats(self.taken - self._first, seconds, self._waited, stages)
 
     def close(self) -> None:
         """End the threads, each after the item it works on, and wait for them."""
@@ -390,7 +296,7 @@ class StageRunner:
         for thread in self._threads:
             if thread.ident is not None and thread is not threading.current_thread():
                 thread.join()
-        self._results = _Queue(room=1)  # lets go of what nobody took
+        self._results = Queue(room=1)  # lets go of what nobody took
         self._results.close()
 
     def _take(self) -> Any:
@@ -403,7 +309,7 @@ class StageRunner:
             return self._ahead.pop()
         try:
             return self._results.get()
-        except _ClosedError:
+        except ClosedError:
             if self._is_closed:
                 raise ArgumentError("the pipeline is closed") from None
             error = self._failures[0]
@@ -422,7 +328,7 @@ def is_wanted() -> Callable[[], bool]:
     return lambda: not closed.is_set
 
 
-def _first_stage(stage: Stage, numbers: _Numbers, resumed: _Queue) -> Stage:
+def _first_stage(stage: Stage, numbers: Numbers, resumed: Queue) -> Stage:
     """The stage, waiting after a StopIteration that was handed on until it is resumed."""
     has_ended = False
 

@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from videoloader.operators.batch import Batch
+from videoloader.pipeline.profiling import Mark
 from videoloader.pipeline.stages import RunnerStats, StageStats
 
 __all__ = ["Meter", "OperatorStats", "PipelineStats"]
@@ -69,28 +70,92 @@ class PipelineStats(Mapping[str, OperatorStats]):
         return f"PipelineStats({dict(self._operators)!r}, stages={self.stages!r})"
 
 
-class Meter:
-    """Adds up the time of operators by name. Threads share it."""
+@dataclass(slots=True)
+class _Memory:
+    """Bytes of one output of an operator: of the batch in the making, and the most so far."""
 
-    def __init__(self) -> None:
+    iteration: int = -1
+    storages: set[int] = field(default_factory=set)
+    real: int = 0
+    reserved: int = 0
+    most_real: int = 0
+    most_reserved: int = 0
+    largest_real: int = 0
+    largest_reserved: int = 0
+
+    def add(self, batch: Batch, iteration: int) -> None:
+        """Count some samples of a batch."""
+        if iteration != self.iteration:
+            self.iteration, self.real, self.reserved = iteration, 0, 0
+            self.storages.clear()
+        for tensor in batch.tensors():
+            count = 1 if batch.block is None else max(1, len(batch))
+            storage = tensor.untyped_storage()
+            self.real += tensor.nbytes
+            self.largest_real = max(self.largest_real, tensor.nbytes // count)
+            if storage.data_ptr() not in self.storages:
+                self.storages.add(storage.data_ptr())
+                self.reserved += storage.nbytes()
+            own = storage.nbytes() if batch.block is None else tensor.nbytes // count
+            self.largest_reserved = max(self.largest_reserved, own)
+        self.most_real = max(self.most_real, self.real)
+        self.most_reserved = max(self.most_reserved, self.reserved)
+
+
+class Meter:
+    """Adds up the time of operators by name. Threads share it.
+
+    Args:
+        mark: names a range of time for a profiler.
+        with_memory: count the memory of outputs too.
+    """
+
+    def __init__(self, mark: Mark | None = None, *, with_memory: bool = False) -> None:
         self._lock = threading.Lock()
+        self._mark = mark
         self._samples: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
+        self._memory: dict[str, list[_Memory]] | None = {} if with_memory else None
 
     @contextmanager
     def measure(self, name: str, count: int = 1) -> Iterator[None]:
         """Count some samples and the time that the block takes, if it ends well."""
         begin = time.perf_counter()
-        yield
+        if self._mark is None:
+            yield
+        else:
+            with self._mark(name):
+                yield
         seconds = time.perf_counter() - begin
         with self._lock:
             self._samples[name] = self._samples.get(name, 0) + count
             self._seconds[name] = self._seconds.get(name, 0.0) + seconds
 
-    def count_bytes(self, name: str, outputs: Sequence[Batch], count: int) -> None:
-        """Note the memory of outputs of an operator."""
+    def count_bytes(self, name: str, outputs: Sequence[Batch], iteration: int) -> None:
+        """Count the memory of outputs of an operator, for some samples of a batch."""
+        if self._memory is None:
+            return
+        with self._lock:
+            known = self._memory.setdefault(name, [_Memory() for _ in outputs])
+            for memory, batch in zip(known, outputs, strict=True):
+                memory.add(batch, iteration)
 
     def read(self, name: str) -> OperatorStats:
         """What one operator has done so far."""
         with self._lock:
             return OperatorStats(self._samples.get(name, 0), self._seconds.get(name, 0.0))
+
+    def read_memory(self) -> dict[str, dict[str, list[int]]] | None:
+        """The memory of the outputs of operators, with DALI's keys; None if it is not counted."""
+        if self._memory is None:
+            return None
+        with self._lock:
+            return {
+                name: {
+                    "real_memory_size": [each.most_real for each in memories],
+                    "max_real_memory_size": [each.largest_real for each in memories],
+                    "reserved_memory_size": [each.most_reserved for each in memories],
+                    "max_reserved_memory_size": [each.largest_reserved for each in memories],
+                }
+                for name, memories in self._memory.items()
+            }

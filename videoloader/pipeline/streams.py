@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["keep_for", "stage_stream", "wait_for"]
+__all__ = ["keep_for", "pci_address", "stage_stream", "wait_for"]
 
 
 @contextmanager
@@ -21,6 +21,14 @@ def stage_stream(device: str) -> Iterator[Any]:
     stream = make(device)
     with torch.cuda.stream(stream):
         yield stream
+
+
+def pci_address(device: str) -> str:
+    """Where the system finds a GPU, such as "0000:0b:00.0"; "" if torch does not say."""
+    facts: Any = torch.cuda.get_device_properties(torch.device(device))
+    if not hasattr(facts, "pci_bus_id"):  # before torch 2.8
+        return ""
+    return f"{facts.pci_domain_id:04x}:{facts.pci_bus_id:02x}:{facts.pci_device_id:02x}.0"
 
 
 def wait_for(ready: Any, tensors: Iterable[torch.Tensor], stream: Any = None) -> None:

@@ -61,7 +61,7 @@ class GenericIterator:
             pipeline.build()
         self._has_reader = reader_name is not None
         self._streams = self._find_streams(size, reader_name, last_batch_padded)
-        self._taken = 0
+        self._taken = self._resumed_at()
         self._has_ended = False
         self._plan = self._first_plan()
         if prepare_first_batch:
@@ -109,6 +109,13 @@ class GenericIterator:
                 )
             return
         self._next_epoch()
+
+    def checkpoints(self) -> list[bytes]:
+        """The state of each pipeline, to be given to it as `checkpoint`.
+
+        An iterator over pipelines that go on from these goes on with the rest of the epoch.
+        """
+        return [pipeline.checkpoint() for pipeline in self._pipelines]
 
     def close(self) -> None:
         """Close the pipelines."""
@@ -200,7 +207,16 @@ class GenericIterator:
         return streams
 
     def _first_plan(self) -> EpochPlan | None:
-        return plan_epoch(self._streams, 0, 0, self._policy) if self._streams else None
+        return plan_epoch(self._streams, 0, self._taken, self._policy) if self._streams else None
+
+    def _resumed_at(self) -> int:
+        """Where the pipelines are, if they go on from a checkpoint."""
+        firsts = {pipeline.resumed_at for pipeline in self._pipelines}
+        if len(firsts) > 1:
+            raise ArgumentError(
+                f"the checkpoints of the pipelines are not of one moment: batches {sorted(firsts)}"
+            )
+        return firsts.pop()
 
     def _finish(self) -> None:
         self._has_ended = True

@@ -1,0 +1,114 @@
+"""The queues between stages: bounded, in order, and closed for everybody at once."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import Any
+
+__all__ = ["ClosedError", "Numbers", "Order", "Queue"]
+
+_CLOSED: Any = object()
+
+
+class ClosedError(Exception):
+    """A queue was closed."""
+
+
+class Queue:
+    """First in, first out; whoever puts an item in has reserved room for it. Threads share it."""
+
+    def __init__(self, room: int) -> None:
+        self._items: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._room: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for _ in range(room):
+            self._room.put(None)
+
+    def reserve(self) -> None:
+        """Wait until there is room for one more item."""
+        _take(self._room)
+
+    def put(self, item: Any) -> None:
+        """Put an item in."""
+        self._items.put(item)
+
+    def get(self) -> Any:
+        """Wait for an item, and give its room back."""
+        item = _take(self._items)
+        self._room.put(None)
+        return item
+
+    def close(self) -> None:
+        """Raise `ClosedError` in everybody who waits now or later."""
+        self._room.put(_CLOSED)
+        self._items.put(_CLOSED)
+
+
+def _take(items: queue.SimpleQueue[Any]) -> Any:
+    item = items.get()
+    if item is _CLOSED:
+        items.put(_CLOSED)  # for the next who waits
+        raise ClosedError
+    return item
+
+
+class Order:
+    """Keeps the items of a stage in order, however many threads work on them."""
+
+    def __init__(self, before: Any, behind: Queue) -> None:
+        self.behind = behind
+        self._before = before
+        self._taking = threading.Lock()
+        self._giving = threading.Lock()
+        self._taken = 0
+        self._given = 0
+        self._early: dict[int, Any] = {}
+
+    def take(self) -> tuple[int, Any]:
+        """The next item, and its place."""
+        with self._taking:
+            item = self._before.get()
+            self._taken += 1
+            return self._taken - 1, item
+
+    def give(self, place: int, item: Any) -> None:
+        """Hand on an item when those before it have been handed on; does not wait for them."""
+        with self._giving:
+            self._early[place] = item
+            while self._given in self._early:
+                self.behind.put(self._early.pop(self._given))
+                self._given += 1
+
+
+class Numbers:
+    """Numbers for the first stage, from `first` on, as far as they are allowed."""
+
+    def __init__(self, first: int, *, on_demand: bool) -> None:
+        self._allowed: queue.SimpleQueue[Any] | None = queue.SimpleQueue() if on_demand else None
+        self._given = self._next = first
+
+    def get(self) -> int:
+        """The next number, when it is allowed."""
+        if self._allowed is not None:
+            _take(self._allowed)
+        self._next += 1
+        return self._next - 1
+
+    def again(self) -> None:
+        """Give the last number once more. Called by the thread that gets them."""
+        self._next -= 1
+
+    def allow(self, count: int) -> None:
+        """Let numbers below `count` be given."""
+        while self._allowed is not None and self._given < count:
+            self._given += 1
+            self._allowed.put(None)
+
+    def is_allowed(self, number: int) -> bool:
+        """Whether a number may be given."""
+        return self._allowed is None or number < self._given
+
+    def close(self) -> None:
+        """Raise `ClosedError` in everybody who waits now or later."""
+        if self._allowed is not None:
+            self._allowed.put(_CLOSED)
