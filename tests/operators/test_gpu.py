@@ -6,6 +6,7 @@ import torch
 import videoloader as vl
 from videoloader import fn
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
+from videoloader.tensors import TensorList
 
 pytestmark = pytest.mark.gpu
 
@@ -35,6 +36,29 @@ def test_operators_agree_with_the_cpu(name, arguments, bound):
     assert there.device.type == "cuda"
     assert (there.dtype, there.shape) == (here.dtype, here.shape)
     assert (there.cpu().double() - here.double()).abs().max() <= bound
+
+
+@pytest.mark.parametrize("is_ragged", [False, True])
+@pytest.mark.parametrize(
+    ("name", "arguments", "bound"),
+    [
+        ("brightness_contrast", {"brightness": [0.5, 1.5, 1.0], "contrast": [[1, 0.5], 1, 2]}, 1),
+        ("crop", {"crop": (20, 30), "crop_pos_x": [0.0, 0.4, 1.0]}, 0),
+        ("crop_mirror_normalize", {"mirror": [0, 1, 0], "mean": [9.0, 8.0, 7.0]}, 1e-5),
+        ("flip", {"horizontal": [1, 0, [0, 1]], "vertical": [0, 1, 1]}, 0),
+        ("resize", {"resize_shorter": [30, 40, 50]}, 1),
+    ],
+)
+def test_batches_agree_with_the_cpu(name, arguments, bound, is_ragged):
+    frames = [
+        torch.randint(0, 256, (2, 60, 80 + 8 * at * is_ragged, 3), dtype=torch.uint8)
+        for at in range(3)
+    ]
+    batch = TensorList(frames if is_ragged else torch.stack(frames), "FHWC")
+    here, there = (getattr(fn, name)(each, **arguments) for each in (batch, batch.gpu()))
+    assert (there.shape(), there.layout(), there.dtype) == (here.shape(), here.layout(), here.dtype)
+    for one, other in zip(here, there.as_cpu(), strict=True):
+        assert (one.double() - other.double()).abs().max() <= bound
 
 
 def pipeline(files, device):

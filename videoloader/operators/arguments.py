@@ -107,7 +107,7 @@ def column(values: Sequence[Any], ndim: int, device: str) -> Any:
         length = max(len(value) for value in values if isinstance(value, PerFrame))
         rows = [v.values if isinstance(v, PerFrame) else (v,) * length for v in values]
         table = torch.tensor(rows, dtype=torch.float32)
-    return table.reshape(*table.shape, *[1] * (ndim - table.ndim)).to(device)
+    return table.reshape(*table.shape, *[1] * (ndim - table.ndim)).to(device, non_blocking=True)
 
 
 def _plain(value: Any) -> Any:

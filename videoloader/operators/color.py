@@ -261,8 +261,8 @@ def crop_mirror_normalize(
         shape = (len(rows), *[1] * (pictures.ndim - 2), channels)
         scale_and_shift(
             pictures,
-            factor.reshape(shape).to(pictures.device),
-            offset.reshape(shape).to(pictures.device),
+            factor.reshape(shape).to(pictures.device, non_blocking=True),
+            offset.reshape(shape).to(pictures.device, non_blocking=True),
             place[..., :channels],
         )
     return out

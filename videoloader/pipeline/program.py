@@ -37,6 +37,9 @@ from videoloader.tensors import TensorList
 
 __all__ = ["Outputs", "Program"]
 
+_PARTS = 4
+"""Parts of a batch for each thread: what is made between operators exists for one part only."""
+
 
 class Outputs:
     """The outputs of a batch; on a GPU they may still be in the making."""
@@ -242,7 +245,7 @@ class Program:
 
     def _run_parts(self, compiled: CompiledStage, state: BatchState, pool: SamplePool) -> None:
         """Send the samples of a batch through the steps of a stage, shared by the threads."""
-        bounds = _bounds(len(state), self._num_threads)
+        bounds = _bounds(len(state), _PARTS * self._num_threads)
         parts = [Part(state, *bound) for bound in itertools.pairwise(bounds)]
 
         def run(number: int) -> None:

@@ -1,0 +1,121 @@
+"""What a pipeline may cost: memory, and the time of whoever takes its batches."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from videoloader import fn
+from videoloader.fn.function import Function
+from videoloader.operators import OPERATORS, declare
+from videoloader.pipeline import pipeline_def
+
+pytest_plugins = ["fake_videos"]
+
+# Memory of the whole process, so that nothing escapes: allocations are returned at once
+# (MALLOC_MMAP_THRESHOLD_), and the kernel counts the most there was since it was told to forget.
+MEMORY = """
+import sys, time, torch
+from pathlib import Path
+from videoloader import fn, types
+from videoloader.pipeline import pipeline_def
+
+DEPTH, N, F, SIDE = 2, 8, 8, 192
+
+def used(field):
+    text = Path("/proc/self/status").read_text()
+    return int(text.split(field + ":")[1].split()[0]) << 10
+
+def source(iteration):
+    return torch.full((N, F, SIDE, SIDE, 3), iteration, dtype=torch.uint8)
+
+@pipeline_def(batch_size=N, num_threads=2, prefetch_queue_depth=DEPTH, enable_memory_stats=True)
+def training():
+    clips = fn.external_source(source, layout="FHWC")
+    clips = fn.resize(clips, size=(2 * SIDE, SIDE))
+    clips = fn.flip(clips, horizontal=fn.random.coin_flip())
+    clips = fn.brightness_contrast(clips, brightness=fn.random.uniform(range=(0.5, 0.9)))
+    clips = fn.crop(clips, crop=(SIDE, SIDE))
+    return fn.crop_mirror_normalize(clips, std=[2.0])
+
+@pipeline_def(batch_size=N, num_threads=2, prefetch_queue_depth=DEPTH, enable_memory_stats=True)
+def alike():
+    clips = fn.external_source(source, layout="FHWC")
+    for _ in range(5):
+        clips = fn.flip(clips)
+    return fn.brightness_contrast(clips, brightness=0.9)
+
+def run(definition, count):
+    with definition() as pipe:
+        for _ in range(count):
+            pipe.run()
+            time.sleep(0.02)
+        return pipe, pipe.executor_statistics()
+
+for definition in (training, alike):
+    run(definition, 2)
+    before = used("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")
+    pipe, statistics = run(definition, 6)
+    peak = used("VmHWM") - before
+    made = [node.name for node in pipe._graph.nodes if not node.operator.draws]
+    values = [sum(statistics[name]["real_memory_size"]) for name in made]
+    pairs = max(one + other for one, other in zip(values, values[1:]))
+    print(peak, pairs * DEPTH, values[-1])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
+def test_memory_is_bounded_by_two_neighbours_and_the_depth():
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY],
+        env=os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    training, alike = (tuple(map(int, line.split())) for line in done.stdout.splitlines())
+    peak, bound, output = training
+    assert bound < 2 * peak  # it was measured
+    assert peak <= 1.3 * bound, training
+    # Where no value is larger than others, the batch that the consumer holds is not counted.
+    peak, bound, output = alike
+    assert bound < 2 * peak
+    assert peak - output <= 1.3 * bound, alike
+
+
+@pytest.fixture
+def slow_operator():
+    @declare("slow_for_test", inputs=("input",))
+    def run(context, values):
+        """Take 40 ms."""
+        time.sleep(0.04)
+        return values
+
+    yield Function("slow_for_test")
+    del OPERATORS["slow_for_test"]
+
+
+@pytest.mark.usefixtures("no_threads_left")
+def test_a_consumer_slower_than_every_stage_waits_less_than_a_millisecond(slow_operator):
+    def source():
+        time.sleep(0.04)
+        return torch.zeros(1, 4, 4, 3)
+
+    @pipeline_def(batch_size=1, num_threads=1)
+    def graph():
+        return slow_operator(fn.external_source(source))
+
+    with graph() as pipe:
+        for _ in range(20):
+            pipe.run()
+            time.sleep(0.05)
+        stats = pipe.stats()
+    assert stats.batches == 20
+    assert stats.waited / stats.batches < 0.001, str(stats)
+    assert all(stage.busy >= 0.04 * stage.items for stage in stats.stages)
