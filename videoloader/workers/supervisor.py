@@ -8,33 +8,23 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
-import pickle
-import socket
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, NamedTuple, TypeVar
+from multiprocessing.connection import wait
+from typing import Any, Generic, TypeVar
 
 from videoloader.errors import DecodeError
 from videoloader.forking import reset_after_fork
 from videoloader.sources.faults import as_video_error, is_mistake
-from videoloader.workers.processes import Helper
-from videoloader.workers.program import Order
-from videoloader.workers.shared_memory import memory_file
 from videoloader.workers.use import Use
+from videoloader.workers.worker import Failure, Given, Parcel, Result, WorkerProcess
 
 __all__ = ["Failure", "NoWorkerError", "Parcel", "Result", "Supervisor", "WorkerLostError"]
 
-_START_LIMIT = 120.0  # seconds until a worker is ready
 _STARTS = 3  # workers that may die before they have begun with a task
-# Bytes of a message, and of all that a worker was sent ahead: where the socket is full, sending
-# would wait for a worker that hangs, or that waits for its results to be taken.
-_ROOM, _ROOM_AHEAD = 1 << 14, 1 << 16
-
 _log = logging.getLogger(__name__)
 
 _Task = TypeVar("_Task")
@@ -47,41 +37,6 @@ class WorkerLostError(DecodeError):
 
 class NoWorkerError(DecodeError):
     """No worker process can be started; the cause is the system's own error."""
-
-
-class Failure(NamedTuple):
-    """Why there is no result, in words and as a kind to group by."""
-
-    reason: str
-    kind: str = "WorkerDied"
-
-
-class Parcel(NamedTuple):
-    """A task as it travels: the order, and the open files that go with it."""
-
-    order: Order
-    files: Sequence[int] = ()
-
-
-class Result(NamedTuple):
-    """What became of a task: its number, and what it gave, or why it failed.
-
-    `loss` is why its worker was lost, if that is the failure.
-    """
-
-    number: int
-    value: Any
-    failure: Exception | None
-    loss: Failure | None = None
-
-
-class _Given(NamedTuple, Generic[_Task]):
-    """A task that a worker was given, and how many workers died at it, or starting for it."""
-
-    number: int
-    task: _Task
-    deaths: int = 0
-    starts: int = 0
 
 
 class Supervisor(Generic[_Task, _Known]):
@@ -129,7 +84,7 @@ class Supervisor(Generic[_Task, _Known]):
         }
         self._ahead = ahead
         self._tries = tries
-        self._team: list[_Worker[_Task, _Known]] = []
+        self._team: list[WorkerProcess[_Task, _Known]] = []
         self._use = Use("the decoder")
         self.replaced = 0
         """Workers that died or were ended since they took too long."""
@@ -202,7 +157,7 @@ class Supervisor(Generic[_Task, _Known]):
                 else:
                     yield from self._hand(worker, waiting.take())
 
-    def _hand(self, worker: _Worker[_Task, _Known], given: _Given[_Task]) -> Iterator[Result]:
+    def _hand(self, worker: WorkerProcess[_Task, _Known], given: Given[_Task]) -> Iterator[Result]:
         try:
             worker.give(given, self._pack)
         except Exception as error:
@@ -217,7 +172,9 @@ class Supervisor(Generic[_Task, _Known]):
             NoWorkerError: there is none at all.
         """
         try:
-            worker: _Worker[_Task, _Known] = _Worker(self._known(), self._time_limit, self._program)
+            worker: WorkerProcess[_Task, _Known] = WorkerProcess(
+                self._known(), self._time_limit, self._program
+            )
         except (OSError, MemoryError, RuntimeError) as error:
             if not self._team:
                 raise NoWorkerError(f"no worker process can be started ({error})") from error
@@ -227,7 +184,9 @@ class Supervisor(Generic[_Task, _Known]):
         self._team.append(worker)
         return True
 
-    def _take(self, worker: _Worker[_Task, _Known], waiting: _Waiting[_Task]) -> Iterator[Result]:
+    def _take(
+        self, worker: WorkerProcess[_Task, _Known], waiting: _Waiting[_Task]
+    ) -> Iterator[Result]:
         try:
             while worker.given and worker.connection.poll():
                 result = worker.take()
@@ -249,7 +208,7 @@ class Supervisor(Generic[_Task, _Known]):
             reason = f"{reason}, as another one did at this task before"
         yield _lost(lost, Failure(reason))
 
-    def _hire_for(self, lost: _Given[_Task]) -> bool:
+    def _hire_for(self, lost: Given[_Task]) -> bool:
         """Start a worker for a task that cost another one."""
         try:
             return self._hire()
@@ -257,7 +216,7 @@ class Supervisor(Generic[_Task, _Known]):
             _log.warning("%s: not tried again: %s", lost.task, error)
             return False
 
-    def _lose(self, worker: _Worker[_Task, _Known], waiting: _Waiting[_Task]) -> _Given[_Task]:
+    def _lose(self, worker: WorkerProcess[_Task, _Known], waiting: _Waiting[_Task]) -> Given[_Task]:
         """Dismiss a worker; the task that it was at. Those behind it wait for another worker."""
         task, *rest = worker.given
         waiting.put_back(rest)
@@ -265,7 +224,7 @@ class Supervisor(Generic[_Task, _Known]):
         self.replaced += 1
         return task
 
-    def _dismiss(self, worker: _Worker[_Task, _Known]) -> None:
+    def _dismiss(self, worker: WorkerProcess[_Task, _Known]) -> None:
         with suppress(ValueError):  # `close` may have been faster
             self._team.remove(worker)
         worker.stop()
@@ -280,125 +239,28 @@ class _Waiting(Generic[_Task]):
     """Tasks that no worker has; true while there are any."""
 
     def __init__(self, tasks: Iterable[_Task]) -> None:
-        self._tasks = itertools.starmap(_Given, enumerate(tasks))
-        self._first: deque[_Given[_Task]] = deque()
+        self._tasks = itertools.starmap(Given, enumerate(tasks))
+        self._first: deque[Given[_Task]] = deque()
 
     def __bool__(self) -> bool:
         if not self._first:
             self._first.extend(itertools.islice(self._tasks, 1))
         return bool(self._first)
 
-    def take(self) -> _Given[_Task]:
+    def take(self) -> Given[_Task]:
         """The next task, if there is one."""
         return self._first.popleft()
 
-    def put_back(self, tasks: Sequence[_Given[_Task]]) -> None:
+    def put_back(self, tasks: Sequence[Given[_Task]]) -> None:
         """Have tasks done next, in this order."""
         self._first.extendleft(reversed(tasks))
 
 
-class _Worker(Generic[_Task, _Known]):
-    """A process, the tasks it was given, and what it knows."""
-
-    def __init__(self, known: _Known, time_limit: float, program: dict[str, Any]) -> None:
-        ours, theirs = socket.socketpair()
-        try:
-            arguments = {"files": theirs.fileno(), **program}
-            self._helper = Helper(
-                f"{Order.__module__}:work", arguments, pass_fds=(theirs.fileno(),)
-            )
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        self._files = ours
-        self._known = known
-        self.connection: Connection[Any, Any] = self._helper.connection
-        self.given: deque[_Given[_Task]] = deque()
-        self._sizes: deque[int] = deque()  # of the messages that these were sent in
-        self._sent = 0  # sum of them
-        self._time_limit = time_limit
-        self.deadline = time.monotonic() + _START_LIMIT
-        self.is_ready = False  # until it has loaded its libraries
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process has not ended, as far as is known."""
-        return self._helper.is_alive
-
-    @property
-    def is_full(self) -> bool:
-        """Whether another message might have to wait until it has taken those before."""
-        return self._sent > _ROOM_AHEAD - _ROOM
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether it is at a task that is tried again, which no other shares a worker with."""
-        return bool(self.given) and self.given[0].deaths + self.given[0].starts > 0
-
-    def give(
-        self,
-        given: _Given[_Task],
-        pack: Callable[[_Task, _Known], tuple[Parcel, _Known]],
-    ) -> None:
-        """Send a task."""
-        parcel, known = pack(given.task, self._known)
-        data = pickle.dumps((parcel.order, len(parcel.files)))
-        file = memory_file(data) if len(data) > _ROOM else None
-        try:
-            with suppress(OSError):  # if it has died already, the next look at it tells
-                if file is not None:
-                    self._send_file(file)
-                for descriptor in parcel.files:
-                    self._send_file(descriptor)
-                self.connection.send_bytes(b"" if file is not None else data)
-        finally:
-            if file is not None:
-                os.close(file)
-        if not self.given and self.is_ready:
-            self.deadline = time.monotonic() + self._time_limit
-        self.given.append(given)
-        self._sizes.append(min(len(data), _ROOM))
-        self._sent += self._sizes[-1]
-        self._known = known
-
-    def take(self) -> Result | None:
-        """A result that has arrived; None where the worker says that it is ready."""
-        message: tuple[Any, Exception | None] | None = self.connection.recv()
-        self.deadline = time.monotonic() + self._time_limit
-        if message is None:
-            self.is_ready = True
-            return None
-        number = self.given.popleft().number
-        self._sent -= self._sizes.popleft()
-        value, failure = message
-        if failure is not None and is_mistake(failure):
-            raise failure
-        return Result(number, value, failure)
-
-    def death(self) -> str:
-        """How the process died."""
-        return self._helper.death()
-
-    def kill(self) -> None:
-        """End the process, and leave the rest to whoever waits for it."""
-        self._helper.kill()
-
-    def stop(self) -> None:
-        """End the process, whatever it is doing."""
-        self._files.close()
-        self._helper.stop()
-
-    def _send_file(self, descriptor: int) -> None:
-        socket.send_fds(self._files, [b"\0"], [descriptor])
-
-
-def _lost(given: _Given[Any], loss: Failure) -> Result:
+def _lost(given: Given[Any], loss: Failure) -> Result:
     return Result(given.number, None, WorkerLostError(f"{given.task}: {loss.reason}"), loss)
 
 
-def _stop(team: list[_Worker[Any, Any]]) -> None:
+def _stop(team: list[WorkerProcess[Any, Any]]) -> None:
     """End workers; each is taken by one thread, whoever else does the same."""
     while team:
         with suppress(IndexError):

@@ -1,0 +1,160 @@
+"""A worker process as its supervisor sees it: the tasks that it has, its results, its deadline."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from videoloader.sources.faults import is_mistake
+from videoloader.workers.processes import Helper
+from videoloader.workers.program import Order
+from videoloader.workers.shared_memory import memory_file
+
+__all__ = ["Failure", "Given", "Parcel", "Result", "WorkerProcess"]
+
+_START_LIMIT = 120.0  # seconds until a worker is ready
+# Bytes of a message, and of all that a worker was sent ahead: where the socket is full, sending
+# would wait for a worker that hangs, or that waits for its results to be taken.
+_ROOM, _ROOM_AHEAD = 1 << 14, 1 << 16
+
+_Task = TypeVar("_Task")
+_Known = TypeVar("_Known")
+
+
+class Failure(NamedTuple):
+    """Why there is no result, in words and as a kind to group by."""
+
+    reason: str
+    kind: str = "WorkerDied"
+
+
+class Parcel(NamedTuple):
+    """A task as it travels: the order, and the open files that go with it."""
+
+    order: Order
+    files: Sequence[int] = ()
+
+
+class Result(NamedTuple):
+    """What became of a task: its number, and what it gave, or why it failed.
+
+    `loss` is why its worker was lost, if that is the failure.
+    """
+
+    number: int
+    value: Any
+    failure: Exception | None
+    loss: Failure | None = None
+
+
+class Given(NamedTuple, Generic[_Task]):
+    """A task that a worker was given, and how many workers died at it, or starting for it."""
+
+    number: int
+    task: _Task
+    deaths: int = 0
+    starts: int = 0
+
+
+class WorkerProcess(Generic[_Task, _Known]):
+    """A process, the tasks it was given, and what it knows."""
+
+    def __init__(self, known: _Known, time_limit: float, program: dict[str, Any]) -> None:
+        ours, theirs = socket.socketpair()
+        try:
+            arguments = {"files": theirs.fileno(), **program}
+            self._helper = Helper(
+                f"{Order.__module__}:work", arguments, pass_fds=(theirs.fileno(),)
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._files = ours
+        self._known = known
+        self.connection: Connection[Any, Any] = self._helper.connection
+        self.given: deque[Given[_Task]] = deque()
+        self._sizes: deque[int] = deque()  # of the messages that these were sent in
+        self._sent = 0  # sum of them
+        self._time_limit = time_limit
+        self.deadline = time.monotonic() + _START_LIMIT
+        self.is_ready = False  # until it has loaded its libraries
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended, as far as is known."""
+        return self._helper.is_alive
+
+    @property
+    def is_full(self) -> bool:
+        """Whether another message might have to wait until it has taken those before."""
+        return self._sent > _ROOM_AHEAD - _ROOM
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is at a task that is tried again, which no other shares a worker with."""
+        return bool(self.given) and self.given[0].deaths + self.given[0].starts > 0
+
+    def give(
+        self,
+        given: Given[_Task],
+        pack: Callable[[_Task, _Known], tuple[Parcel, _Known]],
+    ) -> None:
+        """Send a task."""
+        parcel, known = pack(given.task, self._known)
+        data = pickle.dumps((parcel.order, len(parcel.files)))
+        file = memory_file(data) if len(data) > _ROOM else None
+        try:
+            with suppress(OSError):  # if it has died already, the next look at it tells
+                if file is not None:
+                    self._send_file(file)
+                for descriptor in parcel.files:
+                    self._send_file(descriptor)
+                self.connection.send_bytes(b"" if file is not None else data)
+        finally:
+            if file is not None:
+                os.close(file)
+        if not self.given and self.is_ready:
+            self.deadline = time.monotonic() + self._time_limit
+        self.given.append(given)
+        self._sizes.append(min(len(data), _ROOM))
+        self._sent += self._sizes[-1]
+        self._known = known
+
+    def take(self) -> Result | None:
+        """A result that has arrived; None where the worker says that it is ready."""
+        message: tuple[Any, Exception | None] | None = self.connection.recv()
+        self.deadline = time.monotonic() + self._time_limit
+        if message is None:
+            self.is_ready = True
+            return None
+        number = self.given.popleft().number
+        self._sent -= self._sizes.popleft()
+        value, failure = message
+        if failure is not None and is_mistake(failure):
+            raise failure
+        return Result(number, value, failure)
+
+    def death(self) -> str:
+        """How the process died."""
+        return self._helper.death()
+
+    def kill(self) -> None:
+        """End the process, and leave the rest to whoever waits for it."""
+        self._helper.kill()
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self._files.close()
+        self._helper.stop()
+
+    def _send_file(self, descriptor: int) -> None:
+        socket.send_fds(self._files, [b"\0"], [descriptor])
