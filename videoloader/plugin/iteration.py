@@ -1,0 +1,306 @@
+"""Iterators over pipelines, for any framework: epochs, last-batch policies, several in step."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from videoloader.errors import ArgumentError, VideoError
+from videoloader.pipeline import Pipeline
+from videoloader.plugin.epoch_plan import EpochPlan, LastBatchPolicy, Planner, ReaderPlanner, SizePlanner
+from videoloader.tensors import TensorList
+
+__all__ = ["BatchIterator"]
+
+Batch = TypeVar("Batch")
+
+
+class BatchIterator(ABC, Generic[Batch]):
+    """Iterates over pipelines that run in step, epoch by epoch, for any framework.
+
+    A framework says in `_batch` what becomes of the outputs of a pipeline. The arguments are those
+    of `GenericIterator`.
+    """
+
+    def __init__(
+        self,
+        pipelines: Pipeline | Sequence[Pipeline],
+        output_map: Sequence[str],
+        *,
+        size: int,
+        reader_name: str | None,
+        auto_reset: str | bool | None,
+        fill_last_batch: bool | None,
+        last_batch_padded: bool,
+        last_batch_policy: LastBatchPolicy,
+        prepare_first_batch: bool,
+    ) -> None:
+        self._pipelines = [pipelines] if isinstance(pipelines, Pipeline) else list(pipelines)
+        self.output_map = list(output_map)
+        self._policy = _policy(last_batch_policy, fill_last_batch)
+        self._auto_reset = _auto_reset(auto_reset)
+        self.batch_size = self._check_pipelines()
+        self._check_size(size, reader_name, last_batch_padded)
+        for pipeline in self._pipelines:
+            pipeline.build()
+        self._has_reader = reader_name is not None
+        self._planner = self._find_planner(size, reader_name, last_batch_padded)
+        self._taken = self._resumed_at()
+        self._has_begun = False
+        self._has_stopped = False
+        self._layouts: dict[str, str] = {}
+        self._plan = self._plan_at(self._taken)
+        if self._plan is not None and self._plan.first == self._plan.stop:
+            raise ArgumentError(
+                f"no epoch has a whole batch of {self.batch_size} samples, and "
+                "last_batch_policy=DROP leaves out every other; use smaller batches or PARTIAL"
+            )
+        if prepare_first_batch:
+            for pipeline in self._pipelines:
+                pipeline.schedule_run()
+
+    @abstractmethod
+    def _batch(self, outputs: Sequence[TensorList], count: int) -> Batch:
+        """What the iterator gives for the first `count` samples of the outputs of a pipeline."""
+
+    def __iter__(self) -> Self:
+        """The iterator itself; where the epoch is at its end, the next one begins."""
+        if self._is_at_end():
+            self._next_epoch()
+        return self
+
+    def __next__(self) -> list[Batch]:
+        if self._is_at_end():
+            self._stop()
+            raise StopIteration
+        number, plan = self._taken, self._plan
+        try:
+            batches = self._run()
+        except StopIteration:
+            self._stop()
+            raise
+        self._layouts = {
+            name: output.layout() for name, output in zip(self.output_map, batches[0], strict=True)
+        }
+        return [
+            self._batch(outputs, plan.kept(number, self.batch_size, pipeline))
+            if plan is not None
+            else self._batch(outputs, self.batch_size)
+            for pipeline, outputs in enumerate(batches)
+        ]
+
+    def next(self) -> list[Batch]:
+        """The next batch: `next(iterator)` under another of DALI's names."""
+        return self.__next__()
+
+    def __len__(self) -> int:
+        """Batches in this epoch."""
+        if self._plan is None:
+            raise TypeError("without size or reader_name the length of an epoch is not known")
+        return len(self._plan)
+
+    @property
+    def size(self) -> int:
+        """Samples of this epoch, as DALI counts them; -1 if nobody knows.
+
+        With `size` that number, over all pipelines. With `reader_name` those of one pipeline: the
+        smallest shard for DROP, the largest one where the reader pads, else what the batches of
+        the epoch hold.
+        """
+        if self._planner is None or self._plan is None:
+            return -1
+        return self._planner.size(self._plan)
+
+    @property
+    def layouts(self) -> dict[str, str]:
+        """For each output the layout of a sample in the last batch, such as "FCHW"; or ""."""
+        return dict(self._layouts)
+
+    def reset(self) -> None:
+        """Begin the next epoch, after the end of one; before it, this warns and does nothing."""
+        if self._is_at_end():
+            self._next_epoch()
+        elif self._has_begun:
+            warnings.warn(
+                "reset() before the end of the epoch does nothing", RuntimeWarning, stacklevel=2
+            )
+
+    def checkpoints(self) -> list[bytes]:
+        """The state of each pipeline, to be given to it as `checkpoint`.
+
+        An iterator over pipelines that go on from these goes on with the rest of the epoch.
+        """
+        return [pipeline.checkpoint() for pipeline in self._pipelines]
+
+    def close(self) -> None:
+        """Close the pipelines."""
+        for pipeline in self._pipelines:
+            pipeline.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _resumed_at(self) -> int:
+        """Where the pipelines are, if they go on from a checkpoint."""
+        firsts = {pipeline.resumed_at for pipeline in self._pipelines}
+        if len(firsts) > 1:
+            raise ArgumentError(
+                f"the checkpoints of the pipelines are not of one moment: batches {sorted(firsts)}"
+            )
+        return firsts.pop()
+
+    def _plan_at(self, batch: int) -> EpochPlan | None:
+        """The rest of the epoch that a batch belongs to, or that it begins."""
+        if self._planner is None:
+            return None
+        plan = self._planner.plan(0, 0)
+        while plan.first < plan.end <= batch:
+            plan = self._planner.plan(plan.epoch + 1, plan.end)
+        return replace(plan, start=max(plan.start, batch))
+
+    def _is_at_end(self) -> bool:
+        return self._has_stopped or (self._plan is not None and self._taken >= self._plan.stop)
+
+    def _run(self) -> list[tuple[TensorList, ...]]:
+        """A batch of every pipeline; they stay in step when one of them fails."""
+        batches, failure = [], None
+        for pipeline in self._pipelines:
+            try:
+                batches.append(pipeline.run())
+            except (VideoError, StopIteration) as error:
+                failure = failure or error
+        self._has_begun = True
+        if not isinstance(failure, StopIteration):  # the batch is still to come
+            self._taken += 1
+        if failure is not None:
+            raise failure
+        return batches
+
+    def _stop(self) -> None:
+        self._has_stopped = True
+        if self._auto_reset:
+            self._next_epoch()
+
+    def _next_epoch(self) -> None:
+        self._has_stopped = self._has_begun = False
+        self._skip_rest()
+        begin_again = [pipeline.reset() for pipeline in self._pipelines]
+        self._skip_rest()  # again, where a source ended among those batches
+        if self._planner is None or self._plan is None:
+            return
+        if any(begin_again) and not self._has_reader:
+            self._taken = 0
+            self._plan = self._planner.plan(0, 0)
+        elif self._taken < self._plan.stop:
+            # A reader beside a source that ended too early goes on with the rest of its epoch.
+            self._plan = replace(self._plan, start=self._taken)
+        else:
+            self._plan = self._planner.plan(self._plan.epoch + 1, self._taken)
+        self._has_begun = False
+
+    def _skip_rest(self) -> None:
+        """Take the batches of the epoch that the policy leaves out, as far as there are any."""
+        try:
+            while self._plan is not None and self._plan.stop <= self._taken < self._plan.end:
+                self._run()
+        except StopIteration:
+            pass
+
+    def _check_pipelines(self) -> int:
+        if not self._pipelines:
+            raise ArgumentError("an iterator needs at least one pipeline")
+        sizes = {pipeline.batch_size for pipeline in self._pipelines}
+        if len(sizes) > 1:
+            raise ArgumentError(f"the pipelines have different batch sizes: {sorted(sizes)}")
+        names = self.output_map
+        if len(set(names)) != len(names):
+            raise ArgumentError(f"output_map names an output twice: {names}")
+        for pipeline in self._pipelines:
+            if pipeline.num_outputs != len(names):
+                raise ArgumentError(
+                    f"output_map has {len(names)} names ({', '.join(names)}) for a "
+                    f"pipeline with {pipeline.num_outputs} outputs"
+                )
+        return sizes.pop()
+
+    def _check_size(self, size: int, reader_name: str | None, padded: bool) -> None:
+        if reader_name is not None:
+            if size != -1 or padded:
+                raise ArgumentError("reader_name excludes size and last_batch_padded")
+            return
+        if size == 0 or size < -1:
+            raise ArgumentError(f"size must be at least 1, or -1, got {size}")
+        if size == -1 and len(self._pipelines) > 1:
+            raise ArgumentError(
+                f"{len(self._pipelines)} pipelines need reader_name or size: their sources may "
+                "end apart"
+            )
+
+    def _find_planner(self, size: int, reader_name: str | None, padded: bool) -> Planner | None:
+        if reader_name is not None:
+            return self._reader_planner(reader_name)
+        if size == -1:
+            return None
+        return SizePlanner(size, self.batch_size, len(self._pipelines), padded, self._policy)
+
+    def _reader_planner(self, reader_name: str) -> ReaderPlanner:
+        metas = [pipeline.reader_meta(reader_name) for pipeline in self._pipelines]
+        keys = ("epoch_size", "number_of_shards", "stick_to_shard", "pad_last_batch")
+        alike = {tuple(meta[key] for key in keys) for meta in metas}
+        if len(alike) > 1:
+            raise ArgumentError(
+                f"the readers {reader_name!r} differ in ({', '.join(keys)}): {sorted(alike)}"
+            )
+        size, num_shards, stick_to_shard, pad_last_batch = alike.pop()
+        return ReaderPlanner(
+            size,
+            self.batch_size,
+            num_shards,
+            tuple(meta["shard_id"] for meta in metas),
+            bool(stick_to_shard),
+            bool(pad_last_batch),
+            self._policy,
+        )
+
+    def __repr__(self) -> str:
+        length: Any = "?" if self._plan is None else len(self._plan)
+        return (
+            f"{type(self).__name__}({len(self._pipelines)} x batches of {self.batch_size}: "
+            f"{', '.join(self.output_map)}; {length} in this epoch)"
+        )
+
+
+def _policy(policy: object, fill_last_batch: bool | None) -> LastBatchPolicy:
+    if fill_last_batch is not None:
+        policy = LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
+        warnings.warn(
+            f"fill_last_batch is deprecated: pass last_batch_policy={policy!r}",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+    if not isinstance(policy, LastBatchPolicy):
+        raise ArgumentError(
+            "last_batch_policy must be LastBatchPolicy.FILL, .DROP or .PARTIAL, "
+            f"got {type(policy).__name__}: {policy!r}"
+        )
+    return policy
+
+
+def _auto_reset(value: object) -> bool:
+    if value in (None, False, "no"):
+        return False
+    if value in (True, "yes", "True"):  # DALI documents the string "True" too
+        return True
+    raise ArgumentError(f'auto_reset must be "yes", "no", True, False or None, got {value!r}')

@@ -1,0 +1,90 @@
+"""Outputs of pipelines as PyTorch tensors: dense, lists, sparse; copies into given tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.tensors import TensorList
+
+__all__ = ["dense", "feed_ndarray", "sparse_coo", "sparse_list"]
+
+
+def dense(name: str, output: TensorList, count: int) -> torch.Tensor:
+    """The first `count` samples as one tensor (N, ...); a cut keeps no whole batch alive."""
+    if not output.is_dense_tensor():
+        raise UnsupportedError(
+            f"output {name!r} is ragged: {output!r}; give its samples one shape in the pipeline "
+            "(fn.resize, fn.crop) to have it as one tensor, or take it as a list or a sparse "
+            "tensor with RaggedIterator"
+        )
+    tensor = output.as_tensor()
+    return tensor if count >= len(tensor) else tensor[:count].clone()
+
+
+def sparse_list(name: str, output: TensorList, count: int) -> list[torch.Tensor]:  # noqa: ARG001
+    """The first `count` samples, each a tensor of its own shape."""
+    samples = list(output)
+    return samples if count >= len(samples) else [sample.clone() for sample in samples[:count]]
+
+
+def sparse_coo(name: str, output: TensorList, count: int) -> torch.Tensor:  # noqa: ARG001
+    """The first `count` samples as one sparse tensor (N, largest extents).
+
+    Every element of a sample is stored, zeros too; what lies outside a sample is not.
+    """
+    samples = list(output)[:count]
+    if not samples:
+        nothing = torch.empty(1 + output[0].ndim, 0, dtype=torch.int64, device=output.device)
+        return torch.sparse_coo_tensor(
+            nothing, output[0].new_empty(0), (0,) * len(nothing), check_invariants=False
+        )
+    extents = [max(sizes) for sizes in zip(*(sample.shape for sample in samples), strict=True)]
+    indices = []
+    for number, sample in enumerate(samples):
+        places = torch.ones(sample.shape, device=sample.device).nonzero().T
+        indices.append(torch.cat([places.new_full((1, places.shape[1]), number), places]))
+    values = torch.cat([sample.reshape(-1) for sample in samples])
+    size = (len(samples), *extents)
+    return torch.sparse_coo_tensor(
+        torch.cat(indices, dim=1), values, size, is_coalesced=True, check_invariants=False
+    )
+
+
+def feed_ndarray(dali_tensor: Any, arr: torch.Tensor, cuda_stream: Any = None) -> torch.Tensor:
+    """Copy a tensor or a batch with one shape into a tensor of that shape and element type.
+
+    Args:
+        dali_tensor: a `TensorList`, a tensor, or an array.
+        arr: what is written.
+        cuda_stream: a `torch.cuda.Stream`, or the number of a stream, on which a copy on a GPU
+            is queued; the current stream by default.
+
+    Returns:
+        `arr`.
+    """
+    source = (
+        dali_tensor.as_tensor()
+        if isinstance(dali_tensor, TensorList)
+        else torch.as_tensor(dali_tensor)
+    )
+    for what, given, wanted in (
+        ("element type", source.dtype, arr.dtype),
+        ("shape", tuple(source.shape), tuple(arr.shape)),
+    ):
+        if given != wanted:
+            raise ArgumentError(
+                f"feed_ndarray copies between tensors of one {what}: "
+                f"the source has {given}, the target {wanted}"
+            )
+    if cuda_stream is None or not arr.is_cuda:
+        return arr.copy_(source)
+    if not isinstance(cuda_stream, torch.cuda.Stream):
+        stream = int(cuda_stream)
+        cuda_stream = torch.cuda.ExternalStream(  # type: ignore[no-untyped-call]
+            stream, device=arr.device
+        )
+    with torch.cuda.stream(cuda_stream):
+        return arr.copy_(source, non_blocking=True)
