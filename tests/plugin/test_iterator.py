@@ -259,6 +259,32 @@ def test_a_source_that_ends_before_its_reader_does_not_lose_the_readers_place(vi
     assert epochs == [[[0, 1], [2, 3]], [[4, 5]], [[0, 1]]]
 
 
+@pytest.mark.parametrize(
+    ("policy", "batches", "expected"),
+    [
+        # An epoch that the source interrupts goes on after it, and is cut where it ends.
+        (LastBatchPolicy.PARTIAL, 2, [[[0, 1], [2, 3]], [[4, 5], [6]], [[0, 1], [2, 3]]]),
+        # The source ends with the batch that is dropped, and begins again with that.
+        (LastBatchPolicy.DROP, 3, [[[0, 1], [2, 3], [4, 5]], [[0, 1], [2, 3]], [[4, 5]]]),
+    ],
+)
+def test_a_padding_reader_beside_a_source_that_ends_early_keeps_its_epochs(
+    videos, policy, batches, expected
+):
+    @pipeline_def(batch_size=2)
+    def graph():
+        _, labels = fn.readers.video(
+            filenames=FILES, labels=[], sequence_length=40, name="Reader", pad_last_batch=True
+        )
+        return labels, fn.external_source(TEN[:batches], cycle="raise")
+
+    with GenericIterator(
+        graph(), ["label", "x"], reader_name="Reader", auto_reset=True, last_batch_policy=policy
+    ) as iterator:
+        epochs = [[batch[0]["label"][:, 0].tolist() for batch in iterator] for _ in range(3)]
+    assert epochs == expected
+
+
 def test_without_a_size_an_epoch_lasts_as_long_as_its_source():
     pipe = pipeline_def(lambda: fn.external_source([[0, 1], [2]], cycle="raise"))(batch_size=2)
     with GenericIterator(pipe, ["x"], auto_reset=True) as iterator:

@@ -9,6 +9,7 @@ from iterated import EPOCH_OF_TEN, FILES, TEN, ending, labelled, values_of
 from videoloader import fn
 from videoloader.errors import ArgumentError
 from videoloader.pipeline import pipeline_def
+from videoloader.plugin import base_iterator
 from videoloader.plugin.pytorch import (
     ClassificationIterator,
     DALIClassificationIterator,
@@ -72,6 +73,8 @@ def test_dropping_every_batch_is_an_error(videos):
 def test_auto_reset_says_whether_next_goes_on(value):
     with GenericIterator(ending(*TEN[:2]), ["x"], auto_reset=value) as iterator:
         assert values_of(iterator) == EPOCH_OF_TEN[:2]
+        if value in (True, "yes"):
+            iterator.reset()  # it has been: nothing to do, nothing to warn of
         if value in (True, "yes"):
             assert next(iterator)[0]["x"].tolist() == TEN[0]
         else:
@@ -167,6 +170,10 @@ def test_arguments_stand_where_dali_has_them():
         (DALIRaggedIterator, [*generic, "output_types"]),
     ):
         assert list(inspect.signature(kind).parameters) == names + rest
+
+
+def test_the_policy_is_found_where_dali_has_it():
+    assert base_iterator.LastBatchPolicy is LastBatchPolicy
 
 
 def test_a_classification_iterator_names_data_and_label(videos):

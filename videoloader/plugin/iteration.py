@@ -43,10 +43,12 @@ class BatchIterator(ABC, Generic[Batch]):
         self.output_map = list(output_map)
         self._policy = _policy(last_batch_policy, fill_last_batch)
         self._auto_reset = _auto_reset(auto_reset)
-        self.batch_size = self._check_pipelines()
+        self.batch_size = self._common_batch_size()
+        size = int(size)
         self._check_size(size, reader_name, last_batch_padded)
         for pipeline in self._pipelines:
             pipeline.build()
+        self._check_names()
         self._has_reader = reader_name is not None
         self._planner = self._find_planner(size, reader_name, last_batch_padded)
         self._taken = self._resumed_at()
@@ -194,10 +196,10 @@ class BatchIterator(ABC, Generic[Batch]):
             self._next_epoch()
 
     def _next_epoch(self) -> None:
-        self._has_stopped = self._has_begun = False
         self._skip_rest()
         begin_again = [pipeline.reset() for pipeline in self._pipelines]
         self._skip_rest()  # again, where a source ended among those batches
+        self._has_stopped = self._has_begun = False
         if self._planner is None or self._plan is None:
             return
         if any(begin_again) and not self._has_reader:
@@ -208,7 +210,6 @@ class BatchIterator(ABC, Generic[Batch]):
             self._plan = replace(self._plan, start=self._taken)
         else:
             self._plan = self._planner.plan(self._plan.epoch + 1, self._taken)
-        self._has_begun = False
 
     def _skip_rest(self) -> None:
         """Take the batches of the epoch that the policy leaves out, as far as there are any."""
@@ -218,12 +219,15 @@ class BatchIterator(ABC, Generic[Batch]):
         except StopIteration:
             pass
 
-    def _check_pipelines(self) -> int:
+    def _common_batch_size(self) -> int:
         if not self._pipelines:
             raise ArgumentError("an iterator needs at least one pipeline")
         sizes = {pipeline.batch_size for pipeline in self._pipelines}
         if len(sizes) > 1:
             raise ArgumentError(f"the pipelines have different batch sizes: {sorted(sizes)}")
+        return sizes.pop()
+
+    def _check_names(self) -> None:
         names = self.output_map
         if len(set(names)) != len(names):
             raise ArgumentError(f"output_map names an output twice: {names}")
@@ -233,7 +237,6 @@ class BatchIterator(ABC, Generic[Batch]):
                     f"output_map has {len(names)} names ({', '.join(names)}) for a "
                     f"pipeline with {pipeline.num_outputs} outputs"
                 )
-        return sizes.pop()
 
     def _check_size(self, size: int, reader_name: str | None, padded: bool) -> None:
         if reader_name is not None:

@@ -86,5 +86,8 @@ def feed_ndarray(dali_tensor: Any, arr: torch.Tensor, cuda_stream: Any = None) -
         cuda_stream = torch.cuda.ExternalStream(  # type: ignore[no-untyped-call]
             stream, device=arr.device
         )
+    cuda_stream.wait_stream(torch.cuda.current_stream(arr.device))  # where the source is ready
+    if source.is_cuda:
+        source.record_stream(cuda_stream)
     with torch.cuda.stream(cuda_stream):
         return arr.copy_(source, non_blocking=True)
