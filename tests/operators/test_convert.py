@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError
+from videoloader.operators import convert
 from videoloader.operators.convert import saturate, scale_and_shift
 
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
@@ -69,3 +70,16 @@ def test_scale_and_shift_agrees_with_float64(source, target, shape):
     bound = {torch.float32: 1e-4, torch.float16: 0.2}.get(target, 1.0)
     assert np.abs(out.double().numpy() - exact).max() <= bound
     assert torch.equal(values, before)
+
+
+@pytest.mark.parametrize("target", [torch.uint8, torch.float16])
+def test_a_large_batch_is_scaled_in_pieces_by_the_values_of_each_sample(monkeypatch, target):
+    values = torch.randint(0, 256, (3, 2, 5, 4, 3), generator=torch.Generator().manual_seed(1))
+    factor, offset = torch.rand(3, 1, 1, 1, 1), torch.rand(1, 1, 1, 1, 3)
+    whole, pieces = torch.empty(values.shape, dtype=target), torch.empty(values.shape, dtype=target)
+    scale_and_shift(values, factor, offset, whole)
+    monkeypatch.setattr(convert, "_SCRATCH", 100)
+    scale_and_shift(values, factor, offset, pieces)
+    assert torch.equal(whole, pieces)
+    exact = values.double() * factor + offset
+    assert (whole.double() - exact).abs().max() <= (0.5001 if target == torch.uint8 else 0.1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.memory import Recycler
 from videoloader.operators.arguments import DTYPE, REQUIRED, Argument
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.decoded import DecodedForm, element_type
@@ -51,13 +52,41 @@ def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.T
     """
     if out.dtype == torch.float32:
         out.copy_(values).mul_(factor).add_(offset)
-        return
-    scaled = values.to(torch.float32, copy=True).mul_(factor).add_(offset)
-    if out.dtype in (torch.uint8, torch.int8) and not values.is_floating_point():
-        limits = torch.iinfo(out.dtype)  # no NaN can be here
-        out.copy_(scaled.round_().clamp_(limits.min, limits.max))
+    elif out.device.type == "cpu" and 4 * out.numel() > _SCRATCH and out.ndim > 1:
+        for at in range(len(out)):
+            own, shift = _row(factor, at, out.ndim), _row(offset, at, out.ndim)
+            scale_and_shift(values[at], own, shift, out[at])
     else:
-        out.copy_(saturate(scaled, out.dtype))
+        scaled = _scratch(out).copy_(values).mul_(factor).add_(offset)
+        if out.dtype.is_floating_point:
+            out.copy_(scaled)
+        elif out.dtype in (torch.uint8, torch.int8) and not values.is_floating_point():
+            limits = torch.iinfo(out.dtype)  # no NaN can be here
+            out.copy_(scaled.round_().clamp_(limits.min, limits.max))
+        else:
+            out.copy_(saturate(scaled, out.dtype))
+
+
+_SCRATCH = 16 << 20
+"""Bytes of intermediate values at a time on the CPU; their memory is used again and again."""
+
+_recycler = Recycler(keep=2)
+
+
+def _scratch(out: torch.Tensor) -> torch.Tensor:
+    """Memory for float32 values in the order in memory of `out`."""
+    if out.device.type != "cpu":
+        return torch.empty_like(out, dtype=torch.float32)
+    strides = torch.empty_like(out, dtype=torch.float32, device="meta").stride()
+    memory = _recycler.empty((out.numel(),), dtype=torch.float32, device="cpu")
+    return memory.as_strided(out.shape, strides)
+
+
+def _row(numbers: Any, at: int, ndim: int) -> Any:
+    """A number or what broadcasts over `ndim` dimensions, for one index of the first of them."""
+    if not isinstance(numbers, torch.Tensor) or numbers.ndim < ndim:
+        return numbers
+    return numbers[at if len(numbers) > 1 else 0]
 
 
 def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
