@@ -162,6 +162,8 @@ def test_values_for_other_frames_than_the_clip_has_are_an_error():
         fn.flip(clip, horizontal=[0, 1, 1])
     with pytest.raises(ArgumentError, match="needs a TensorList"):
         fn.resize(clip, resize_shorter=[3, 4])
+    with pytest.raises(ArgumentError, match="needs a TensorList"):
+        fn.random.coin_flip(probability=[0.1, 0.2], seed=1)
 
 
 def test_a_data_node_gives_a_value_for_each_frame_through_per_frame():

@@ -220,7 +220,8 @@ def _of_one(operator: Operator, inputs: tuple[Any, ...], name: str, value: Any) 
     """An argument of an eager call on one sample: a list is for the frames of a clip."""
     if not isinstance(value, PerSample):
         return value
-    if not operator.argument(name).per_frame or getattr(inputs[0], "ndim", 0) == len("HWC"):
+    is_clip = bool(inputs) and getattr(inputs[0], "ndim", 0) != len("HWC")
+    if not operator.argument(name).per_frame or not is_clip:
         raise ArgumentError(f"fn.{operator.name}: a value per sample needs a TensorList")
     if any(isinstance(frame, PerFrame) for frame in value):
         raise ArgumentError(f"fn.{operator.name}: {name} is a list of lists, for one sample")
@@ -279,7 +280,7 @@ def _run(
     if device == "gpu" and not place.startswith("cuda"):
         place = "cuda"
         inputs = [batch.each(lambda value: value.to("cuda")) for batch in inputs]
-    count = len(inputs[0]) if inputs else _count(arguments)
+    count = len(inputs[0]) if inputs else 1
     given = dict(arguments)
     context = Context(count, place)
     if operator.draws:
@@ -288,11 +289,6 @@ def _run(
             raise ArgumentError(f"fn.{operator.name} outside a pipeline needs a seed")
         context.random = lambda position: generator(seed, sample=position)
     return operator.apply(context, inputs, given)
-
-
-def _count(arguments: Mapping[str, Any]) -> int:
-    """Samples of an operator without inputs: as many as arguments have values, or one."""
-    return next((len(value) for value in arguments.values() if isinstance(value, PerSample)), 1)
 
 
 def _decode(
