@@ -11,7 +11,13 @@ from typing import Any, Generic, Self, TypeVar
 
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.pipeline import Pipeline
-from videoloader.plugin.epoch_plan import EpochPlan, LastBatchPolicy, Planner, ReaderPlanner, SizePlanner
+from videoloader.plugin.epoch_plan import (
+    EpochPlan,
+    LastBatchPolicy,
+    Planner,
+    ReaderPlanner,
+    SizePlanner,
+)
 from videoloader.tensors import TensorList
 
 __all__ = ["BatchIterator"]
