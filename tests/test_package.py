@@ -31,7 +31,12 @@ def public_packages():
 
 def in_order(names):
     """Constants, then classes, then the rest, each by the alphabet: the order that ruff keeps."""
-    return sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+
+    def key(name):  # INT8 before INT16
+        parts = [(part.isdigit(), int(part) if part.isdigit() else part) for part in re.split(r"(\d+)", name)]
+        return not name.isupper(), not name[0].isupper(), parts
+
+    return sorted(names, key=key)
 
 
 @pytest.mark.parametrize("name", public_packages())
@@ -166,6 +171,7 @@ LAYERS = {
     "types": "errors",
     "writing": "errors",
     "tensors": "errors types",
+    "backend": "tensors",
     "codecs": "errors",
     "sampling": "errors",
     "sources": "errors forking",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from videoloader import errors, indexing, sampling
 from videoloader.errors import (
     ArgumentError,
+    ArgumentIndexError,
     ArgumentTypeError,
     ClosedError,
     DecodeError,
@@ -29,7 +30,7 @@ from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_datas
 from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
 
 if TYPE_CHECKING:
-    from videoloader import fn, pipeline, types
+    from videoloader import backend, fn, pipeline, tensors, types
     from videoloader.dataset import ClipDataset
     from videoloader.decoding.batch import (
         BatchDecoder,
@@ -50,6 +51,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "ArgumentIndexError",
     "ArgumentTypeError",
     "BatchDecoder",
     "Clip",
@@ -80,6 +82,7 @@ __all__ = [
     "Video",
     "VideoError",
     "VideoIndex",
+    "backend",
     "decode_batch",
     "errors",
     "fn",
@@ -90,6 +93,7 @@ __all__ = [
     "pipeline",
     "pipeline_def",
     "sampling",
+    "tensors",
     "types",
 ]
 
@@ -108,10 +112,12 @@ _LAZY = {
     "Pipeline": "videoloader.pipeline",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
+    "backend": None,
     "decode_batch": "videoloader.decoding.batch",
     "fn": None,
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
+    "tensors": None,
     "types": None,
 }
 

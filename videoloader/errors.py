@@ -9,7 +9,8 @@
     ├── StaleIndexError    (ValueError)   an index does not belong to the file beside it
     ├── FrameRangeError    (IndexError)   a frame that the video does not have
     ├── ArgumentError      (ValueError)   an argument that has no meaning
-    │   └── ArgumentTypeError (TypeError) an argument of a type that is not taken
+    │   ├── ArgumentTypeError (TypeError) an argument of a type that is not taken
+    │   └── ArgumentIndexError (IndexError) a position outside what is indexed
     ├── DecodeError        (RuntimeError) a packet or frame that does not decode
     ├── OutOfMemoryError   (MemoryError)  a clip needs more memory than there is, or than it may use
     ├── ClosedError        (ValueError)   the decoder was closed by another thread meanwhile
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 __all__ = [
     "ArgumentError",
+    "ArgumentIndexError",
     "ArgumentTypeError",
     "ClosedError",
     "DecodeError",
@@ -66,6 +68,10 @@ class ArgumentError(VideoError, ValueError):
 
 class ArgumentTypeError(ArgumentError, TypeError):
     """An argument of a type that is not taken there."""
+
+
+class ArgumentIndexError(ArgumentError, IndexError):
+    """A position outside what is indexed, such as a sample that a batch does not have."""
 
 
 class DecodeError(VideoError, RuntimeError):

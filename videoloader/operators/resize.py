@@ -78,6 +78,10 @@ _TORCH_MODES = {
 
 def check_resize(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     """At most one way to say the size, and a mode only where it has a meaning."""
+    if arguments["interp_type"] not in _TORCH_MODES:
+        raise UnsupportedError(
+            f"fn.resize: {arguments['interp_type'].name} is not supported; use INTERP_CUBIC"
+        )
     ways = [{"resize_x", "resize_y"}, {"size"}, {"resize_shorter"}, {"resize_longer"}]
     used = [sorted(way & set(given)) for way in ways if way & set(given)]
     if len(used) > 1:

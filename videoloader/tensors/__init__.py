@@ -1,0 +1,22 @@
+"""Tensors and batches of them: what operators take and pipelines give."""
+
+from __future__ import annotations
+
+from videoloader.tensors.batch import TensorList
+from videoloader.tensors.conversion import saturate
+from videoloader.tensors.devices import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
+from videoloader.tensors.importing import to_tensor
+from videoloader.tensors.sample import SampleTensor
+from videoloader.tensors.tensor import Tensor
+
+__all__ = [
+    "SampleTensor",
+    "Tensor",
+    "TensorCPU",
+    "TensorGPU",
+    "TensorList",
+    "TensorListCPU",
+    "TensorListGPU",
+    "saturate",
+    "to_tensor",
+]

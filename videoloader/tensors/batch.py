@@ -1,0 +1,268 @@
+"""A batch of samples: what operators take and pipelines give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError, ArgumentIndexError, ArgumentTypeError, UnsupportedError
+from videoloader.tensors.importing import is_array, to_tensor
+from videoloader.tensors.memory import copy_to_address
+from videoloader.tensors.printing import print_batch
+from videoloader.tensors.sample import SampleTensor
+from videoloader.tensors.tensor import Tensor, check_layout, gpu_device, same_size_view
+from videoloader.types import DataType
+
+__all__ = ["TensorList"]
+
+
+class TensorList:
+    """N samples of one element type, one number of dimensions and one device.
+
+    The samples may differ in shape (*ragged*) or not (*dense*). A batch made from one tensor
+    (N, ...) shares its memory; samples and `as_tensor()` are then views of it. Samples are torch
+    tensors that have DALI's methods too (`SampleTensor`).
+
+    Args:
+        samples: one tensor whose first dimension is the batch, or a sequence of tensors. A tensor
+            is anything that `to_tensor` takes: of torch, numpy, CuPy, JAX or DALI, a `Tensor`, a
+            DLPack capsule; in a sequence also nested lists of numbers. A `TensorList` is shared.
+        layout: meaning of the dimensions of one sample, such as "FHWC"; "" when unknown. By
+            default that of `samples`, if they carry one.
+        source_info: where each sample comes from, such as its file.
+
+    >>> batch = TensorList([torch.zeros(2, 4, 6, 3), torch.zeros(2, 8, 6, 3)], layout="FHWC")
+    >>> len(batch), batch.is_dense_tensor(), batch.shape()
+    (2, False, [(2, 4, 6, 3), (2, 8, 6, 3)])
+    """
+
+    __slots__ = ("_dense", "_layout", "_samples", "_source_info")
+
+    def __init__(
+        self, samples: Any, layout: str | None = None, *, source_info: Sequence[str] | None = None
+    ) -> None:
+        self._dense: torch.Tensor | None = None
+        if isinstance(samples, TensorList):
+            self._dense, self._samples = samples._dense, samples._samples
+            layout = samples._layout if layout is None else layout
+            source_info = samples._source_info if source_info is None else source_info
+        elif isinstance(samples, torch.Tensor) or is_array(samples):
+            self._dense = samples if type(samples) is torch.Tensor else to_tensor(samples)
+            if self._dense.ndim == 0:
+                raise ArgumentError("a batch needs a dimension for its samples, got a scalar")
+            self._samples = list(self._dense.unbind())
+        else:
+            given = list(samples)
+            if layout is None and given and isinstance(given[0], Tensor | SampleTensor):
+                layout = given[0].get_property("layout")
+            if source_info is None and any(isinstance(x, Tensor | SampleTensor) for x in given):
+                source_info = [getattr(sample, "source_info", str)() for sample in given]
+            self._samples = [_tensor(sample, at) for at, sample in enumerate(given)]
+            _check_alike(self._samples)
+        self._layout = layout or ""
+        if self._samples:
+            check_layout(self._layout, self._samples[0].ndim)
+        self._source_info = [] if source_info is None else list(source_info)
+        if len(self._source_info) not in (0, len(self._samples)):
+            raise ArgumentError(
+                f"{len(self._source_info)} source_info for {len(self._samples)} samples"
+            )
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __iter__(self) -> Iterator[SampleTensor]:
+        return map(self._sample, range(len(self)))
+
+    @overload
+    def __getitem__(self, position: int) -> SampleTensor: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> TensorList: ...
+
+    def __getitem__(self, position: int | slice) -> SampleTensor | TensorList:
+        """One sample, or a batch of some; it shares the memory of this one."""
+        if not isinstance(position, slice):
+            return self._sample(self._position(position))
+        if self._dense is None or (position.step or 1) < 0:  # torch has no steps backwards
+            part: Any = self._samples[position]
+        else:
+            part = self._dense[position]
+        return TensorList(part, self._layout, source_info=self._source_info[position])
+
+    @property
+    def tensors(self) -> list[torch.Tensor]:
+        """The samples as plain torch tensors."""
+        return list(self._samples)
+
+    def at(self, position: int) -> np.ndarray[Any, Any] | torch.Tensor:
+        """One sample: a numpy array that shares memory on the CPU, a tensor on a GPU."""
+        sample = self._sample(self._position(position))
+        return sample if sample.is_cuda else self._samples[position].numpy(force=False)
+
+    def layout(self) -> str:
+        """Meaning of the dimensions of one sample, such as "FHWC"; "" when unknown."""
+        return self._layout
+
+    def shape(self) -> list[tuple[int, ...]]:
+        """Shape of every sample."""
+        return [tuple(sample.shape) for sample in self._samples]
+
+    def source_info(self) -> list[str]:
+        """Where each sample comes from, such as its file; "" when unknown."""
+        return list(self._source_info) or [""] * len(self)
+
+    @property
+    def dtype(self) -> DataType | None:
+        """Element type; None for an empty batch that was made from a list."""
+        dense = self._dense
+        if dense is None and not self._samples:
+            return None
+        return DataType.of((self._samples[0] if dense is None else dense).dtype)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the samples are."""
+        if self._dense is not None:
+            return self._dense.device
+        return self._samples[0].device if self._samples else torch.device("cpu")
+
+    @property
+    def block(self) -> torch.Tensor | None:
+        """The tensor (N, ...) that holds all samples; None if they have memory of their own."""
+        return self._dense
+
+    def is_dense_tensor(self) -> bool:
+        """Whether all samples have one shape, so that `as_tensor()` works."""
+        return len({sample.shape for sample in self._samples}) <= 1
+
+    def as_tensor(self) -> torch.Tensor:
+        """The batch as one tensor (N, ...): a view where the batch is one block, else a copy."""
+        if self._dense is None:
+            if not self.is_dense_tensor():
+                raise UnsupportedError(
+                    f"a ragged batch is no tensor: its shapes are {self._shapes()}; "
+                    "resize or crop to one size first, or take the samples one by one"
+                )
+            self._dense = torch.stack(self._samples) if self._samples else torch.empty(0)
+            self._samples = list(self._dense.unbind())
+        return self._dense
+
+    def as_array(self) -> np.ndarray[Any, Any]:
+        """The batch as one numpy array (N, ...), on the CPU."""
+        return self.as_tensor().cpu().numpy()
+
+    def as_reshaped_tensor(self, shape: Sequence[int]) -> torch.Tensor:
+        """The elements of a dense batch as one tensor of another shape."""
+        return self.as_tensor().reshape(tuple(shape))
+
+    def data_ptr(self) -> int:
+        """Address of the first element of `as_tensor()`, on the batch's device."""
+        return self.as_tensor().data_ptr()
+
+    def device_id(self) -> int | None:
+        """Number of the GPU; None on the CPU."""
+        return self.device.index
+
+    def reinterpret(self, dtype: Any) -> None:
+        """Take the bytes for elements of another type of the same size, in place."""
+        if self._dense is not None:
+            self._dense = same_size_view(self._dense, dtype)
+            self._samples = list(self._dense.unbind())
+        else:
+            self._samples = [same_size_view(sample, dtype) for sample in self._samples]
+
+    def copy_to_external(
+        self,
+        ptr: Any,
+        cuda_stream: Any = None,
+        non_blocking: bool = False,
+        use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
+    ) -> None:
+        """Copy the samples one behind the other to an address on the same device.
+
+        Args:
+            ptr: an int or a `ctypes.c_void_p`. Nothing checks that the memory is large enough.
+            cuda_stream: on a GPU, the stream that copies; by default the current one.
+            non_blocking: return before a copy on a GPU is done.
+            use_copy_kernel: taken for DALI's sake.
+        """
+        parts = self._samples if self._dense is None else [self._dense]
+        copy_to_address(parts, ptr, cuda_stream, non_blocking)
+
+    def as_cpu(self) -> TensorList:
+        """The batch on the CPU; itself if it is there."""
+        return self._to(torch.device("cpu"))
+
+    cpu = as_cpu
+
+    def gpu(self, device_id: int | None = None) -> TensorList:
+        """The batch on a GPU, by default the current one; itself if it is there."""
+        return self._to(gpu_device(device_id))
+
+    def _to(self, device: torch.device) -> TensorList:
+        if self.device == device:
+            return self
+        moved = (
+            [sample.to(device, non_blocking=device.type == "cuda") for sample in self._samples]
+            if self._dense is None
+            else self._dense.to(device, non_blocking=device.type == "cuda")
+        )
+        return TensorList(moved, self._layout, source_info=self._source_info)
+
+    def _position(self, position: int) -> int:
+        if not -len(self) <= position < len(self):
+            raise ArgumentIndexError(f"sample {position} is out of range: the batch has {len(self)}")
+        return position % len(self)
+
+    def _sample(self, position: int) -> SampleTensor:
+        info = self._source_info[position] if self._source_info else ""
+        return SampleTensor.of(self._samples[position], self._layout, info)
+
+    def _shapes(self) -> str:
+        distinct = list(dict.fromkeys(self.shape()))
+        shown = ", ".join(map(str, distinct[:4]))
+        return shown + (f" and {len(distinct) - 4} more" if len(distinct) > 4 else "")
+
+    def __str__(self) -> str:
+        """The facts and the elements, as DALI prints them."""
+        like = self._samples[0] if self._samples else self._dense
+        return print_batch(
+            self._samples, torch.empty(0) if like is None else like, self._layout
+        )
+
+    def __repr__(self) -> str:
+        dtype = self.dtype.name if self.dtype else "nothing"
+        shapes = self._shapes() or "none"
+        return (
+            f"TensorList(num_samples={len(self)}, shape={shapes}, dtype={dtype}, "
+            f"layout={self._layout!r}, device={str(self.device)!r})"
+        )
+
+
+def _tensor(sample: Any, position: int) -> torch.Tensor:
+    if type(sample) is torch.Tensor:
+        return sample
+    if not isinstance(sample, list | tuple) and not is_array(sample):
+        raise ArgumentTypeError(
+            f"a batch holds tensors, sample {position} is a {type(sample).__name__}"
+        )
+    return to_tensor(sample)
+
+
+def _check_alike(samples: Sequence[torch.Tensor]) -> None:
+    for position, sample in enumerate(samples):
+        first = samples[0]
+        for what, here, there in (
+            ("type", sample.dtype, first.dtype),
+            ("number of dimensions", sample.ndim, first.ndim),
+            ("device", sample.device, first.device),
+        ):
+            if here != there:
+                raise ArgumentTypeError(
+                    f"the samples of a batch have one {what}: "
+                    f"sample 0 has {there}, sample {position} has {here}"
+                )

@@ -1,0 +1,89 @@
+"""DALI's names of tensors and batches by their device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from videoloader.errors import ArgumentTypeError
+from videoloader.tensors.batch import TensorList
+from videoloader.tensors.tensor import Tensor
+
+__all__ = ["TensorCPU", "TensorGPU", "TensorListCPU", "TensorListGPU"]
+
+
+class _OnDevice(type):
+    """Instances are all tensors, or all batches, that are on the device."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        kinds = TensorList if issubclass(cls, TensorList) else (Tensor, torch.Tensor)
+        on_gpu = cls.__name__.endswith("GPU")
+        return isinstance(value, kinds) and (value.device.type == "cuda") == on_gpu
+
+
+def _check_device(value: Tensor | TensorList, name: str) -> None:
+    place = "a GPU" if value.device.type == "cuda" else "the CPU"
+    if place.endswith("GPU") != name.endswith("GPU"):
+        raise ArgumentTypeError(f"{name} was given data on {place}; move it by gpu() or as_cpu()")
+
+
+class TensorCPU(Tensor, metaclass=_OnDevice):
+    """A `Tensor` on the CPU. `isinstance` holds for torch's tensors there too, as in batches.
+
+    Args:
+        data, layout: see `Tensor`.
+        is_pinned: taken for DALI's sake; torch knows whether memory is pinned.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, layout: str | None = None, is_pinned: bool = False) -> None:  # noqa: ARG002
+        super().__init__(data, layout)
+        _check_device(self, "TensorCPU")
+
+
+class TensorGPU(Tensor, metaclass=_OnDevice):
+    """A `Tensor` on a GPU. `isinstance` holds for torch's tensors there too, as in batches.
+
+    Args:
+        data, layout: see `Tensor`.
+        device_id: taken for DALI's sake; the data know their device.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, layout: str | None = None, device_id: int = -1) -> None:  # noqa: ARG002
+        super().__init__(data, layout)
+        _check_device(self, "TensorGPU")
+
+
+class TensorListCPU(TensorList, metaclass=_OnDevice):
+    """A `TensorList` on the CPU; `isinstance` holds for every batch there.
+
+    Args:
+        samples, layout: see `TensorList`.
+        is_pinned: taken for DALI's sake; torch knows whether memory is pinned.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, samples: Any, layout: str | None = None, is_pinned: bool = False) -> None:  # noqa: ARG002
+        super().__init__(samples, layout)
+        _check_device(self, "TensorListCPU")
+
+
+class TensorListGPU(TensorList, metaclass=_OnDevice):
+    """A `TensorList` on a GPU; `isinstance` holds for every batch there.
+
+    Args:
+        samples, layout: see `TensorList`; an empty batch by default.
+        device_id: taken for DALI's sake; the data know their device.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, samples: Any = (), layout: str | None = None, device_id: int = -1) -> None:  # noqa: ARG002
+        super().__init__(samples, layout)
+        if len(self):
+            _check_device(self, "TensorListGPU")

@@ -1,0 +1,77 @@
+"""Tensors made of whatever other libraries call one, without copying where that is possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentTypeError
+
+__all__ = ["is_array", "to_tensor"]
+
+_PROTOCOLS = ("__cuda_array_interface__", "__dlpack__", "__array_interface__", "__array__")
+
+
+def is_array(data: Any) -> bool:
+    """Whether `data` is one array by a protocol, not a list, a number or a text.
+
+    >>> is_array(np.zeros(3)), is_array(bytearray(3)), is_array([1, 2]), is_array("abc")
+    (True, True, False, False)
+    """
+    return (
+        isinstance(data, torch.Tensor | bytearray | memoryview)
+        or type(data).__name__ == "PyCapsule"
+        or any(hasattr(data, protocol) for protocol in _PROTOCOLS)
+    )
+
+
+def to_tensor(data: Any) -> torch.Tensor:
+    """The torch tensor of `data`; it shares memory where torch can.
+
+    Args:
+        data: a tensor, a DLPack capsule, a number, a nested list, or an object with
+            `__cuda_array_interface__`, `__dlpack__`, `__array_interface__`, `__array__` or the
+            buffer protocol. Arrays that are read-only, run backwards or are of the other byte
+            order are copied.
+
+    Raises:
+        ArgumentTypeError: it is none of these, or its elements are no numbers.
+
+    >>> to_tensor(np.array([1, 2], np.uint8)), to_tensor([[1.0], [2.0]]).shape
+    (tensor([1, 2], dtype=torch.uint8), torch.Size([2, 1]))
+    """
+    if isinstance(data, torch.Tensor):
+        return data.as_subclass(torch.Tensor) if type(data) is not torch.Tensor else data
+    if type(data).__name__ == "PyCapsule":
+        shared: torch.Tensor = torch.utils.dlpack.from_dlpack(data)
+        return shared
+    if hasattr(data, "__cuda_array_interface__"):
+        return torch.as_tensor(data, device="cuda")
+    if hasattr(data, "__dlpack__") and not isinstance(data, np.ndarray | np.generic):
+        try:
+            return torch.from_dlpack(data)
+        except (BufferError, RuntimeError, TypeError):  # read-only, or a type that DLPack lacks
+            if not any(hasattr(data, protocol) for protocol in _PROTOCOLS[2:]):
+                raise
+    if isinstance(data, str | bytes):
+        raise ArgumentTypeError(f"a tensor is made of numbers, got {type(data).__name__}")
+    return _from_numpy(data)
+
+
+def _from_numpy(data: Any) -> torch.Tensor:
+    try:
+        array = np.asarray(data)
+    except ValueError as error:  # a nested list whose rows differ in length
+        raise ArgumentTypeError(f"no tensor can be made of this {type(data).__name__}") from error
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise ArgumentTypeError(
+            f"a tensor is made of numbers of at most 64 bits, got {type(data).__name__} "
+            f"of {array.dtype}"
+        )
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not array.flags.writeable or any(stride < 0 for stride in array.strides):
+        array = array.copy()
+    return torch.from_numpy(array)

@@ -1,0 +1,94 @@
+"""One sample of a batch: a torch tensor that answers DALI's calls too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from videoloader.tensors.memory import copy_to_address
+
+__all__ = ["SampleTensor", "Shape"]
+
+
+class Shape(tuple[int, ...]):
+    """The sizes of a tensor; calling it gives DALI's form of them, a list.
+
+    >>> Shape((4, 6, 3)), Shape((4, 6, 3))(), Shape((4, 6, 3)).numel()
+    ((4, 6, 3), [4, 6, 3], 72)
+    """
+
+    __slots__ = ()
+
+    def __call__(self) -> list[int]:
+        return list(self)
+
+    def numel(self) -> int:
+        """Number of elements of a tensor of this shape."""
+        return torch.Size(self).numel()
+
+
+class SampleTensor(torch.Tensor):
+    """A torch tensor with DALI's methods beside torch's; what is computed from it is a plain tensor.
+
+    Where torch and DALI give one name different meanings, torch's holds (`dtype`, `layout`,
+    `squeeze`), but that `shape` can be called as well. `Tensor` has DALI's meanings.
+    """
+
+    _source_info: str
+    _layout: str
+
+    # Operators give plain tensors and cost what they cost on plain tensors.
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor, layout: str = "", source_info: str = "") -> SampleTensor:
+        """A view of a tensor."""
+        sample = tensor.as_subclass(cls)
+        sample._layout, sample._source_info = layout, source_info
+        return sample
+
+    @property
+    def shape(self) -> Shape:  # type: ignore[override]
+        """The sizes; also a method that gives them as a list."""
+        return Shape(self.size())
+
+    def as_cpu(self) -> SampleTensor:
+        """The sample on the CPU; itself if it is there."""
+        return self if not self.is_cuda else self._like(self.cpu())
+
+    def source_info(self) -> str:
+        """Where the sample comes from, such as a file; "" when unknown."""
+        return self._source_info
+
+    def get_property(self, name: str) -> str | None:
+        """The "layout" or the "source_info"; None when unknown, or another name."""
+        return {"layout": self._layout, "source_info": self._source_info}.get(name) or None
+
+    def copy_to_external(
+        self, ptr: Any, cuda_stream: Any = None, non_blocking: bool = False
+    ) -> None:
+        """Copy the elements to an address on the same device; see `TensorList`."""
+        copy_to_address([self], ptr, cuda_stream, non_blocking)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self.is_cuda:
+            raise AttributeError("a tensor on a GPU has no __array_interface__")
+        interface: dict[str, Any] = self.numpy(force=False).__array_interface__
+        return interface
+
+    def _like(self, tensor: torch.Tensor) -> SampleTensor:
+        return SampleTensor.of(tensor, self._layout, self._source_info)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SampleTensor:
+        return self._like(self.as_subclass(torch.Tensor).__deepcopy__(memo))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled as a plain tensor, which `torch.load` takes without trusting this library."""
+        return self.as_subclass(torch.Tensor).__reduce_ex__(protocol)
+
+    def __repr__(self, **options: Any) -> str:
+        return self.as_subclass(torch.Tensor).__repr__(**options)
+
+
