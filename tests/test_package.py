@@ -33,7 +33,10 @@ def in_order(names):
     """Constants, then classes, then the rest, each by the alphabet: the order that ruff keeps."""
 
     def key(name):  # INT8 before INT16
-        parts = [(part.isdigit(), int(part) if part.isdigit() else part) for part in re.split(r"(\d+)", name)]
+        parts = [
+            (part.isdigit(), int(part) if part.isdigit() else part)
+            for part in re.split(r"(\d+)", name)
+        ]
         return not name.isupper(), not name[0].isupper(), parts
 
     return sorted(names, key=key)

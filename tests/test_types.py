@@ -44,7 +44,7 @@ def test_a_type_equals_its_torch_dtype_and_no_other():
     assert torch.float64 not in table
     assert torch.float32 == types.FLOAT
     assert types.FLOAT != types.FLOAT64
-    assert types.STRING != torch.float32
+    assert torch.float32 != types.STRING
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("float", types.FLOAT), ("torch.long", types.INT64)])

@@ -1,8 +1,14 @@
+import copy
+import pickle
+
+import numpy as np
 import pytest
 import torch
+from torch.utils.data import default_collate
 
 from videoloader import types
-from videoloader.tensors import TensorList
+from videoloader.errors import ArgumentError, ArgumentIndexError
+from videoloader.tensors import Tensor, TensorList
 
 
 @pytest.mark.parametrize("part", [slice(0, 2), slice(1, None), slice(None, None, 2), slice(3, 3)])
@@ -40,3 +46,70 @@ def test_a_batch_goes_to_the_gpu_asked_for(monkeypatch, asked, device):
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
     monkeypatch.setattr(TensorList, "_to", lambda self, device: device)
     assert TensorList(torch.zeros(2, 3)).gpu(asked) == torch.device(device)
+
+
+def test_a_sample_is_a_torch_tensor_with_dalis_methods():
+    block = torch.arange(24, dtype=torch.uint8).view(2, 3, 4)
+    batch = TensorList(block, "HW", source_info=["a.jpg", "b.jpg"])
+    for sample in (batch[1], batch[-1], list(batch)[1]):
+        assert isinstance(sample, torch.Tensor)
+        assert sample.data_ptr() == block[1].data_ptr()
+        assert sample.shape == (3, 4) == torch.Size(sample.shape)
+        assert sample.shape() == [3, 4]
+        assert sample.dtype == types.UINT8
+        assert sample.as_cpu() is sample
+        assert sample.source_info() == sample.get_property("source_info") == "b.jpg"
+        assert sample.get_property("layout") == "HW"
+        assert np.array(sample).tolist() == block[1].tolist()
+    assert batch.source_info() == ["a.jpg", "b.jpg"]
+    assert batch[1:].source_info() == ["b.jpg"]
+    assert TensorList(block).source_info() == ["", ""]
+
+
+def test_what_torch_makes_of_a_sample_is_a_plain_tensor():
+    sample = TensorList(torch.ones(2, 3, 4))[0]
+    for made in (
+        sample + 1,
+        sample[0],
+        sample.permute(1, 0),
+        torch.stack([sample, sample]),
+        default_collate([sample, sample]),
+        pickle.loads(pickle.dumps(sample)),
+    ):
+        assert type(made) is torch.Tensor
+    assert copy.deepcopy(sample).shape() == [3, 4]
+    assert repr(sample) == repr(torch.ones(3, 4))
+    torch.testing.assert_close(sample, torch.ones(3, 4))
+
+
+def test_a_saved_sample_is_loaded_without_trust(tmp_path):
+    torch.save(TensorList(torch.ones(2, 3))[1], tmp_path / "sample.pt")
+    loaded = torch.load(tmp_path / "sample.pt", weights_only=True)
+    assert loaded.tolist() == [1, 1, 1]
+
+
+def test_a_batch_of_tensors_takes_what_they_know():
+    samples = [Tensor(np.zeros(3), "X", source_info="a"), Tensor(np.zeros(2), "X")]
+    batch = TensorList(samples)
+    assert (batch.layout(), batch.source_info()) == ("X", ["a", ""])
+    assert TensorList(list(batch)).source_info() == ["a", ""]
+    assert TensorList(batch, "Y").layout() == "Y"
+    assert TensorList(batch)[0].data_ptr() == samples[0].data_ptr()
+    with pytest.raises(ArgumentError, match="1 source_info for 2 samples"):
+        TensorList(samples, source_info=["a"])
+
+
+@pytest.mark.parametrize("position", [2, -3])
+def test_a_sample_that_is_not_there_is_an_index_error(position):
+    batch = TensorList(torch.zeros(2, 3))
+    for take in (batch.__getitem__, batch.at):
+        with pytest.raises(ArgumentIndexError, match="out of range: the batch has 2") as error:
+            take(position)
+        assert isinstance(error.value, IndexError)
+
+
+def test_a_dense_batch_is_one_tensor_of_any_shape():
+    batch = TensorList(list(torch.arange(12).view(2, 2, 3)))
+    assert batch.as_reshaped_tensor([3, 4]).tolist() == torch.arange(12).view(3, 4).tolist()
+    assert batch.data_ptr() == batch.as_tensor().data_ptr()
+    assert [type(tensor) for tensor in batch.tensors] == [torch.Tensor] * 2

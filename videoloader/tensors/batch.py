@@ -8,10 +8,15 @@ from typing import Any, overload
 import numpy as np
 import torch
 
-from videoloader.errors import ArgumentError, ArgumentIndexError, ArgumentTypeError, UnsupportedError
+from videoloader.errors import (
+    ArgumentError,
+    ArgumentIndexError,
+    ArgumentTypeError,
+    UnsupportedError,
+)
 from videoloader.tensors.importing import is_array, to_tensor
 from videoloader.tensors.memory import copy_to_address
-from videoloader.tensors.printing import print_batch
+from videoloader.tensors.printing import print_batch, type_name
 from videoloader.tensors.sample import SampleTensor
 from videoloader.tensors.tensor import Tensor, check_layout, gpu_device, same_size_view
 from videoloader.types import DataType
@@ -45,6 +50,9 @@ class TensorList:
         self, samples: Any, layout: str | None = None, *, source_info: Sequence[str] | None = None
     ) -> None:
         self._dense: torch.Tensor | None = None
+        self._samples: list[torch.Tensor]
+        self._layout: str
+        self._source_info: list[str]
         if isinstance(samples, TensorList):
             self._dense, self._samples = samples._dense, samples._samples
             layout = samples._layout if layout is None else layout
@@ -215,7 +223,9 @@ class TensorList:
 
     def _position(self, position: int) -> int:
         if not -len(self) <= position < len(self):
-            raise ArgumentIndexError(f"sample {position} is out of range: the batch has {len(self)}")
+            raise ArgumentIndexError(
+                f"sample {position} is out of range: the batch has {len(self)}"
+            )
         return position % len(self)
 
     def _sample(self, position: int) -> SampleTensor:
@@ -230,12 +240,11 @@ class TensorList:
     def __str__(self) -> str:
         """The facts and the elements, as DALI prints them."""
         like = self._samples[0] if self._samples else self._dense
-        return print_batch(
-            self._samples, torch.empty(0) if like is None else like, self._layout
-        )
+        return print_batch(self._samples, torch.empty(0) if like is None else like, self._layout)
 
     def __repr__(self) -> str:
-        dtype = self.dtype.name if self.dtype else "nothing"
+        like = self._samples[0] if self._samples else self._dense
+        dtype = "nothing" if like is None else type_name(like.dtype)
         shapes = self._shapes() or "none"
         return (
             f"TensorList(num_samples={len(self)}, shape={shapes}, dtype={dtype}, "

@@ -51,7 +51,7 @@ def to_tensor(data: Any) -> torch.Tensor:
         return torch.as_tensor(data, device="cuda")
     if hasattr(data, "__dlpack__") and not isinstance(data, np.ndarray | np.generic):
         try:
-            return torch.from_dlpack(data)
+            return torch.utils.dlpack.from_dlpack(data)
         except (BufferError, RuntimeError, TypeError):  # read-only, or a type that DLPack lacks
             if not any(hasattr(data, protocol) for protocol in _PROTOCOLS[2:]):
                 raise

@@ -31,14 +31,16 @@ def copy_to_address(
     on_gpu = bool(tensors) and tensors[0].is_cuda
     stream = torch.cuda.current_stream(tensors[0].device) if on_gpu else None
     if on_gpu and cuda_stream is not None:
-        stream = torch.cuda.ExternalStream(_number(cuda_stream, "stream"), tensors[0].device)
+        number = _number(cuda_stream, "stream")
+        stream = torch.cuda.ExternalStream(number, tensors[0].device)  # type: ignore[no-untyped-call]
     with torch.cuda.stream(stream) if stream is not None else nullcontext():
         for tensor in tensors:
             size = tensor.numel() * tensor.element_size()
             if on_gpu and size:
                 _gpu_bytes(place, size, tensor.device).copy_(_bytes(tensor), non_blocking=True)
             elif size:
-                ctypes.memmove(place, tensor.contiguous().data_ptr(), size)
+                packed = tensor.contiguous()  # keeps its memory until the copy is done
+                ctypes.memmove(place, packed.data_ptr(), size)
             place += size
     if stream is not None and not non_blocking:
         stream.synchronize()

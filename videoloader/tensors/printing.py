@@ -9,7 +9,7 @@ import torch
 
 from videoloader.types import DataType
 
-__all__ = ["print_batch", "print_tensor"]
+__all__ = ["print_batch", "print_tensor", "type_name"]
 
 _INDENT = " " * 4
 _EDGE = 2  # samples, rows and columns that are shown at either end of what is long
@@ -64,6 +64,18 @@ def print_batch(samples: Sequence[torch.Tensor], like: torch.Tensor, layout: str
     return _joined(f"TensorList{_device(like).upper()}", facts)
 
 
+def type_name(dtype: torch.dtype) -> str:
+    """DALI's name of an element type; torch's where DALI has none.
+
+    >>> type_name(torch.float32), type_name(torch.bfloat16)
+    ('FLOAT', 'torch.bfloat16')
+    """
+    try:
+        return DataType.of(dtype).name
+    except ValueError:
+        return str(dtype)
+
+
 def _elements(tensor: torch.Tensor) -> str:
     tensor = tensor.detach().cpu()
     array = (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
@@ -71,8 +83,8 @@ def _elements(tensor: torch.Tensor) -> str:
 
 
 def _facts(tensor: torch.Tensor, layout: str) -> list[str]:
-    known = tensor.dtype != torch.bfloat16
-    dtype = f"DALIDataType.{DataType.of(tensor.dtype).name}" if known else str(tensor.dtype)
+    name = type_name(tensor.dtype)
+    dtype = name if name.startswith("torch.") else f"DALIDataType.{name}"
     named = [f'layout="{layout}"'] if layout else []
     return [f"dtype={dtype}", *named, f'device="{_device(tensor)}"']
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ class Shape(tuple[int, ...]):
     __slots__ = ()
 
     def __call__(self) -> list[int]:
+        """The sizes as a list."""
         return list(self)
 
     def numel(self) -> int:
@@ -29,7 +31,9 @@ class Shape(tuple[int, ...]):
 
 
 class SampleTensor(torch.Tensor):
-    """A torch tensor with DALI's methods beside torch's; what is computed from it is a plain tensor.
+    """A torch tensor with DALI's methods beside torch's.
+
+    What is computed from it is a plain tensor.
 
     Where torch and DALI give one name different meanings, torch's holds (`dtype`, `layout`,
     `squeeze`), but that `shape` can be called as well. `Tensor` has DALI's meanings.
@@ -39,7 +43,7 @@ class SampleTensor(torch.Tensor):
     _layout: str
 
     # Operators give plain tensors and cost what they cost on plain tensors.
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @classmethod
     def of(cls, tensor: torch.Tensor, layout: str = "", source_info: str = "") -> SampleTensor:
@@ -82,13 +86,13 @@ class SampleTensor(torch.Tensor):
         return SampleTensor.of(tensor, self._layout, self._source_info)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SampleTensor:
-        return self._like(self.as_subclass(torch.Tensor).__deepcopy__(memo))
+        return self._like(copy.deepcopy(self.as_subclass(torch.Tensor), memo))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickled as a plain tensor, which `torch.load` takes without trusting this library."""
-        return self.as_subclass(torch.Tensor).__reduce_ex__(protocol)
+        plain: Any = self.as_subclass(torch.Tensor)
+        return plain.__reduce_ex__(protocol)
 
-    def __repr__(self, **options: Any) -> str:
-        return self.as_subclass(torch.Tensor).__repr__(**options)
-
-
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        plain: Any = self.as_subclass(torch.Tensor)
+        return str(plain.__repr__(tensor_contents=tensor_contents))

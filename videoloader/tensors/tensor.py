@@ -10,7 +10,7 @@ import torch
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.tensors.importing import to_tensor
 from videoloader.tensors.memory import copy_to_address
-from videoloader.tensors.printing import print_tensor
+from videoloader.tensors.printing import print_tensor, type_name
 from videoloader.tensors.sample import SampleTensor
 from videoloader.types import DataType
 
@@ -18,7 +18,7 @@ __all__ = ["Tensor", "check_layout", "gpu_device", "same_size_view"]
 
 
 class Tensor:
-    """A tensor with DALI's methods around a torch tensor, which is `.torch`.
+    """A tensor with DALI's methods around a torch tensor, which is `.tensor`.
 
     torch, numpy, CuPy and JAX take it by DLPack and by the array interfaces, without a copy.
 
@@ -34,7 +34,7 @@ class Tensor:
     (True, [4, 3], 'HC', DataType.UINT8)
     """
 
-    __slots__ = ("_layout", "_source_info", "_torch")
+    __slots__ = ("_layout", "_source_info", "_tensor")
 
     def __init__(
         self, data: Any, layout: str | None = None, *, source_info: str | None = None
@@ -44,32 +44,32 @@ class Tensor:
             layout = (data.get_property("layout") or "") if known else ""
         if source_info is None:
             source_info = data.source_info() if known else ""
-        self._torch = data.torch if isinstance(data, Tensor) else to_tensor(data)
-        check_layout(layout, self._torch.ndim)
+        self._tensor = data.tensor if isinstance(data, Tensor) else to_tensor(data)
+        check_layout(layout, self._tensor.ndim)
         self._layout, self._source_info = layout, source_info
 
     @property
-    def torch(self) -> torch.Tensor:
+    def tensor(self) -> torch.Tensor:
         """The torch tensor, which shares this tensor's memory."""
-        return self._torch
+        return self._tensor
 
     @property
     def dtype(self) -> DataType:
         """Element type."""
-        return DataType.of(self._torch.dtype)
+        return DataType.of(self._tensor.dtype)
 
     @property
     def device(self) -> torch.device:
         """Where the elements are."""
-        return self._torch.device
+        return self._tensor.device
 
     def device_id(self) -> int | None:
         """Number of the GPU; None on the CPU."""
-        return self._torch.device.index
+        return self._tensor.device.index
 
     def shape(self) -> list[int]:
         """The sizes of the dimensions."""
-        return list(self._torch.shape)
+        return list(self._tensor.shape)
 
     def layout(self) -> str:
         """Meaning of the dimensions, such as "HWC"; "" when unknown."""
@@ -85,7 +85,7 @@ class Tensor:
 
     def data_ptr(self) -> int:
         """Address of the first element, on the tensor's device."""
-        return self._torch.data_ptr()
+        return self._tensor.data_ptr()
 
     def squeeze(self, dim: int | None = None) -> bool:
         """Drop dimensions of size 1, and their letters of the layout; in place, as in DALI.
@@ -96,27 +96,27 @@ class Tensor:
         Returns:
             Whether any was dropped.
         """
-        before = self._torch.ndim
+        before = self._tensor.ndim
         gone = range(before) if dim is None else [range(before)[dim]]
-        kept = [at for at in range(before) if at not in gone or self._torch.shape[at] != 1]
-        self._torch = self._torch.squeeze() if dim is None else self._torch.squeeze(dim)
+        kept = [at for at in range(before) if at not in gone or self._tensor.shape[at] != 1]
+        self._tensor = self._tensor.squeeze() if dim is None else self._tensor.squeeze(dim)
         self._layout = "".join(self._layout[at] for at in kept) if self._layout else ""
         return len(kept) < before
 
     def reinterpret(self, dtype: Any) -> None:
         """Take the bytes for elements of another type of the same size, in place."""
-        self._torch = same_size_view(self._torch, dtype)
+        self._tensor = same_size_view(self._tensor, dtype)
 
     def as_cpu(self) -> Tensor:
         """The tensor on the CPU; itself if it is there."""
-        return self if not self._torch.is_cuda else self._like(self._torch.cpu())
+        return self if not self._tensor.is_cuda else self._like(self._tensor.cpu())
 
     cpu = as_cpu
 
     def gpu(self, device_id: int | None = None) -> Tensor:
         """The tensor on a GPU, by default the current one; itself if it is there."""
         device = gpu_device(device_id)
-        return self if self.device == device else self._like(self._torch.to(device))
+        return self if self.device == device else self._like(self._tensor.to(device))
 
     def copy_to_external(
         self,
@@ -126,44 +126,42 @@ class Tensor:
         use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
     ) -> None:
         """Copy the elements to an address on the same device; see `TensorList`."""
-        copy_to_address([self._torch], ptr, cuda_stream, non_blocking)
+        copy_to_address([self._tensor], ptr, cuda_stream, non_blocking)
 
-    def __array__(
-        self, dtype: Any = None, copy: bool | None = None
-    ) -> np.ndarray[Any, Any]:
-        if self._torch.is_cuda and copy is False:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self._tensor.is_cuda and copy is False:
             raise ValueError("a tensor on a GPU is no array without a copy")
-        array = self._torch.numpy(force=self._torch.is_cuda)
+        array = self._tensor.numpy(force=self._tensor.is_cuda)
         return np.array(array, dtype) if copy else array.astype(dtype or array.dtype, copy=False)
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        if self._torch.is_cuda:
+        if self._tensor.is_cuda:
             raise AttributeError("a tensor on a GPU has no __array_interface__")
-        interface: dict[str, Any] = self._torch.numpy(force=False).__array_interface__
+        interface: dict[str, Any] = self._tensor.numpy(force=False).__array_interface__
         return interface
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        interface: dict[str, Any] = self._torch.__cuda_array_interface__  # AttributeError on a CPU
+        interface: dict[str, Any] = self._tensor.__cuda_array_interface__  # AttributeError on a CPU
         return interface
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._torch.__dlpack__(**options)
+        return self._tensor.__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        return self._torch.__dlpack_device__()
+        return self._tensor.__dlpack_device__()
 
     def __len__(self) -> int:
-        return len(self._torch)
+        return len(self._tensor)
 
     def __str__(self) -> str:
         """The facts and the elements, as DALI prints them."""
-        return print_tensor(self._torch, self._layout)
+        return print_tensor(self._tensor, self._layout)
 
     def __repr__(self) -> str:
         return (
-            f"Tensor(shape={tuple(self._torch.shape)}, dtype={self.dtype.name}, "
+            f"Tensor(shape={tuple(self._tensor.shape)}, dtype={type_name(self._tensor.dtype)}, "
             f"layout={self._layout!r}, device={str(self.device)!r})"
         )
 

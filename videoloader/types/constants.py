@@ -29,7 +29,8 @@ _NARROWED = {
 class ScalarConstant:
     """A number with an element type, which decides what the other operand is promoted to.
 
-    Without `dtype`, bool is BOOL, int INT32 and float FLOAT; scalars of numpy and torch keep theirs.
+    Without `dtype`, bool is BOOL, int INT32 and float FLOAT; scalars of numpy and torch keep their
+    types. Methods with the name of a type give the same number in that type.
 
     >>> half = ScalarConstant(0.5).float16()
     >>> half.value, half.dtype, ScalarConstant(True).dtype, ScalarConstant(2.7, DataType.INT8).value
@@ -61,40 +62,51 @@ class ScalarConstant:
         return []
 
     def bool(self) -> ScalarConstant:
-        """The constant as a BOOL; likewise the other methods that name a type."""
+        """The number as a BOOL."""
         return ScalarConstant(self.value, DataType.BOOL)
 
     def int8(self) -> ScalarConstant:
+        """The number as an INT8."""
         return ScalarConstant(self.value, DataType.INT8)
 
     def int16(self) -> ScalarConstant:
+        """The number as an INT16."""
         return ScalarConstant(self.value, DataType.INT16)
 
     def int32(self) -> ScalarConstant:
+        """The number as an INT32."""
         return ScalarConstant(self.value, DataType.INT32)
 
     def int64(self) -> ScalarConstant:
+        """The number as an INT64."""
         return ScalarConstant(self.value, DataType.INT64)
 
     def uint8(self) -> ScalarConstant:
+        """The number as a UINT8."""
         return ScalarConstant(self.value, DataType.UINT8)
 
     def uint16(self) -> ScalarConstant:
+        """The number as a UINT16."""
         return ScalarConstant(self.value, DataType.UINT16)
 
     def uint32(self) -> ScalarConstant:
+        """The number as a UINT32."""
         return ScalarConstant(self.value, DataType.UINT32)
 
     def uint64(self) -> ScalarConstant:
+        """The number as a UINT64."""
         return ScalarConstant(self.value, DataType.UINT64)
 
     def float16(self) -> ScalarConstant:
+        """The number as a FLOAT16."""
         return ScalarConstant(self.value, DataType.FLOAT16)
 
     def float32(self) -> ScalarConstant:
+        """The number as a FLOAT."""
         return ScalarConstant(self.value, DataType.FLOAT)
 
     def float64(self) -> ScalarConstant:
+        """The number as a FLOAT64."""
         return ScalarConstant(self.value, DataType.FLOAT64)
 
     def __eq__(self, other: object) -> Any:
