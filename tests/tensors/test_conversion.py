@@ -1,5 +1,6 @@
 """`saturate` against exact arithmetic: fractions rounded and clamped by hand, and numpy."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -14,34 +15,39 @@ from videoloader.tensors import saturate
 
 NUMERIC = [dtype for dtype in types.DataType if dtype.is_numeric]
 INTEGERS = [dtype for dtype in NUMERIC if dtype.is_integer]
+LIMITS = {
+    dtype: (int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max)) for dtype in INTEGERS
+}
 FLOATS = [dtype for dtype in NUMERIC if dtype.is_floating_point]
+
+
+@functools.cache
+def rounded(value):
+    """The nearest integer, halves away from zero; beyond every type for infinities, None for NaN."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else int(math.copysign(2**200, value))
+    whole = math.floor(abs(Fraction(value)) + Fraction(1, 2))
+    return whole if value >= 0 else -whole
 
 
 def exactly(value, dtype):
     """One Python number in an integer type or bool."""
-    if isinstance(value, float) and not math.isfinite(value):
-        if math.isnan(value):
-            return dtype is types.BOOL
-        whole = 2**200 if value > 0 else -(2**200)
-    else:
-        whole = math.floor(abs(Fraction(value)) + Fraction(1, 2))
-        whole = whole if value >= 0 else -whole
+    whole = rounded(value)
     if dtype is types.BOOL:
         return whole != 0
-    limits = np.iinfo(dtype.numpy)
-    return min(max(whole, int(limits.min)), int(limits.max))
+    limits = LIMITS[dtype]
+    return min(max(whole or 0, limits[0]), limits[1])
 
 
 def edges(dtype):
     """Values of a type where a conversion may go wrong, as an array of it."""
     if dtype is types.BOOL:
         return np.array([False, True])
-    integers = [np.iinfo(other.numpy) for other in INTEGERS]
-    bounds = [int(bound) for limits in integers for bound in (limits.min, limits.max)]
+    bounds = [bound for limits in LIMITS.values() for bound in limits]
     if dtype.is_integer:
-        own = np.iinfo(dtype.numpy)
-        near = {bound + step for bound in (*bounds, 0) for step in (-1, 0, 1)}
-        return np.array([x for x in near if own.min <= x <= own.max], dtype.numpy)
+        low, high = LIMITS[dtype]
+        near = sorted({bound + step for bound in (*bounds, 0) for step in (-1, 0, 1)})
+        return np.array([x for x in near if low <= x <= high], dtype.numpy)
     kind = dtype.numpy
     with np.errstate(over="ignore"):
         starts = np.array([*bounds, *range(-5, 6), 2.0**23, 2.0**24, 2.0**52, 2.0**53], kind)

@@ -11,7 +11,7 @@ from videoloader.errors import ArgumentTypeError
 
 __all__ = ["is_array", "to_tensor"]
 
-_PROTOCOLS = ("__cuda_array_interface__", "__dlpack__", "__array_interface__", "__array__")
+_PROTOCOLS = ("__dlpack__", "__cuda_array_interface__", "__array_interface__", "__array__")
 
 
 def is_array(data: Any) -> bool:
@@ -47,14 +47,14 @@ def to_tensor(data: Any) -> torch.Tensor:
     if type(data).__name__ == "PyCapsule":
         shared: torch.Tensor = torch.utils.dlpack.from_dlpack(data)
         return shared
-    if hasattr(data, "__cuda_array_interface__"):
-        return torch.as_tensor(data, device="cuda")
     if hasattr(data, "__dlpack__") and not isinstance(data, np.ndarray | np.generic):
         try:
             return torch.utils.dlpack.from_dlpack(data)
         except (BufferError, RuntimeError, TypeError):  # read-only, or a type that DLPack lacks
-            if not any(hasattr(data, protocol) for protocol in _PROTOCOLS[2:]):
+            if not any(hasattr(data, protocol) for protocol in _PROTOCOLS[1:]):
                 raise
+    if hasattr(data, "__cuda_array_interface__"):
+        return torch.as_tensor(data, device="cuda")
     if isinstance(data, str | bytes):
         raise ArgumentTypeError(f"a tensor is made of numbers, got {type(data).__name__}")
     return _from_numpy(data)
