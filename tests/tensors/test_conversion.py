@@ -23,7 +23,7 @@ FLOATS = [dtype for dtype in NUMERIC if dtype.is_floating_point]
 
 @functools.cache
 def rounded(value):
-    """The nearest integer, halves away from zero; beyond every type for infinities, None for NaN."""
+    """The nearest integer, halves away from zero; 2**200 for infinity, None for NaN."""
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else int(math.copysign(2**200, value))
     whole = math.floor(abs(Fraction(value)) + Fraction(1, 2))
