@@ -89,9 +89,19 @@ def test_threads_are_spread_over_runs_or_given_to_the_codec(path, opened):
         opened.clear()
         video.get_frames(range(COUNT))
         runs = len(vl.sampling.plan_decode(video.index, range(COUNT)).runs)
-    alone = {"threads": 5, "decoders": 1}
-    spread = {"threads": 3, "decoders": 3}
-    assert {name: opened[name] for name in alone} == (alone if runs < 3 else spread)
+    wanted = (5, 1) if runs == 1 else (3, 3)
+    assert (opened["threads"], opened["decoders"]) == wanted
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_long_run_has_threads_of_the_codec_beside_the_short_ones(tmp_path, opened):
+    options = {"g": "60", "x264-params": "scenecut=0"}
+    path = encode_video(tmp_path / "a.mp4", frames=COUNT, size=SIZE, options=options)
+    with vl.Video(path, threads=2) as video:
+        opened.clear()
+        frames = video[:]
+    assert (opened["threads"], opened["decoders"]) == (5, 2)
+    assert [read_frame_number(frame.numpy()) for frame in frames] == list(range(COUNT))
 
 
 def test_a_small_clip_is_decoded_by_one_thread(path, opened):

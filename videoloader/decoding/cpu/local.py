@@ -92,36 +92,40 @@ class LocalEngine:
     def _decode_video(
         self, runs: list[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
     ) -> None:
-        parts, threads = self._share(runs, assembly.clips[runs[0].clip].index)
+        parts = self._share(runs, assembly.clips[runs[0].clip].index)
 
         def decode(lane: int) -> None:
-            self._decode_part(self._lanes[lane], parts[lane], assembly, slots, threads)
+            self._decode_part(self._lanes[lane], *parts[lane], assembly, slots)
 
         _side_by_side(decode, len(parts))
 
-    def _share(self, runs: list[MergedRun], index: VideoIndex) -> tuple[list[list[MergedRun]], int]:
-        """Runs of one video as parts to be decoded at once, and the threads of each codec."""
+    def _share(self, runs: list[MergedRun], index: VideoIndex) -> list[tuple[list[MergedRun], int]]:
+        """Runs of one video as parts to be decoded at once, each with the threads of its codec."""
         count = len(self._lanes)
         packets = np.array([len(run.run.packets) for run in runs])
         if count == 1 or packets.sum() * index.width * index.height < _LITTLE_WORK:
-            return [runs], 1
-        is_together = index.packing == "demuxed"  # a second demuxer would begin at the beginning
-        if packets.max() > packets.sum() / count * _UNBALANCED or is_together:
-            return [runs], 1 if packets.max() < _FEW_PACKETS else count + _SPARE
+            return [(runs, 1)]
+        longest = int(packets.argmax())
+        many = count + _SPARE if packets[longest] >= _FEW_PACKETS else 1
+        if index.packing == "demuxed":  # a second demuxer would begin at the beginning
+            return [(runs, many)]
+        if packets[longest] > packets.sum() / count * _UNBALANCED:
+            others = runs[:longest] + runs[longest + 1 :]
+            return [([runs[longest]], many), *([(others, 1)] if others else [])]
         lanes = (packets.cumsum() - packets / 2) * count // packets.sum()
         parts = [
             [run for run, of in zip(runs, lanes.tolist(), strict=True) if of == lane]
             for lane in range(count)
         ]
-        return [part for part in parts if part], 1
+        return [(part, 1) for part in parts if part]
 
     def _decode_part(
         self,
         lane: Decoders,
         runs: Sequence[MergedRun],
+        threads: int,
         assembly: Assembly,
         slots: dict[int, NDArray[Any]],
-        threads: int,
     ) -> None:
         """Decode runs of one video; find out which frames fail, if some do."""
         error = self._attempt(lane, runs, assembly, slots, threads=threads)
@@ -132,7 +136,7 @@ class LocalEngine:
         reasons = {frame: error for run in runs for frame in run.wants.frames.tolist()}
         if not assembly.is_strict and len(runs) > 1:
             for run in runs:
-                self._decode_part(lane, [run], assembly, slots, 1)
+                self._decode_part(lane, [run], 1, assembly, slots)
             return
         if not assembly.is_strict and isinstance(error, DecodeError):
             found = {
