@@ -240,6 +240,11 @@ def test_codec_threads_change_nothing(path, threads):
         assert numbers(video[5:30]) == list(range(5, 30))
 
 
+def test_no_threads_are_refused(path):
+    with pytest.raises(vl.ArgumentError, match="threads must be at least 1, got 0"):
+        vl.Video(path, threads=0)
+
+
 def test_wrong_devices_are_refused(path):
     with pytest.raises(vl.ArgumentError, match="device"):
         vl.Video(path, device="tpu")

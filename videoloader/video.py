@@ -122,7 +122,9 @@ class Video:
             check_pixels(index, max_pixels)
             self.index = index
             self._threads = threads
-            self._batches = batches.BatchDecoder(workers=0, threads=threads or _processors())
+            self._batches = batches.BatchDecoder(
+                workers=0, threads=_processors() if threads is None else threads
+            )
         except BaseException:
             self._source.close()
             raise

@@ -171,6 +171,8 @@ class BatchDecoder:
     ) -> None:
         self.device = as_device(device)
         self._workers = _default_workers(workers)
+        if threads < 1:
+            raise ArgumentError(f"threads must be at least 1, got {threads}")
         self._threads = threads
         self._time_limit = check_time_limit(time_limit)
         self._memory_limit = worker_limit(memory_limit)

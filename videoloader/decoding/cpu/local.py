@@ -16,7 +16,7 @@ from videoloader.decoding.cpu.run_tasks import task_of
 from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
-from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.errors import DecodeError, VideoError
 from videoloader.forking import ForkSafeLock, reset_after_fork
 from videoloader.indexing.index import VideoIndex
 from videoloader.workers.use import Use
@@ -43,8 +43,6 @@ class LocalEngine:
     """
 
     def __init__(self, threads: int = 1) -> None:
-        if threads < 1:
-            raise ArgumentError(f"threads must be at least 1, got {threads}")
         self._lanes = [Decoders() for _ in range(threads)]
         self._memory = Recycler(keep=_FREE_BLOCKS)
         self._lock = ForkSafeLock()
