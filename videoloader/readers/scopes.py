@@ -112,7 +112,8 @@ class Scopes:
         def count(numbers: Sequence[int]) -> VideoIndex | None:
             item = self.item(numbers[0])
             try:
-                index = self.videos.index(numbers[0]) or media.index_video(item, indexer)
+                known = self.videos.index(numbers[0])
+                index = media.index_video(item, indexer) if known is None else known
                 if not index.num_frames:
                     raise FormatError(f"{item.name}: there is no frame in it")
             except VideoError as error:
