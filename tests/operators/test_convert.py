@@ -1,46 +1,11 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError
 from videoloader.operators import convert
-from videoloader.operators.convert import saturate, scale_and_shift
-
-INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
-
-
-@given(
-    st.lists(st.floats(allow_nan=False, width=32), min_size=1, max_size=8),
-    st.sampled_from(INTEGERS),
-)
-def test_floats_are_rounded_half_to_even_and_clamped(values, dtype):
-    limits = torch.iinfo(dtype)
-    expected = []
-    for value in values:
-        whole = round(value) if np.isfinite(value) else (limits.max if value > 0 else limits.min)
-        expected.append(min(max(whole, limits.min), limits.max))
-    assert saturate(torch.tensor(values), dtype).tolist() == expected
-
-
-@given(
-    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8), st.sampled_from(INTEGERS)
-)
-def test_integers_are_clamped(values, dtype):
-    limits = torch.iinfo(dtype)
-    expected = [min(max(value, limits.min), limits.max) for value in values]
-    assert saturate(torch.tensor(values, dtype=torch.int64), dtype).tolist() == expected
-
-
-@pytest.mark.parametrize("dtype", INTEGERS)
-def test_nan_becomes_zero(dtype):
-    assert saturate(torch.tensor([float("nan")]), dtype).tolist() == [0]
-
-
-def test_a_signed_type_does_not_wrap_into_an_unsigned_one():
-    assert saturate(torch.tensor([-5], dtype=torch.int8), torch.uint8).tolist() == [0]
+from videoloader.operators.convert import scale_and_shift
 
 
 @pytest.mark.parametrize("dtype", [types.FLOAT16, torch.float16, np.float16, "float16"])

@@ -65,8 +65,8 @@ def cast(
 ) -> Any:
     """Convert to another element type.
 
-    Floating point values are rounded to the nearest integer (half to even) and clamped to the
-    range of an integer type, integers are clamped; nothing wraps around.
+    Floating point values are rounded to the nearest integer (halves away from zero) and clamped to
+    the range of an integer type, integers are clamped; nothing wraps around.
 
     Inputs:
         input
@@ -219,8 +219,8 @@ def external_source(
     `source` is called or advanced once a batch, or once a sample with `batch=False`, in the
     pipeline's thread. A callable that takes an argument gets the number of the iteration, or a
     `SampleInfo`. StopIteration ends the epoch: `Pipeline.run` raises it, and `Pipeline.reset`
-    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8, and
-    a path stays a path for `fn.decoders.video`.
+    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8; a
+    path or an `Item` of a data set stays what it is, for `fn.decoders.video`.
 
     Args:
         source: a callable, an iterable, or none: see `feed_input` (object).

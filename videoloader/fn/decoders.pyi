@@ -25,6 +25,8 @@ def video(
     matrix: str = 'auto',
     color_range: str = 'auto',
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     output_type: Any = ...,
     enable_frame_num: str = 'none',
     enable_timestamps: bool | int = False,
@@ -39,7 +41,7 @@ def video(
     roi: Any = ...,
     times: Any = ...,
 ) -> Any:
-    """Decode frames of a video: bytes of a whole file (1-D uint8), or its path or URL.
+    """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`.
 
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
     give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
@@ -70,6 +72,10 @@ def video(
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets (number of seconds
+            over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         output_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
         enable_frame_num: an output with the number of the first frame (`scalar`) or of every frame
             (`sequence`) (one of 'none', 'scalar', 'sequence'; default 'none').

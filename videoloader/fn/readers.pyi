@@ -12,6 +12,7 @@ _Values: TypeAlias = Any
 def video(
     *,
     filenames: Any = None,
+    dataset: Any = None,
     labels: Any = None,
     file_root: Any = None,
     file_list: Any = None,
@@ -29,6 +30,8 @@ def video(
     matrix: str = 'auto',
     color_range: str = 'auto',
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     image_type: Any = ...,
     enable_frame_num: str = 'none',
     enable_timestamps: bool | int = False,
@@ -60,10 +63,13 @@ def video(
     skip_vfr_check: Any = ...,
     tensor_init_bytes: Any = ...,
 ) -> Any:
-    """Read clips of video files.
+    """Read clips of videos.
 
-    Every file is indexed when the pipeline is built. With `pad_mode="none"` clips that do not fit
-    are left out; with any other mode a file ends with one padded clip where frames remain, and
+    With a sampler of one clip a video (`uniform_sample`, `RandomClip`, ...) nothing is opened
+    before it is decoded. Clips end to end need the lengths of all videos: those of a data set index
+    stand in its table; other videos are indexed when the pipeline is built, in `num_threads`
+    threads, and the last 64 MB of their indexes are kept. With `pad_mode="none"` clips that do not
+    fit are left out; with any other mode a video ends with one padded clip where frames remain, and
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
@@ -71,8 +77,11 @@ def video(
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
-        filenames: the files (list of paths).
-        labels: a label for each of `filenames`; an empty list numbers them (list of int).
+        filenames: the files: paths, URLs or `Item`s (list of paths).
+        dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
+            folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
+        labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
+            function; an empty list numbers them (list of int, mapping, LabelColumn or function).
         file_root: a folder of folders; each is a class (path).
         file_list: lines of `path label [start [end]]` (path).
         file_list_format: unit of start and end: seconds from the first frame, or frame numbers (one
@@ -99,6 +108,10 @@ def video(
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets (number of seconds
+            over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
         enable_frame_num: an output with the number of the first frame (`scalar`) or of every frame
             (`sequence`) (one of 'none', 'scalar', 'sequence'; default 'none').

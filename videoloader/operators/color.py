@@ -23,7 +23,7 @@ from videoloader.operators.arguments import (
     column,
 )
 from videoloader.operators.batch import Batch, Context, Spec, parts
-from videoloader.operators.convert import saturate, scale_and_shift
+from videoloader.operators.convert import scale_and_shift
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.geometry import (
     CROP_ABSENT,
@@ -38,6 +38,7 @@ from videoloader.operators.geometry import (
     window_sizes,
 )
 from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.tensors import saturate
 
 __all__ = ["brightness_contrast", "crop_mirror_normalize"]
 

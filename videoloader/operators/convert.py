@@ -13,32 +13,9 @@ from videoloader.operators.arguments import DTYPE, REQUIRED, Argument
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.operator import declare
+from videoloader.tensors import saturate
 
-__all__ = ["cast", "saturate", "scale_and_shift"]
-
-
-def saturate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Convert to `dtype`: rounded to the nearest integer (half to even) and clamped to its range.
-
-    NaN becomes 0 in an integer. Conversions to floating point and to bool are torch's own.
-
-    >>> saturate(torch.tensor([-3.0, 1.5, 300.0]), torch.uint8)
-    tensor([  0,   2, 255], dtype=torch.uint8)
-    """
-    if values.dtype == dtype:
-        return values
-    if dtype.is_floating_point or dtype == torch.bool or values.dtype == torch.bool:
-        return values.to(dtype)
-    limits = torch.iinfo(dtype)
-    if not values.dtype.is_floating_point:
-        source = torch.iinfo(values.dtype)
-        low, high = max(limits.min, source.min), min(limits.max, source.max)
-        return values.clamp(low, high).to(dtype)
-    exact = values.double() if limits.bits >= 32 else values
-    exact = exact.nan_to_num(0.0).round().clamp(min=limits.min)
-    # The largest int64 is no float64: what reaches it is filled in, not converted.
-    above = exact >= limits.max
-    return exact.masked_fill(above, 0).to(dtype).masked_fill_(above, limits.max)
+__all__ = ["cast", "scale_and_shift"]
 
 
 def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.Tensor) -> None:
@@ -60,9 +37,6 @@ def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.T
         scaled = _scratch(out).copy_(values).mul_(factor).add_(offset)
         if out.dtype.is_floating_point:
             out.copy_(scaled)
-        elif out.dtype in (torch.uint8, torch.int8) and not values.is_floating_point():
-            limits = torch.iinfo(out.dtype)  # no NaN can be here
-            out.copy_(scaled.round_().clamp_(limits.min, limits.max))
         else:
             out.copy_(saturate(scaled, out.dtype))
 
@@ -109,7 +83,7 @@ def _infer(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec:  # no
 def cast(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:  # noqa: ARG001
     """Convert to another element type.
 
-    Floating point values are rounded to the nearest integer (half to even) and clamped to the
-    range of an integer type, integers are clamped; nothing wraps around.
+    Floating point values are rounded to the nearest integer (halves away from zero) and clamped to
+    the range of an integer type, integers are clamped; nothing wraps around.
     """
     return values.each(lambda value: saturate(value, dtype))

@@ -20,9 +20,9 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Spec, parts
-from videoloader.operators.convert import saturate
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.tensors import saturate
 
 __all__ = [
     "CROP_ARGUMENTS",

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INT, INTS, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.convert import saturate
 from videoloader.operators.operator import declare
+from videoloader.tensors import saturate
 
 __all__ = ["coin_flip", "uniform"]
 

@@ -14,10 +14,9 @@ import torch
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.operators.arguments import ANY, BOOL, DTYPE, INT, Argument, Kind
-from videoloader.operators.convert import saturate
 from videoloader.operators.operator import Sample, SourceContext, declare
 from videoloader.sources.items import Item
-from videoloader.tensors import TensorList
+from videoloader.tensors import TensorList, saturate
 
 __all__ = ["BatchInfo", "ExternalSource", "SampleInfo", "external_source"]
 

@@ -26,7 +26,7 @@ def dense(name: str, output: TensorList, count: int) -> torch.Tensor:
 
 def sparse_list(name: str, output: TensorList, count: int) -> list[torch.Tensor]:  # noqa: ARG001
     """The first `count` samples, each a tensor of its own shape."""
-    samples = list(output)
+    samples = output.tensors
     return samples if count >= len(samples) else [sample.clone() for sample in samples[:count]]
 
 
@@ -35,7 +35,7 @@ def sparse_coo(name: str, output: TensorList, count: int) -> torch.Tensor:  # no
 
     Every element of a sample is stored, zeros too; what lies outside a sample is not.
     """
-    samples = list(output)[:count]
+    samples = output.tensors[:count]
     if not samples:
         nothing = torch.empty(1 + output[0].ndim, 0, dtype=torch.int64, device=output.device)
         return torch.sparse_coo_tensor(
