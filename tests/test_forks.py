@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import videoloader as vl
 from videoloader.demo.videos import read_frame_number
+from videoloader.forking import cached_property
 
 FORKS = 12
 TIME_LIMIT = 60
@@ -196,3 +197,38 @@ def test_a_fork_goes_on_with_an_iteration_at_the_usual_switch_interval(demo_fold
         assert numbers([next(frames)]) == [1]
         frames.close()
     assert np.isclose(sys.getswitchinterval(), before)
+
+
+class Known:
+    """What is worked out of it is waited for."""
+
+    def __init__(self, entered=None, leave=None):
+        self.entered, self.leave = entered, leave
+
+    @cached_property
+    def number(self):
+        """Of anything."""
+        if self.entered is not None:
+            self.entered.set()
+            self.leave.wait(TIME_LIMIT)
+        return 7
+
+
+def test_a_fork_works_out_what_another_thread_is_at():
+    """`functools.cached_property` of Python 3.11 has one lock for the property of all objects."""
+    entered, leave = threading.Event(), threading.Event()
+    slow, mine = Known(entered, leave), Known()
+    thread = threading.Thread(target=lambda: slow.number)
+    thread.start()
+    entered.wait(TIME_LIMIT)
+
+    def work():
+        assert mine.number == 7
+
+    try:
+        in_child(work)
+    finally:
+        leave.set()
+        thread.join()
+    assert slow.number == 7
+    assert Known.number.__doc__ == "Of anything."

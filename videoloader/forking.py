@@ -10,12 +10,13 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 from weakref import WeakKeyDictionary
 
-__all__ = ["ForkSafeLock", "keep_forever", "reset_after_fork"]
+__all__ = ["ForkSafeLock", "cached_property", "keep_forever", "reset_after_fork"]
 
 _Owner = TypeVar("_Owner")
+_Value = TypeVar("_Value")
 
 _resets: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
 
@@ -48,6 +49,30 @@ class ForkSafeLock:
             self._lock.release()
         else:
             self._lock = threading.RLock()
+
+
+class cached_property(Generic[_Value]):  # noqa: N801  (in place of functools')
+    """`functools.cached_property` as of Python 3.12, without the lock that it has before.
+
+    One lock serves a property of all objects. A fork that comes while another thread works a value
+    out would wait for it for ever. Without the lock two threads may both work a value out.
+    """
+
+    def __init__(self, function: Callable[[Any], _Value]) -> None:
+        self._function = function
+        self._name = function.__name__
+        self.__doc__ = function.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any]) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any]) -> _Value: ...
+    def __get__(self, instance: object | None, owner: type[Any]) -> Self | _Value:
+        if instance is None:
+            return self
+        # Found there from now on, before this is asked.
+        value = instance.__dict__[self._name] = self._function(instance)
+        return value
 
 
 def keep_forever(value: object) -> None:

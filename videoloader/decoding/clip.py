@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import VideoError
+from videoloader.forking import cached_property
 
 __all__ = ["Clip", "ClipBatch", "ClipFailure"]
 

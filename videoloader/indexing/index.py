@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
 from videoloader.errors import StaleIndexError
+from videoloader.forking import cached_property
 from videoloader.indexing.packets import (
     PACKET_DTYPE,
     Exactness,

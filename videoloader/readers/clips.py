@@ -7,12 +7,12 @@ clips of each is worked out once, and of all that was read only that number is k
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, StaleIndexError
+from videoloader.forking import cached_property
 from videoloader.readers.media import Index
 from videoloader.sampling import ClipSampler, DenseClips, UniformClip, sample_frames
 

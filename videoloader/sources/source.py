@@ -8,13 +8,13 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.forking import cached_property
 
 __all__ = ["Check", "Fingerprint", "Source", "VideoSource", "as_check", "difference", "rows_at"]
 
