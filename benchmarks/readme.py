@@ -160,6 +160,35 @@ def gpu() -> str:
     return "\n\n".join([text, _table(["", *names], rows), _met(report["goals"])])
 
 
+def training() -> str:
+    """Clips a second for a training loop; empty if nothing was measured yet."""
+    if not list(RESULTS.glob("training-*.json")):
+        return ""
+    path, report = newest("training")
+    run, results = report["run"], report["results"]
+    names = list(dict.fromkeys(name for found in results.values() for name in found))
+    text = (
+        f"{run['gpu']}: batches of 16 clips (16 frames, stride 4, from a random start) to 224x224, "
+        "normalised to float16. In clips a second; in brackets the steps a second beside a "
+        "training step on the same GPU over those of the slower of the two alone. `torchcodec` is "
+        "a loop of threads that decode the next batch. Every frame of ours is that of "
+        f"`decode_batch` ([measurement](benchmarks/results/{path.name}), {run['date'][:10]}; "
+        "[cases](benchmarks/training.py))."
+    )
+    rows = [
+        [video, *(_clips(found.get(name)) for name in names)] for video, found in results.items()
+    ]
+    return "\n\n".join([text, _table(["", *names], rows)])
+
+
+def _clips(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "-"
+    beside = f" ({found['beside_a_step']:.2f})" if "beside_a_step" in found else ""
+    wrong = "" if found["right"] else " (wrong)"
+    return f"{found['clips_per_second']:.1f}{beside}{wrong}"
+
+
 def _met(goals: list[dict[str, Any]]) -> str:
     return f"Goals met: {sum(goal['met'] for goal in goals)} of {len(goals)}."
 
@@ -194,7 +223,13 @@ def _wrong(row: dict[str, Any]) -> str:
 
 def filled(readme: str) -> str:
     """The README with its tables as they should be."""
-    for name, table in {"indexing": indexing(), "decoding": decoding(), "gpu": gpu()}.items():
+    tables = {
+        "indexing": indexing(),
+        "decoding": decoding(),
+        "gpu": gpu(),
+        "training": training(),
+    }
+    for name, table in tables.items():
         if not table:
             continue
         pattern = rf"(<!-- figures: {name} -->\n).*?(?=\n## |\n<!-- figures)"
