@@ -73,7 +73,8 @@ def test_batches_that_outlive_their_decoder_leave_no_memory(clip, keep, end):
         del other, view
     gc.collect()
     now = held()
-    assert now[:3] == (files, maps, open_files)
+    assert now[:2] == (files, maps)
+    assert now[2] <= open_files  # fewer where something of earlier tests has ended meanwhile
     assert now[3] <= resident + (8 << 20)
 
 
