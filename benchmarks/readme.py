@@ -161,24 +161,37 @@ def gpu() -> str:
 
 
 def training() -> str:
-    """Clips a second for a training loop; empty if nothing was measured yet."""
-    if not list(RESULTS.glob("training-*.json")):
-        return ""
-    path, report = newest("training")
-    run, results = report["run"], report["results"]
+    """Clips a second for a training loop, on a GPU and on the CPU, as far as that was measured."""
+    gpu, cpu = "training", "cpu-training"
+    parts = [
+        "Batches of clips (16 frames, stride 4, from a random start) to 224x224, normalised, in "
+        "clips a second. `torchcodec` is a loop of threads that decode the next batch. Every frame "
+        "of ours is that of `decode_batch` ([cases](benchmarks/training.py))."
+    ]
+    if list(RESULTS.glob(f"{gpu}-*.json")):
+        path, report = newest(gpu)
+        parts += [
+            f"{report['run']['gpu']}, batches of 16 ([measurement](benchmarks/results/{path.name})"
+            "). In brackets the steps a second beside a training step on the same GPU over those "
+            "of the slower of the two alone.",
+            _training_table(report["results"]),
+        ]
+    if list(RESULTS.glob(f"{cpu}-*.json")):
+        path, report = newest(cpu)
+        parts += [
+            f"{report['run']['cores']} cores ([measurement](benchmarks/results/{path.name})). The "
+            "two in a `DataLoader` have two workers each.",
+            _training_table(report["results"]),
+        ]
+    return "\n\n".join(parts)
+
+
+def _training_table(results: dict[str, Any]) -> str:
     names = list(dict.fromkeys(name for found in results.values() for name in found))
-    text = (
-        f"{run['gpu']}: batches of 16 clips (16 frames, stride 4, from a random start) to 224x224, "
-        "normalised to float16. In clips a second; in brackets the steps a second beside a "
-        "training step on the same GPU over those of the slower of the two alone. `torchcodec` is "
-        "a loop of threads that decode the next batch. Every frame of ours is that of "
-        f"`decode_batch` ([measurement](benchmarks/results/{path.name}), {run['date'][:10]}; "
-        "[cases](benchmarks/training.py))."
-    )
     rows = [
         [video, *(_clips(found.get(name)) for name in names)] for video, found in results.items()
     ]
-    return "\n\n".join([text, _table(["", *names], rows)])
+    return _table(["", *names], rows)
 
 
 def _clips(found: dict[str, Any] | None) -> str:
