@@ -12,7 +12,7 @@ START = b"\0\0\0\1"
 
 
 class Coded:
-    """The packets of a clip: payloads, times in milliseconds, keyframes, set-up data."""
+    """The packets of a clip: payloads, times in milliseconds, keyframes, extradata."""
 
     def __init__(self, path):
         self.path = path

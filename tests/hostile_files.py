@@ -24,7 +24,7 @@ def make(name, folder, size):
 
 
 def _samples_of(path):
-    """An encoded clip, its packets and its set-up data."""
+    """An encoded clip, its packets and its extradata."""
     clip = encode_video(path.with_suffix(".clip.mp4"), frames=8, size=(64, 48))
     index, data = vl.index_video(clip), clip.read_bytes()
     packets = [data[row["offset"] : row["offset"] + row["size"]] for row in index.packets]

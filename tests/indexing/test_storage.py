@@ -161,7 +161,7 @@ def test_a_row_whose_index_cannot_be_stored_is_one_with_an_error(clip, index, mo
 
 
 def parts_of(data):
-    """Head, set-up data and columns."""
+    """Head, extradata and columns."""
     _, *lengths = struct.unpack_from("<4I", data)
     ends = 16 + np.cumsum(lengths)
     return json.loads(data[16 : ends[0]]), data[ends[0] : ends[1]], data[ends[1] :]

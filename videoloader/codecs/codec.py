@@ -145,7 +145,7 @@ class StartCodes:
 
 
 class Described(NamedTuple):
-    """What set-up data or a packet says of a stream; `codec` is FFmpeg's name.
+    """What extradata or a packet says of a stream; `codec` is FFmpeg's name.
 
     `length_size` is 0 where packets are no NAL units with lengths.
     """
@@ -164,24 +164,24 @@ class Codec:
         name: FFmpeg's name.
         nal: where packets are NAL units.
         start_codes: where headers stand between start codes and hold for later pictures.
-        describe: set-up data and the first packet -> pictures, None if neither tells. Set-up
+        describe: extradata and the first packet -> pictures, None if neither tells. Set-up
             data of NAL units has to be a record.
         is_keyframe: packet and length size -> whether decoding can begin at it by its own
             headers.
         is_intra: packet -> whether its picture refers to no other, None where it does not tell;
             what containers say of keyframes is not believed then.
         count_shown: packet -> how many frames it shows; None where each packet shows one.
-        disposable: set-up data and packets -> to which of these nothing refers; None where no
+        disposable: extradata and packets -> to which of these nothing refers; None where no
             header tells. NAL units have `NalSyntax.roles` instead.
-        references: set-up data, packet and length size -> what follows the references between
+        references: extradata, packet and length size -> what follows the references between
             pictures; None where headers do not tell them.
         reorders: whether frames may be shown in another order than they are decoded in; None
             where the parameter sets of a stream rule it out or leave it open.
-        self_described: keyframes say what set-up data would; a decoder takes none.
+        self_described: keyframes say what extradata would; a decoder takes none.
         has_superframes: a packet may hold hidden frames besides the one that it shows.
         packs_pictures: a packet may hold two pictures, or one that only repeats the last.
         is_delimited: pictures are found by start codes, so packets may be joined.
-        has_stream_headers: set-up data is itself the beginning of an elementary stream.
+        has_stream_headers: extradata is itself the beginning of an elementary stream.
         shares_tables: later packets may lean on tables of the first (JPEG).
         held_pictures: that a decoder may hold at a time.
         chroma_siting: where a sample of halved chroma lies across.

@@ -78,14 +78,14 @@ def chroma_siting(codec: str) -> Siting:
 
 @cache
 def rgb_matrix(
-    kind: str, spread: str, *, depth: int, shift: int = 0, top: float = 255.0
+    kind: str, color_range: str, *, depth: int, shift: int = 0, top: float = 255.0
 ) -> NDArray[np.float64]:
     """The 3x4 matrix that takes three samples and 1 to (R, G, B) from 0 to `top`; read it only.
 
     Args:
         kind: a name of FFmpeg's for a matrix; `rgb` where the samples are R, G and B, and `gray`
             where all three are luma.
-        spread: `tv` or `pc`, the range of the samples.
+        color_range: `tv` or `pc`, the range of the samples.
         depth: bits of a sample.
         shift: bits that the samples were moved up by.
         top: value of white.
@@ -95,5 +95,5 @@ def rgb_matrix(
     """
     is_plain = kind in ("rgb", "gray")
     name = "gbr" if is_plain else kind
-    found = matrix_for(name, spread, bit_depth=depth, storage_bits=depth + shift)
+    found = matrix_for(name, color_range, bit_depth=depth, storage_bits=depth + shift)
     return found[:, [2, 0, 1, 3] if is_plain else [0, 1, 2, 3]] * (top / 255)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from videoloader.decoding.beside import starmap_beside
 from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
 from videoloader.decoding.output import OutputFormat, View
+from videoloader.decoding.pipelined import pipelined_map
 from videoloader.decoding.surface import Surface
 from videoloader.errors import DecodeError, FormatError, UnsupportedError
 from videoloader.forking import keep_forever
@@ -88,7 +88,7 @@ def read_frames(
             return frame[0]
 
         surfaces = decoder.decode(plan_decode(index, np.arange(start, index.num_frames)))
-        give = itertools.starmap if threads == 1 else starmap_beside
+        give = itertools.starmap if threads == 1 else pipelined_map
         return give(convert, surfaces)
 
     while start < index.num_frames:

@@ -18,8 +18,8 @@ from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.nal_scan import NalScan
 from videoloader.indexing.riff import Chunk, find_packets, riff_end, walk_chunks
-from videoloader.indexing.survey import Survey
 from videoloader.indexing.timing import NO_TIME, packet_table
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.local import nearby
@@ -33,7 +33,7 @@ _CODECS = {
     b"MJPG": "mjpeg",
 }
 _BITMAP_HEADER = 40
-_MAX_FORM = 1 << 20  # bytes of the header of a format, set-up data included
+_MAX_FORM = 1 << 20  # bytes of the header of a format, extradata included
 _STREAM = struct.Struct("<4s16xII16xI")  # of `strh`: kind, scale, rate, size of a sample
 _I, _B = 0, 2  # vop_coding_type
 _PICTURE = b"\0\0\1\xb6"
@@ -54,7 +54,7 @@ class _Stream:
 
 @dataclass(frozen=True, slots=True)
 class _Pictures:
-    """What the packets say: format, keyframes, presentation order if told, and set-up data."""
+    """What the packets say: format, keyframes, presentation order if told, and extradata."""
 
     picture: PictureFormat
     keys: list[bool]
@@ -136,18 +136,18 @@ def _nal(
     nal: NalSyntax, source: Source, places: NDArray[np.int64], extradata: bytes, name: str
 ) -> _Pictures | None:
     """Packets with start codes, one picture each."""
-    survey = Survey(nal, room=source.size)
-    survey.take(split_units(extradata))
+    scan = NalScan(nal, room=source.size)
+    scan.take(split_units(extradata))
     for packet in starmap(source.read, places.tolist()):
-        if survey.take(split_units(packet)) != 1:
+        if scan.take(split_units(packet)) != 1:
             return None
-    if len(survey.keys) != len(places) or not survey.setups or survey.sequence is None:
+    if len(scan.keys) != len(places) or not scan.setups or scan.sequence is None:
         return None
-    if survey.is_excessive:
+    if scan.is_excessive:
         return None
-    picture = nal.parse_sequence(survey.sequence).picture
-    order = survey.order()
-    return _Pictures(picture, survey.keys, order, tuple(survey.setups), survey.warnings(name))
+    picture = nal.parse_sequence(scan.sequence).picture
+    order = scan.order()
+    return _Pictures(picture, scan.keys, order, tuple(scan.setups), scan.warnings(name))
 
 
 def _mpeg4(source: Source, places: NDArray[np.int64], extradata: bytes) -> _Pictures | None:
@@ -157,18 +157,18 @@ def _mpeg4(source: Source, places: NDArray[np.int64], extradata: bytes) -> _Pict
     layer = mpeg4.parse_setup(setup)
     if layer is None:
         return None
-    kinds, is_told = [], True
+    kinds, order_known = [], True
     for packet in starmap(source.read, places.tolist()):
         start = packet.find(_PICTURE) + 4
         kinds.append(packet[start] >> 6 if 4 <= start < len(packet) else -1)
-        is_told = is_told and mpeg4.is_one_picture(packet, layer.time_bits, forwards=False)
+        order_known = order_known and mpeg4.is_one_picture(packet, layer.time_bits, forwards=False)
     told = np.array(kinds)
     # B-pictures are shown before the other picture that they follow. A first one has none.
     anchors = np.cumsum(told != _B)
     order = np.lexsort((told != _B, anchors))
-    is_told = is_told and kinds[0] == _I and not ((told == _B) & (anchors == 1)).any()
+    order_known = order_known and kinds[0] == _I and not ((told == _B) & (anchors == 1)).any()
     return _Pictures(
-        layer.picture, [kind == _I for kind in kinds], order if is_told else None, ((0, setup),)
+        layer.picture, [kind == _I for kind in kinds], order if order_known else None, ((0, setup),)
     )
 
 

@@ -44,7 +44,7 @@ def open_decoder(
 
     Args:
         codec: FFmpeg's name.
-        extradata: set-up data.
+        extradata: extradata.
         tag: the container's four characters.
         width: of the picture as the container has it, 0 if unknown; `height` likewise.
         height: see `width`.
@@ -54,7 +54,7 @@ def open_decoder(
         max_pixels: refuse pictures of more.
 
     Raises:
-        UnsupportedError: FFmpeg has no such decoder, or it refuses the set-up data.
+        UnsupportedError: FFmpeg has no such decoder, or it refuses the extradata.
     """
     check_allowed()
     import av

@@ -13,7 +13,7 @@ from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.picture_order import picture_order, with_order
-from videoloader.indexing.timing import order_is_told, packet_table
+from videoloader.indexing.timing import order_is_known, packet_table
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
@@ -28,7 +28,7 @@ _SETUP, _FRAMES, _END, _FRAMES_UNSHIFTED, _METADATA = range(5)  # kinds of packe
 _SORENSON, _AVC = 2, 7
 _CODECS = {b"avc1": "h264", b"hvc1": "hevc", b"av01": "av1", b"vp08": "vp8", b"vp09": "vp9"}
 _GROWTH, _SMALL = 8, 1 << 16  # how large a tag may be beside those before, in bytes
-_MAX_SETUPS = 1 << 16  # bytes of set-up data in all; most files have some 50
+_MAX_SETUPS = 1 << 16  # bytes of extradata in all; most files have some 50
 _FILE_SIZE = b"\0\x08filesize\0"  # a name with its length, and the type of a number
 
 
@@ -65,7 +65,7 @@ def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         of another format, or has what is not read here (several tracks, rare codecs).
 
     Raises:
-        FormatError: the set-up data of its codec is damaged.
+        FormatError: the extradata of its codec is damaged.
     """
     header = source.read_up_to(0, 9)
     if len(header) < 9 or not header.startswith(b"FLV\x01"):
@@ -135,7 +135,7 @@ def _build(
         warnings=past_the_end(source, "the last tag", tags.end),
     )
     # Without shifts, all is said to be shown as it is decoded; some writers only leave them out.
-    if not order_is_told(table):
+    if not order_is_known(table):
         return index, False
     if (table["pts"] != table["dts"]).any() or picture.reorders is False:
         return index, True

@@ -85,5 +85,5 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     index = index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)
     if not has_b:
         return index
-    ordered, is_told = with_order(index, picture_order(index, source))
-    return ordered if is_told else scan_order(index, read_packets(index, source))
+    ordered, order_known = with_order(index, picture_order(index, source))
+    return ordered if order_known else scan_order(index, read_packets(index, source))

@@ -14,7 +14,7 @@ from videoloader.codecs import av1, vpx
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.timing import order_is_told, packet_table
+from videoloader.indexing.timing import order_is_known, packet_table
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
@@ -34,7 +34,7 @@ class _Pictures:
     picture: PictureFormat
     flags: NDArray[np.uint16]
     extradata: bytes = b""
-    is_told: bool = True
+    order_known: bool = True
 
 
 def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
@@ -86,7 +86,7 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         fingerprint=source.fingerprint,
         warnings=warnings,
     )
-    return index, found.is_told and order_is_told(table)
+    return index, found.order_known and order_is_known(table)
 
 
 def _walk(source: Source) -> tuple[list[tuple[int, int, int]], int]:
@@ -124,15 +124,15 @@ def _vpx(
     heads = found[:, 0].copy()
     heads[sizes == 1, 1] = 0
     hidden = vpx.are_hidden(codec, heads)
-    is_told = True
+    order_known = True
     if codec_of(codec).has_superframes:
         for number in np.flatnonzero(vpx.are_superframes(found[:, 1, 0])).tolist():
             shown = vpx.count_shown(source.read(int(offsets[number]), int(sizes[number])))
             hidden[number] = shown == 0
-            is_told &= shown < 2
+            order_known &= shown < 2
     flags = vpx.are_keys(codec, heads) * np.uint16(PacketFlags.KEY)
     flags |= hidden * np.uint16(PacketFlags.HIDDEN)
-    return _Pictures(first, flags, is_told=is_told)
+    return _Pictures(first, flags, order_known=order_known)
 
 
 def _av1(
@@ -143,9 +143,9 @@ def _av1(
     if sequence is None:
         return None
     flags = np.zeros(len(offsets), dtype=np.uint16)
-    is_told = True
+    order_known = True
     for number, (at, size) in enumerate(zip(offsets.tolist(), sizes.tolist(), strict=True)):
         shown, is_key = av1.shown_frames(source.read(at, size), sequence)
         flags[number] = PacketFlags.KEY * is_key | PacketFlags.HIDDEN * (shown == 0)
-        is_told &= shown == 1  # what a decoder gives of layers is another question
-    return _Pictures(sequence.picture, flags, extradata, is_told)
+        order_known &= shown == 1  # what a decoder gives of layers is another question
+    return _Pictures(sequence.picture, flags, extradata, order_known)

@@ -194,8 +194,8 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
     index = replace(index, **_framing(index, first))
     if index.container in _TURNING:
         index = replace(index, orientation=_orientation(source, index.stream))
-    is_told = _is_told(index, is_intra_only=is_intra_only, reorders=reorders)
-    return index, is_single and is_told
+    order_known = _order_is_known(index, is_intra_only=is_intra_only, reorders=reorders)
+    return index, is_single and order_known
 
 
 def _tabulate(
@@ -286,7 +286,7 @@ def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
     framed = extradata[:1] == b"\1" and len(extradata) >= nal.shortest_record
     if not nal.has_sub_layers:
         return {"length_size": nal.record_length_size(extradata)} if framed else {}
-    # The parameter set is in the set-up data, whatever its framing, or in the first packet.
+    # The parameter set is in the extradata, whatever its framing, or in the first packet.
     for data in (extradata, first):
         for unit in annexb_units(data):
             if len(data) > unit + 2 and nal.kind(data[unit]) == nal.sequence:
@@ -299,7 +299,7 @@ def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
     return {}
 
 
-def _is_told(index: VideoIndex, *, is_intra_only: bool, reorders: bool) -> bool:
+def _order_is_known(index: VideoIndex, *, is_intra_only: bool, reorders: bool) -> bool:
     """Whether the packets alone tell which frames there are and in which order."""
     table = index.packets
     if not len(table):

@@ -8,7 +8,7 @@ import numpy as np
 
 from videoloader.codecs import av1
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.timing import order_is_told, packet_table
+from videoloader.indexing.timing import order_is_known, packet_table
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
@@ -82,4 +82,4 @@ def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         fingerprint=source.fingerprint,
         warnings=warnings,
     )
-    return index, order_is_told(table) and all(shown == 1 for shown, _ in found)
+    return index, order_is_known(table) and all(shown == 1 for shown, _ in found)

@@ -13,11 +13,11 @@ from videoloader.codecs.nal import length_units, split_units
 from videoloader.codecs.records import setup_units
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.nal_scan import SLICE_HEADER, NalScan
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.survey import SLICE_HEADER, Survey
 from videoloader.sources.source import Source
 
-__all__ = ["picture_order", "survey_packets", "with_order"]
+__all__ = ["picture_order", "scan_packets", "with_order"]
 
 Units = Iterator[bytes] | Iterator[memoryview]
 
@@ -32,8 +32,8 @@ def picture_order(index: VideoIndex, source: Source) -> NDArray[np.int64] | None
         None where these do not tell what a decoder gives: other codecs than H.264 and HEVC,
         packets that are not one picture each, streams of fields, damaged headers.
     """
-    survey = survey_packets(index, source, order_only=True)
-    return None if survey is None else survey.order()
+    scan = scan_packets(index, source, order_only=True)
+    return None if scan is None else scan.order()
 
 
 def with_order(index: VideoIndex, order: NDArray[np.int64] | None) -> tuple[VideoIndex, bool]:
@@ -50,7 +50,7 @@ def with_order(index: VideoIndex, order: NDArray[np.int64] | None) -> tuple[Vide
     return replace(index, order=order), True
 
 
-def survey_packets(index: VideoIndex, source: Source, *, order_only: bool = False) -> Survey | None:
+def scan_packets(index: VideoIndex, source: Source, *, order_only: bool = False) -> NalScan | None:
     """What the NAL units of all packets tell; None if a packet is not one picture.
 
     With `order_only`, also None as soon as the order is not told.
@@ -58,16 +58,16 @@ def survey_packets(index: VideoIndex, source: Source, *, order_only: bool = Fals
     nal = codec_of(index.codec).nal
     if nal is None:
         return None
-    survey = Survey(nal, room=source.size)
+    scan = NalScan(nal, room=source.size)
     setups = dict(index.extradata)
     for number, units in enumerate(_packets(index, nal, source)):
         if number in setups:
-            survey.take(setup_units(nal, setups[number]))
-        if survey.take(units) != 1 or (order_only and not survey.is_told):
+            scan.take(setup_units(nal, setups[number]))
+        if scan.take(units) != 1 or (order_only and not scan.order_known):
             return None
-        if survey.is_excessive:
+        if scan.is_excessive:
             return None
-    return survey
+    return scan
 
 
 def _packets(index: VideoIndex, nal: NalSyntax, source: Source) -> Iterator[Units]:

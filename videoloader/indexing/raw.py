@@ -18,7 +18,7 @@ from videoloader.indexing.annexb import (
     unit_bytes,
 )
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.survey import Survey, survey_units
+from videoloader.indexing.nal_scan import NalScan, scan_units
 from videoloader.indexing.timing import NO_TIME, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
@@ -58,12 +58,10 @@ def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if not len(starts) or len(starts) * _MIN_PACKET > source.size:
         return None
     picture = _first_picture(units, near, int(slices[0]))
-    survey = (
-        None if picture is None else survey_units(units, near, slices[slices < len(units.places)])
-    )
-    if picture is None or survey is None:
+    scan = None if picture is None else scan_units(units, near, slices[slices < len(units.places)])
+    if picture is None or scan is None:
         return None
-    return _build(source, codec, packet_begins(units, near, starts), picture, survey)
+    return _build(source, codec, packet_begins(units, near, starts), picture, scan)
 
 
 def _codec(first: int, second: int) -> str | None:
@@ -96,9 +94,9 @@ def _first_picture(units: Units, source: Source, stop: int) -> PictureFormat | N
     return units.nal.parse_sequence(unit_bytes(units, source, int(numbers[0]))).picture
 
 
-def _times(survey: Survey, count: int, step: int) -> tuple[Any, Any]:
+def _times(scan: NalScan, count: int, step: int) -> tuple[Any, Any]:
     """Presentation and decoding times of packets, none where the order is not told."""
-    shown = survey.order()
+    shown = scan.order()
     if shown is None:
         return NO_TIME, NO_TIME
     places = np.arange(count)
@@ -113,13 +111,13 @@ def _build(
     codec: str,
     offsets: NDArray[np.int64],
     picture: PictureFormat,
-    survey: Survey,
+    scan: NalScan,
 ) -> tuple[VideoIndex, bool]:
     step = round(1 / (_TIME_BASE * (picture.frame_rate or _RATE)))
     count = len(offsets)
     flags = np.full(count, PacketFlags.HIDDEN, dtype=np.uint16)  # the last may have no picture
-    flags[: len(survey.keys)] = np.array(survey.keys) * np.uint16(PacketFlags.KEY)
-    pts, dts = _times(survey, count, step)
+    flags[: len(scan.keys)] = np.array(scan.keys) * np.uint16(PacketFlags.KEY)
+    pts, dts = _times(scan, count, step)
     table = packet_table(
         offsets,
         np.diff(offsets, append=source.size),
@@ -140,10 +138,10 @@ def _build(
         pixel_format=picture.pixel_format,
         bit_depth=picture.bit_depth,
         color=picture.color,
-        extradata=tuple(survey.setups),
+        extradata=tuple(scan.setups),
         sub_layers=picture.sub_layers,
         name=source.name,
         fingerprint=source.fingerprint,
-        warnings=survey.warnings(source.name),
+        warnings=scan.warnings(source.name),
     )
-    return index, survey.is_told
+    return index, scan.order_known

@@ -1,4 +1,4 @@
-"""An index as bytes: a JSON head, set-up data and columns, deflated together in a file.
+"""An index as bytes: a JSON head, extradata and columns, deflated together in a file.
 
 Whatever the bytes are, reading them takes time and memory in proportion to their number; see
 `columns`. A file holds at most `_RATIO` bytes of an index for each of its own, beyond the first
@@ -33,7 +33,7 @@ __all__ = ["FACTS", "decode_fields", "encode_index", "load_fields", "save_index"
 
 _MAGIC = b"VLINDEX4"
 _OLDER = (b"VLINDEX3",)  # which have no hash of the first bytes of the file
-_LENGTHS = struct.Struct("<IIII")  # check sum of the rest; bytes of head, set-up data, columns
+_LENGTHS = struct.Struct("<IIII")  # check sum of the rest; bytes of head, extradata, columns
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _MAX_BYTES = 1 << 31
 _FREE_BYTES, _RATIO = 1 << 20, 128
@@ -238,11 +238,11 @@ def _extradata(described: list[Any], setup: bytes) -> tuple[tuple[int, bytes], .
     last = position = 0
     for at, size in described:
         if type(at) is not int or type(size) is not int or at < last or size < 0:
-            raise FormatError("its set-up data is not what set-up data can be")
+            raise FormatError("its extradata is not what extradata can be")
         extradata.append((at, setup[position : position + size]))
         last, position = at, position + size
     if position != len(setup):
-        raise FormatError("its set-up data is not as long as it says")
+        raise FormatError("its extradata is not as long as it says")
     return tuple(extradata)
 
 

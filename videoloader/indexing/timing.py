@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 
-__all__ = ["NO_TIME", "order_is_told", "packet_table", "read_rate", "spacings", "with_rate"]
+__all__ = ["NO_TIME", "order_is_known", "packet_table", "read_rate", "spacings", "with_rate"]
 
 NO_TIME = np.iinfo(np.int64).min
 """The time of a packet that has none."""
@@ -53,7 +53,7 @@ def spacings(table: NDArray[Any]) -> NDArray[np.int64]:
     return durations
 
 
-def order_is_told(table: NDArray[Any]) -> bool:
+def order_is_known(table: NDArray[Any]) -> bool:
     """Whether decoding begins at a keyframe, and no two frames are shown at one time."""
     pts = np.sort(table["pts"][(table["flags"] & _UNSEEN) == 0])
     distinct = bool((pts[1:] > pts[:-1]).all())

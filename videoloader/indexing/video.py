@@ -140,13 +140,13 @@ def _read(source: Source, stream: int | None) -> VideoIndex:
         found = read(source, stream=stream)
         if found is not None:
             return _ordered(source, *found)
-    index, is_told = index_by_demuxing(source, stream=stream)
+    index, order_known = index_by_demuxing(source, stream=stream)
     end = max(says(source) for says in (riff_end, segment_end, transport_end, asf_end))
     warnings = index.warnings or past_the_end(source, "what its headers announce", end)
-    return _ordered(source, replace(index, warnings=warnings), is_told)
+    return _ordered(source, replace(index, warnings=warnings), order_known)
 
 
-def _ordered(source: Source, index: VideoIndex, is_told: bool) -> VideoIndex:
-    if is_told:
+def _ordered(source: Source, index: VideoIndex, order_known: bool) -> VideoIndex:
+    if order_known:
         return check_times(index, source)
     return scan_order(index, read_packets(index, source))

@@ -53,7 +53,7 @@ def run_tasks(
         return
     job = Job(function, arguments)
     supervisor: Supervisor[Any, bool] = Supervisor(
-        lambda task, is_told: (Parcel(_Call(task, None if is_told else job)), True),
+        lambda task, has_job: (Parcel(_Call(task, None if has_job else job)), True),
         bool,
         workers=min(workers, len(tasks)),
         time_limit=time_limit,

@@ -11,7 +11,7 @@ from corpus_files import INEXACT_TRANSFORM, corpus_files, has_reference
 import videoloader as vl
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
-from videoloader.decoding.nvdec.hardware import obstacle
+from videoloader.decoding.nvdec.hardware import unsupported_reason
 from videoloader.decoding.nvdec.pool import NvdecJob, NvdecPool
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing import open_source
@@ -92,7 +92,7 @@ def test_frames_in_any_order_are_those_of_ffmpeg(pool, file):
         index = vl.index_video(file.path, stream=file.stream)
     except vl.VideoError as error:
         pytest.skip(str(error))
-    reason = obstacle(index, 0)
+    reason = unsupported_reason(index, 0)
     if reason is not None:
         pytest.skip(reason)
     count = min(len(file.hashes), index.num_frames)

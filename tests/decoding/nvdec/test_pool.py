@@ -20,7 +20,7 @@ from videoloader.codecs.registry import nal_syntax
 from videoloader.decoding.nvdec import feeder as hardware_feed
 from videoloader.decoding.nvdec import pool as nvdec
 from videoloader.decoding.nvdec.descriptor import describe
-from videoloader.decoding.nvdec.hardware import obstacle
+from videoloader.decoding.nvdec.hardware import unsupported_reason
 from videoloader.decoding.nvdec.pool import NvdecJob, NvdecPool
 from videoloader.decoding.nvdec.targets import picture_of
 from videoloader.decoding.output import View
@@ -157,11 +157,11 @@ def test_a_session_works_on_after_an_error(pool, fake_gpu, demo_folder):
 
 
 def test_what_the_gpu_does_not_decode_is_known_before(fake_gpu, demo_folder, tmp_path):
-    assert obstacle(index_video(demo_folder / "h264.mp4"), 0) is None
-    assert "av1" in obstacle(index_video(demo_folder / "av1.mp4"), 0)
-    assert "odd" in obstacle(index_video(demo_folder / "odd_size.mp4"), 0)
+    assert unsupported_reason(index_video(demo_folder / "h264.mp4"), 0) is None
+    assert "av1" in unsupported_reason(index_video(demo_folder / "av1.mp4"), 0)
+    assert "odd" in unsupported_reason(index_video(demo_folder / "odd_size.mp4"), 0)
     small = encode_video(tmp_path / "small.mp4", size=(32, 16), frames=2)
-    assert "48" in obstacle(index_video(small), 0)
+    assert "48" in unsupported_reason(index_video(small), 0)
 
 
 def test_a_picture_of_another_size_than_the_index_says_is_refused(pool, demo_folder, monkeypatch):

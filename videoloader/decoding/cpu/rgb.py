@@ -139,10 +139,10 @@ class RgbConverter:
     def _matrix(
         self, picture: Planar, meaning: tuple[str, str], shift: int = 0
     ) -> NDArray[np.float64]:
-        matrix, spread = meaning
+        matrix, color_range = meaning
         return rgb_matrix(
             matrix if picture.kind == "yuv" else picture.kind,
-            "pc" if picture.kind == "rgb" else spread,
+            "pc" if picture.kind == "rgb" else color_range,
             depth=picture.depth,
             shift=shift,
             top=255.0 if self._output.dtype == "uint8" else _WHITE_16,

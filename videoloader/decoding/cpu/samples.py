@@ -72,14 +72,14 @@ def planar(surface: Surface) -> Planar:
 
     is_deep = max(part.bits for part in frame.format.components) > 8
     target = "gbrp" if frame.format.is_rgb or frame.format.has_palette else "yuv444p"
-    number, spread = 1, 2  # the same on both sides: nothing but the arrangement changes
+    number, color_range = 1, 2  # the same on both sides: nothing but the arrangement changes
     converted = VideoReformatter().reformat(
         frame,
         format=target + "16le" * is_deep,
         src_colorspace=number,
         dst_colorspace=number,
-        src_color_range=spread,
-        dst_color_range=spread,
+        src_color_range=color_range,
+        dst_color_range=color_range,
         interpolation=Flags.BILINEAR | Flags.ACCURATE_RND,
         threads=1,
     )

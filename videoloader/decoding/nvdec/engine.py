@@ -136,11 +136,11 @@ class GpuEngine:
             DecodeError: frames are missing.
         """
         from videoloader.decoding.nvdec.descriptor import describe
-        from videoloader.decoding.nvdec.hardware import obstacle
+        from videoloader.decoding.nvdec.hardware import unsupported_reason
         from videoloader.decoding.nvdec.pool import NvdecJob
         from videoloader.decoding.nvdec.targets import picture_of
 
-        reason = obstacle(index, self._gpu)
+        reason = unsupported_reason(index, self._gpu)
         if reason is not None:
             raise UnsupportedError(f"{index.name}: {reason}")
         output = output or OutputFormat()
@@ -187,14 +187,14 @@ class GpuEngine:
     def _route(
         self, runs: Sequence[MergedRun], assembly: Assembly
     ) -> tuple[list[MergedRun], list[MergedRun]]:
-        from videoloader.decoding.nvdec.hardware import obstacle
+        from videoloader.decoding.nvdec.hardware import unsupported_reason
 
         here, there = [], []
         clips = assembly.clips
         for run in runs:
             with assembly.contain(run):
                 index = clips[run.clip].index
-                reason = obstacle(index, self._gpu) or _unfit(run.run, index)
+                reason = unsupported_reason(index, self._gpu) or _unfit(run.run, index)
                 if reason is None:
                     here.append(run)
                 else:

@@ -22,10 +22,10 @@ __all__ = [
     "capabilities",
     "decoder_kind",
     "library",
-    "obstacle",
     "stream_needs",
     "surface_bytes",
     "surface_shape",
+    "unsupported_reason",
 ]
 
 MAX_CALL_BYTES = 25 << 20
@@ -132,7 +132,7 @@ def capabilities(gpu: int, codec: str, chroma: str, bit_depth: int) -> Capabilit
     )
 
 
-def obstacle(index: VideoIndex, gpu: int) -> str | None:
+def unsupported_reason(index: VideoIndex, gpu: int) -> str | None:
     """Why a GPU does not decode a video; None if it does, as far as the index tells."""
     picture = f"{index.width}x{index.height} {index.pixel_format}"
     if codec_of(index.codec).nvdec is None or index.pixel_format is None:
@@ -163,7 +163,7 @@ def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
     chroma, depth = _format(index)
     found = capabilities(gpu, index.codec, chroma, depth)
     if found is None:
-        raise UnsupportedError(f'{index.name}: {obstacle(index, gpu)}; use device="cpu"')
+        raise UnsupportedError(f'{index.name}: {unsupported_reason(index, gpu)}; use device="cpu"')
     height, width = index.height, index.width
     if codec_of(index.codec).nal is not None:
         height, width = (

@@ -86,7 +86,7 @@ def picture_of(index: VideoIndex, orientation: Orientation, output: OutputFormat
     form: MemoryFormat = (
         ("yuv444p16" if wide else "yuv444") if "444" in name else ("p016" if wide else "nv12")
     )
-    matrix, spread = resolve(
+    matrix, color_range = resolve(
         index.color.matrix or codec_of(index.codec).matrix,
         index.color.range,
         pixel_format=name,
@@ -101,7 +101,7 @@ def picture_of(index: VideoIndex, orientation: Orientation, output: OutputFormat
         height=index.height,
         bit_depth=index.bit_depth or 8,
         matrix=matrix,
-        range=spread,
+        range=color_range,
         transfer=index.color.transfer,
         siting=chroma_siting(index.codec),
         orientation=orientation,

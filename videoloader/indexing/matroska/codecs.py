@@ -1,4 +1,4 @@
-"""Codecs of video tracks (draft-ietf-cellar-codec): set-up data, and what it says of pictures."""
+"""Codecs of video tracks (draft-ietf-cellar-codec): extradata, and what it says of pictures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from videoloader.codecs.nal import split_units
 from videoloader.codecs.records import crop_to_container
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.matroska.tracks import Track
-from videoloader.indexing.survey import Survey
+from videoloader.indexing.nal_scan import NalScan
 
 __all__ = ["CODECS", "describe"]
 
@@ -25,11 +25,11 @@ def describe(track: Track, sample: bytes) -> Described | None:
     """What a track holds; None if it is of a kind that is not read here.
 
     Args:
-        track: with its set-up data.
-        sample: the first packet, where those codecs say what they hold that have no set-up data.
+        track: with its extradata.
+        sample: the first packet, where those codecs say what they hold that have no extradata.
 
     Raises:
-        FormatError: the set-up data is damaged.
+        FormatError: the extradata is damaged.
     """
     codec, private = codec_of(CODECS[track.codec]), track.private
     assert codec.describe is not None
@@ -44,12 +44,12 @@ def describe(track: Track, sample: bytes) -> Described | None:
 
 def _start_coded(codec: str, nal: NalSyntax, track: Track, sample: bytes) -> Described | None:
     """H.264 or HEVC as a byte stream: its parameter sets stand in front, or in the first packet."""
-    survey = Survey(nal)
-    survey.take(split_units(track.private))
-    survey.take(split_units(sample))
-    if survey.sequence is None:
+    scan = NalScan(nal)
+    scan.take(split_units(track.private))
+    scan.take(split_units(sample))
+    if scan.sequence is None:
         return None
-    picture = nal.parse_sequence(survey.sequence).picture
+    picture = nal.parse_sequence(scan.sequence).picture
     if nal.fits_container:
         picture = crop_to_container(picture, track.width, track.height)
     return Described(codec, picture, track.private)

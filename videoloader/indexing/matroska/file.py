@@ -23,7 +23,7 @@ from videoloader.indexing.matroska.timing import decode_times, fill_durations
 from videoloader.indexing.matroska.tracks import VIDEO, Track, check_is_readable
 from videoloader.indexing.packets import believe_pictures
 from videoloader.indexing.payloads import packet_windows
-from videoloader.indexing.picture_order import picture_order, survey_packets, with_order
+from videoloader.indexing.picture_order import picture_order, scan_packets, with_order
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.source import Source
 
@@ -41,7 +41,7 @@ def index_matroska(source: Source, *, stream: int | None = None) -> tuple[VideoI
         blocks), which needs a demuxer.
 
     Raises:
-        FormatError: the file is truncated before its first frame, or set-up data is damaged.
+        FormatError: the file is truncated before its first frame, or extradata is damaged.
         UnsupportedError: the track is encrypted.
     """
     try:
@@ -153,14 +153,14 @@ def _vpx_flags(
 
 def _start_coded(index: VideoIndex, source: Source) -> tuple[VideoIndex, bool] | None:
     """A byte stream in blocks: parameter sets and keyframes are those of its pictures."""
-    survey = survey_packets(index, source)
-    if survey is None or not survey.setups:
+    scan = scan_packets(index, source)
+    if scan is None or not scan.setups:
         return None
     packets = index.packets.copy()
-    believe_pictures(packets, [*survey.keys])
-    index = replace(index, packets=packets, extradata=tuple(survey.setups))
-    order = survey.order()
-    index = replace(index, warnings=index.warnings + survey.warnings(source.name))
+    believe_pictures(packets, [*scan.keys])
+    index = replace(index, packets=packets, extradata=tuple(scan.setups))
+    order = scan.order()
+    index = replace(index, warnings=index.warnings + scan.warnings(source.name))
     return with_order(index, order) if _is_timed(index) else (index, False)
 
 

@@ -15,7 +15,7 @@ from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.mp4.boxes import Box
 from videoloader.indexing.mp4.older import OLDER_KINDS, describe
-from videoloader.indexing.survey import Survey
+from videoloader.indexing.nal_scan import NalScan
 
 __all__ = ["VIDEO_KINDS", "VisualEntry", "read_entries"]
 
@@ -131,15 +131,15 @@ def _start_coded(
 
     The parameter sets are in what stands in its place or in the first sample; None if they are not.
     """
-    survey = Survey(nal)
-    survey.take(split_units(setup))
-    survey.take(split_units(sample))
-    if survey.sequence is None or not survey.setups:
+    scan = NalScan(nal)
+    scan.take(split_units(setup))
+    scan.take(split_units(sample))
+    if scan.sequence is None or not scan.setups:
         return None
-    picture = nal.parse_sequence(survey.sequence).picture
+    picture = nal.parse_sequence(scan.sequence).picture
     if nal.fits_container:
         picture = crop_to_container(picture, *size)
-    return VisualEntry(codec, tag, picture, survey.setups[0][1], color=color)
+    return VisualEntry(codec, tag, picture, scan.setups[0][1], color=color)
 
 
 def _color(box: Box | None) -> Color:

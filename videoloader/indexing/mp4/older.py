@@ -67,7 +67,7 @@ def describe(kind: bytes, config: Box | None, sample: bytes) -> Described | None
 
 
 def _descriptors(config: Box) -> tuple[int, bytes] | None:
-    """The object type and the set-up data of an `esds` box."""
+    """The object type and the extradata of an `esds` box."""
     data = config.data[config.start + 4 : config.stop]
     position, kind = 0, None
     while position + 2 <= len(data):
@@ -106,7 +106,7 @@ def tells_order(
     Args:
         codec: MPEG-1, -2 or -4.
         samples: of the track.
-        setup: set-up data.
+        setup: extradata.
         source: where they lie.
         reorders: what the headers say.
     """

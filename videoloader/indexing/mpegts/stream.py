@@ -91,22 +91,22 @@ def _index_unaligned(
     found = read_unaligned(codec, grid, pes)
     if found is None:
         return None
-    survey = found.survey
-    picture = nal_syntax(codec).parse_sequence(survey.sequence or b"").picture
+    scan = found.scan
+    picture = nal_syntax(codec).parse_sequence(scan.sequence or b"").picture
     setup = _Setup(codec, picture, b"")
     packets = np.empty(len(found.sizes), dtype=PACKET_DTYPE)
     packets["offset"], packets["size"] = found.offsets, found.sizes
     packets["pts"], packets["dts"] = unwrap(grid, np.stack([pes.pts, pes.dts]), chosen.together)
     packets["duration"] = _duration(setup.picture, packets["pts"])
-    packets["flags"] = np.array(survey.keys) * np.uint16(PacketFlags.KEY)
+    packets["flags"] = np.array(scan.keys) * np.uint16(PacketFlags.KEY)
     index = _build(source, grid, chosen, setup, packets)
     packing = Packing(grid.step, chosen.pid, grid.phase)
-    order = survey.order()
+    order = scan.order()
     index = replace(
         index,
-        extradata=tuple(survey.setups),
+        extradata=tuple(scan.setups),
         packing=str(packing),
-        warnings=index.warnings + survey.warnings(source.name),
+        warnings=index.warnings + scan.warnings(source.name),
     )
     if not pes.is_whole or not _is_timed(packets):
         return index, False

@@ -15,7 +15,7 @@ from videoloader.indexing.annexb import find_units, packet_begins, split_picture
 from videoloader.indexing.mpegts.grid import PACKET, Grid, Ints
 from videoloader.indexing.mpegts.pes import PesPackets
 from videoloader.indexing.mpegts.units import pes_bytes
-from videoloader.indexing.survey import Survey, survey_units
+from videoloader.indexing.nal_scan import NalScan, scan_units
 from videoloader.sources.opening import open_source
 
 __all__ = ["Unaligned", "read_unaligned"]
@@ -30,7 +30,7 @@ class Unaligned:
 
     offsets: Ints
     sizes: Ints
-    survey: Survey
+    scan: NalScan
 
 
 def read_unaligned(codec: str, grid: Grid, pes: PesPackets) -> Unaligned | None:
@@ -54,10 +54,10 @@ def read_unaligned(codec: str, grid: Grid, pes: PesPackets) -> Unaligned | None:
     whole = owners == _owners(pes, units.places[starts])  # no start code lies in two PES packets
     if not whole.all() or not (owners == np.arange(len(owners))).all():
         return None
-    survey = survey_units(units, stream, slices)
-    if survey is None or survey.sequence is None or not survey.setups:
+    scan = scan_units(units, stream, slices)
+    if scan is None or scan.sequence is None or not scan.setups:
         return None
-    return Unaligned(_places(grid, pes, begins), np.diff(begins, append=stream.size), survey)
+    return Unaligned(_places(grid, pes, begins), np.diff(begins, append=stream.size), scan)
 
 
 def _owners(pes: PesPackets, positions: Ints) -> Ints:

@@ -14,7 +14,7 @@ from videoloader.errors import FormatError
 from videoloader.indexing.annexb import Units, unit_bytes
 from videoloader.sources.source import Source
 
-__all__ = ["SLICE_HEADER", "Survey", "survey_units"]
+__all__ = ["SLICE_HEADER", "NalScan", "scan_units"]
 
 SLICE_HEADER = 160
 """Bytes of a slice that are enough for its header."""
@@ -23,10 +23,10 @@ _START = b"\0\0\1"
 _READ_SETS = 1 << 16  # bytes of parameter sets that are read; a file has rarely more than 100
 
 
-class Survey:
+class NalScan:
     """Goes through the units that matter from front to back, and keeps what they tell.
 
-    `keys` and `ranks` have one entry a picture, `ranks` only while `is_told`; `setups` are the
+    `keys` and `ranks` have one entry a picture, `ranks` only while `order_known`; `setups` are the
     parameter sets that apply from a packet on.
 
     Args:
@@ -44,7 +44,7 @@ class Survey:
         self.setups: list[tuple[int, bytes]] = []
         self.sequence: bytes | None = None
         """The first sequence parameter set."""
-        self.is_told = True
+        self.order_known = True
         self.is_damaged = False
         """Whether pictures are missing, repeated or out of order."""
         self._order = nal.new_order()
@@ -70,7 +70,7 @@ class Survey:
                     self.picture(bytes(unit[:SLICE_HEADER]))
                 # The first slice begins with macroblock 0, or says that it is the first.
                 pictures += not pictures or unit[nal.header_size] >= 0x80
-                self.is_told &= kind != nal.partition
+                self.order_known &= kind != nal.partition
             elif kind in nal.parameters:
                 self.learn(bytes(unit).rstrip(b"\0"))
             elif kind == nal.recovery_message:
@@ -85,12 +85,12 @@ class Survey:
             self._read.add(unit)
             self._unread -= len(unit)
         if self._unread < 0:
-            self.is_told = False
+            self.order_known = False
             return
         try:
             name = self._order.learn(unit)
         except (FormatError, IndexError):
-            self.is_told = False
+            self.order_known = False
             return
         if self.sequence is None and name[0] == self._nal.sequence:
             self.sequence = unit
@@ -103,19 +103,19 @@ class Survey:
 
     def picture(self, head: bytes) -> None:
         """The first slice of a picture."""
-        self.is_told &= not self._is_ended
+        self.order_known &= not self._is_ended
         is_key = self._recovers or bool(self._nal.keys[head[0]])
         if self._changed and (is_key or not self.keys):
             self._add_setup()
         self.keys.append(is_key)
         self._recovers = False
-        if self.is_told:
+        if self.order_known:
             try:
                 self.ranks.append(self._order.count(head))
             except DisorderError:
-                self.is_told, self.is_damaged = False, True
+                self.order_known, self.is_damaged = False, True
             except (FormatError, IndexError):
-                self.is_told = False
+                self.order_known = False
 
     def warnings(self, name: str) -> tuple[str, ...]:
         """What is wrong with the pictures of the file of this name."""
@@ -137,13 +137,13 @@ class Survey:
 
     def order(self) -> NDArray[np.int64] | None:
         """The pictures in presentation order, None if that is not told."""
-        if not self.is_told:
+        if not self.order_known:
             return None
         ranks = np.array(self.ranks, dtype=np.int64).reshape(-1, 2)
         shown = np.lexsort((ranks[:, 1], ranks[:, 0]))
         ranks = ranks[shown]
         if (ranks[1:] == ranks[:-1]).all(axis=1).any() or self._reorders_too_much(shown):
-            self.is_told, self.is_damaged = False, True
+            self.order_known, self.is_damaged = False, True
             return None
         return shown
 
@@ -163,20 +163,20 @@ def _some(kind: int | None) -> list[int]:
     return [] if kind is None else [kind]
 
 
-def survey_units(units: Units, source: Source, slices: NDArray[np.int64]) -> Survey | None:
+def scan_units(units: Units, source: Source, slices: NDArray[np.int64]) -> NalScan | None:
     """What the units say; None if their parameter sets change beyond reason."""
     nal, kinds = units.nal, units.kinds
-    survey = Survey(nal, room=source.size)
+    scan = NalScan(nal, room=source.size)
     wanted = np.isin(kinds, [*nal.parameters, *_some(nal.recovery_message)])
-    survey.is_told = not np.isin(kinds, _some(nal.partition)).any()
-    survey.is_told &= not np.isin(kinds[: slices[-1]], list(nal.ends)).any()
+    scan.order_known = not np.isin(kinds, _some(nal.partition)).any()
+    scan.order_known &= not np.isin(kinds[: slices[-1]], list(nal.ends)).any()
     wanted[slices] = True
     firsts = set(slices.tolist())
     for number in np.flatnonzero(wanted).tolist():
         if number in firsts:
-            survey.picture(source.read_up_to(int(units.places[number]), SLICE_HEADER))
+            scan.picture(source.read_up_to(int(units.places[number]), SLICE_HEADER))
         elif kinds[number] == nal.recovery_message:
-            survey.message(unit_bytes(units, source, number))
+            scan.message(unit_bytes(units, source, number))
         else:
-            survey.learn(unit_bytes(units, source, number))
-    return None if survey.is_excessive else survey
+            scan.learn(unit_bytes(units, source, number))
+    return None if scan.is_excessive else scan

@@ -5,13 +5,13 @@ import time
 
 import pytest
 
-from videoloader.decoding.beside import starmap_beside
+from videoloader.decoding.pipelined import pipelined_map
 from videoloader.errors import DecodeError
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9])
 def test_all_come_in_order(count):
-    assert list(starmap_beside(pow, ((n, 2) for n in range(count)))) == [n**2 for n in range(count)]
+    assert list(pipelined_map(pow, ((n, 2) for n in range(count)))) == [n**2 for n in range(count)]
 
 
 def test_the_next_item_is_asked_for_while_one_is_made():
@@ -26,7 +26,7 @@ def test_the_next_item_is_asked_for_while_one_is_made():
         assert asked.wait(20)
         return number
 
-    assert list(starmap_beside(make, items())) == [0, 1]
+    assert list(pipelined_map(make, items())) == [0, 1]
 
 
 def test_a_failing_item_comes_after_those_before_it():
@@ -35,13 +35,13 @@ def test_a_failing_item_comes_after_those_before_it():
         raise DecodeError("damaged")
 
     with pytest.raises(DecodeError, match="damaged"):
-        list(starmap_beside(abs, items()))
-    made = starmap_beside(abs, items())
+        list(pipelined_map(abs, items()))
+    made = pipelined_map(abs, items())
     assert [next(made), next(made)] == [1, 2]
 
 
 def test_nothing_comes_after_what_cannot_be_made():
-    made = starmap_beside(lambda n: 1 // n, iter([(1,), (0,), (1,)]))
+    made = pipelined_map(lambda n: 1 // n, iter([(1,), (0,), (1,)]))
     assert next(made) == 1
     with pytest.raises(ZeroDivisionError):
         next(made)
@@ -50,7 +50,7 @@ def test_nothing_comes_after_what_cannot_be_made():
 
 def test_letting_go_early_leaves_no_thread():
     before = set(threading.enumerate())
-    made = starmap_beside(abs, iter([(1,)] * 9))
+    made = pipelined_map(abs, iter([(1,)] * 9))
     next(made)
     (thread,) = set(threading.enumerate()) - before
     made.close()
@@ -65,7 +65,7 @@ def test_letting_go_early_waits_for_what_is_made_but_not_for_the_end_of_its_thre
         time.sleep(0.02)
         over.append(number)
 
-    made = starmap_beside(make, iter([(0,), (1,), (2,)]))
+    made = pipelined_map(make, iter([(0,), (1,), (2,)]))
     next(made)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "join", lambda thread, timeout=None: joined.append(thread))

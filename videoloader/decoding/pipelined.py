@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 
 from videoloader.errors import VideoError
 
-__all__ = ["starmap_beside"]
+__all__ = ["pipelined_map"]
 
 _Made = TypeVar("_Made")
 
 
-def starmap_beside(make: Callable[..., _Made], items: Iterator[tuple[Any, ...]]) -> Iterator[_Made]:
+def pipelined_map(make: Callable[..., _Made], items: Iterator[tuple[Any, ...]]) -> Iterator[_Made]:
     """As `itertools.starmap`, but made in another thread while the next item is awaited.
 
     A `VideoError` of `items` comes after all that was made of those before it.
 
-    >>> list(starmap_beside(pow, iter([(2, 3), (3, 2)])))
+    >>> list(pipelined_map(pow, iter([(2, 3), (3, 2)])))
     [8, 9]
     """
     thread = ThreadPoolExecutor(1)
