@@ -24,7 +24,7 @@ from pathlib import Path
 from videoloader import fn, types
 from videoloader.pipeline import pipeline_def
 
-DEPTH, N, F, SIDE = 2, 8, 8, 192
+DEPTH, N, F, SIDE = 2, 8, 8, 256  # large beside what else a process may take meanwhile
 
 def used(field):
     text = Path("/proc/self/status").read_text()
