@@ -316,7 +316,8 @@ def test_field_pairs_are_one_frame(clips):
     data = remux(clips["interlaced"])
     index = vl.index_video(data)
     sets = index.extradata_of(0)
-    bits = h264.parse_sps(sets[sets.find(b"\0\0\1\x67") + 3 :]).frame_number_bits
+    found = h264.parse_sequence(sets[sets.find(b"\0\0\1\x67") + 3 :])
+    bits = found.picture.frame_number_bits
     assert bits
     written = io.BytesIO()
     with (

@@ -14,7 +14,7 @@ from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.picture import PictureFormat, cropped_left, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = ["PARAMETER_SETS", "SLICES", "Sequence", "parse_sequence", "parse_sps"]
+__all__ = ["PARAMETER_SETS", "SLICES", "Sequence", "parse_sequence"]
 
 SLICES = frozenset(range(1, 6))
 PARAMETER_SETS = frozenset({7, 8, 13, 15})
@@ -54,15 +54,6 @@ class Sequence:
     may_have_gaps: bool
     coded: tuple[int, int]
     buffering: Buffering
-
-
-def parse_sps(nal: bytes) -> PictureFormat:
-    """The pictures of a sequence parameter set, NAL header included.
-
-    Raises:
-        FormatError: it ends early or holds values that no stream may have.
-    """
-    return parse_sequence(nal).picture
 
 
 def parse_sequence(nal: bytes) -> Sequence:

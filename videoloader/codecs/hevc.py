@@ -13,7 +13,7 @@ from videoloader.codecs.hevc_sets import ReferenceSet, parse_sets
 from videoloader.codecs.picture import PictureFormat, cropped_left, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = ["PARAMETER_SETS", "Sequence", "parse_sequence", "parse_sps"]
+__all__ = ["PARAMETER_SETS", "Sequence", "parse_sequence"]
 
 PARAMETER_SETS = frozenset({32, 33, 34})
 _EXTENDED_SAR = 255
@@ -38,15 +38,6 @@ class Sequence:
     long_term: tuple[int, ...] | None
     coded: tuple[int, int]
     buffering: Buffering
-
-
-def parse_sps(nal: bytes) -> PictureFormat:
-    """The pictures of a sequence parameter set, NAL header included.
-
-    Raises:
-        FormatError: it ends early or holds values that no stream may have.
-    """
-    return parse_sequence(nal).picture
 
 
 def parse_sequence(nal: bytes) -> Sequence:

@@ -37,7 +37,7 @@ def parse_avc_record(record: bytes) -> tuple[PictureFormat, int] | None:
     if count & 31 == 0:
         return None
     (size,) = _fields("H", record, 6)
-    return h264.parse_sps(_unit(record, 8, size)), (lengths & 3) + 1
+    return h264.parse_sequence(_unit(record, 8, size)).picture, (lengths & 3) + 1
 
 
 def parse_hevc_record(record: bytes) -> tuple[PictureFormat, int] | None:
@@ -48,7 +48,7 @@ def parse_hevc_record(record: bytes) -> tuple[PictureFormat, int] | None:
     (lengths,) = _fields("B", record, 21)
     for kind, unit in hevc_parameter_sets(record):
         if kind == _HEVC_SEQUENCE:
-            return hevc.parse_sps(unit), (lengths & 3) + 1
+            return hevc.parse_sequence(unit).picture, (lengths & 3) + 1
     return None
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from videoloader.decoding.arguments import as_fill
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.index_cache import IndexCache
 from videoloader.decoding.limits import check_pixels, too_large
-from videoloader.decoding.memory import TORCH_TYPES, as_movable
+from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.merge import ClipFrames, MergedRun, merge_runs
 from videoloader.decoding.opening import (
     identity,
@@ -219,6 +219,10 @@ class Assembly:
                     frames = wanted.frames[wanted.frames != FILLED]
                     self.clips[number].failed = dict.fromkeys(frames.tolist(), error)
         return runs
+
+    def slots(self) -> dict[int, NDArray[Any]]:
+        """The memory of clips on the CPU, (F, H, W, C), by number of the clip."""
+        return {number: as_slots(clip.tensor, self.output) for number, clip in self.clips.items()}
 
     def blame(self, run: MergedRun, reasons: Mapping[int, VideoError]) -> None:
         """Note for the clips that want a frame of a run why there is none; reasons by frame."""

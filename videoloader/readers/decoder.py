@@ -23,16 +23,11 @@ from videoloader.types import ImageType
 
 __all__ = [
     "COLOR",
-    "COLOR_RANGE",
+    "DECODING",
     "FRAME_NUM",
     "LIMITS",
-    "MATRIX",
-    "MAX_PIXELS",
-    "MEMORY_LIMIT",
     "PAD",
-    "RESOLUTION",
     "TIMESTAMPS",
-    "TIME_LIMIT",
     "decode_video",
     "wanted_frames",
 ]
@@ -100,6 +95,9 @@ MEMORY_LIMIT = Argument(
     "bytes that a worker process may allocate; `auto` is a quarter of the machine's memory",
 )
 LIMITS = ("time_limit", "memory_limit")
+DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
+"""What goes to the batch decoder as it is, for whole files and for clips of a reader."""
+
 COLOR = Argument(
     "output_type", IMAGE, ImageType.RGB, "colour space; only RGB so far", choices=(ImageType.RGB,)
 )
@@ -163,28 +161,14 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         PAD("constant"),
         FILL,
         Argument("size", INTS, None, "(height, width) to decode to", per_sample=True, least=1),
-        RESOLUTION,
-        MATRIX,
-        COLOR_RANGE,
-        MAX_PIXELS,
-        TIME_LIMIT,
-        MEMORY_LIMIT,
+        *DECODING,
         COLOR,
         FRAME_NUM,
         TIMESTAMPS,
     ),
     devices=("cpu", "mixed"),
     num_outputs=_num_outputs,
-    decoding=(
-        "fill_value",
-        "size",
-        "resolution_change",
-        "output_type",
-        "matrix",
-        "color_range",
-        "max_pixels",
-        *LIMITS,
-    ),
+    decoding=("fill_value", "size", "output_type", *(argument.name for argument in DECODING)),
     check=_check,
     absent={"roi": None, "times": None, "fps": None, "audio": False},
     unused=("affine", "build_index"),

@@ -20,16 +20,10 @@ from videoloader.readers.clip_sources import (
 )
 from videoloader.readers.clips import clip_rule
 from videoloader.readers.decoder import (
-    COLOR_RANGE,
+    DECODING,
     FILL,
     FRAME_NUM,
-    LIMITS,
-    MATRIX,
-    MAX_PIXELS,
-    MEMORY_LIMIT,
     PAD,
-    RESOLUTION,
-    TIME_LIMIT,
     TIMESTAMPS,
 )
 from videoloader.readers.epochs import Epochs
@@ -144,12 +138,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         Argument("sampler", ANY, None, "any clip sampler, in place of the four above"),
         PAD("none"),
         FILL,
-        RESOLUTION,
-        MATRIX,
-        COLOR_RANGE,
-        MAX_PIXELS,
-        TIME_LIMIT,
-        MEMORY_LIMIT,
+        *DECODING,
         Argument(
             "image_type",
             IMAGE,
@@ -179,15 +168,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         SEED,
     ),
     num_outputs=_num_outputs,
-    decoding=(
-        "fill_value",
-        "resolution_change",
-        "image_type",
-        "matrix",
-        "color_range",
-        "max_pixels",
-        *LIMITS,
-    ),
+    decoding=("fill_value", "image_type", *(argument.name for argument in DECODING)),
     check=_check,
     absent={
         "channels": 3,

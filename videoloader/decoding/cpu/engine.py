@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import CpuTask, TaskSource
 from videoloader.decoding.cpu.pool import CpuPool, WorkerLostError
-from videoloader.decoding.cpu.run_tasks import task_of
-from videoloader.decoding.memory import TORCH_TYPES, as_slots
+from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
+from videoloader.decoding.memory import TORCH_TYPES
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
 from videoloader.errors import DecodeError
@@ -22,9 +22,6 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Source
 
 __all__ = ["CpuEngine"]
-
-_UNBALANCED = 1.25  # a run that is longer than so many shares of the whole takes all processors
-_SPARE = 2  # frame threads more than processors: some always wait for the pictures of others
 
 
 class CpuEngine:
@@ -48,16 +45,14 @@ class CpuEngine:
 
     def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
         """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""
-        output = assembly.output
-        slots = {number: as_slots(clip.tensor, output) for number, clip in assembly.clips.items()}
-        self.decode_into(runs, assembly, slots)
+        self.decode_into(runs, assembly, assembly.slots())
 
     def decode_into(
         self, runs: Sequence[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
     ) -> None:
         """Decode runs into slots (F, H, W, C), by number of the clip."""
         total = sum(len(run.run.packets) for run in runs)
-        share = total / self._processors * _UNBALANCED
+        share = total / self._processors * UNBALANCED
         runs = sorted(runs, key=lambda run: -len(run.run.packets))
         sources: dict[int, TaskSource] = {}
         with self._lock:
@@ -84,7 +79,7 @@ class CpuEngine:
         self._pool.close()
 
     def _threads(self, packets: int, share: float) -> int:
-        return self._processors + _SPARE if packets > share else 1
+        return self._processors + SPARE_THREADS if packets > share else 1
 
     def _again(
         self,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import Decoders
-from videoloader.decoding.cpu.run_tasks import task_of
-from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
+from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
+from videoloader.decoding.memory import TORCH_TYPES, Recycler
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
 from videoloader.errors import DecodeError, VideoError
@@ -24,8 +24,6 @@ from videoloader.workers.use import Use
 __all__ = ["LocalEngine"]
 
 _FREE_BLOCKS = 2  # of memory, kept for the next batches
-_UNBALANCED = 1.25  # a run longer than this many equal shares takes all threads by itself
-_SPARE = 2  # frame threads beyond the processors: some always wait for the pictures of others
 _FEW_PACKETS = 32  # of a run, for which frame threads do not pay
 _LITTLE_WORK = 600_000  # pixels of all packets, for which a second thread does not pay
 
@@ -56,9 +54,7 @@ class LocalEngine:
 
     def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
         """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""
-        output = assembly.output
-        slots = {number: as_slots(clip.tensor, output) for number, clip in assembly.clips.items()}
-        self.decode_into(runs, assembly, slots)
+        self.decode_into(runs, assembly, assembly.slots())
 
     def decode_into(
         self, runs: Sequence[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
@@ -104,10 +100,10 @@ class LocalEngine:
         if count == 1 or packets.sum() * index.width * index.height < _LITTLE_WORK:
             return [(runs, 1)]
         longest = int(packets.argmax())
-        many = count + _SPARE if packets[longest] >= _FEW_PACKETS else 1
+        many = count + SPARE_THREADS if packets[longest] >= _FEW_PACKETS else 1
         if index.packing == "demuxed":  # a second demuxer would begin at the beginning
             return [(runs, many)]
-        if packets[longest] > packets.sum() / count * _UNBALANCED:
+        if packets[longest] > packets.sum() / count * UNBALANCED:
             others = runs[:longest] + runs[longest + 1 :]
             return [([runs[longest]], many), *([(others, 1)] if others else [])]
         lanes = (packets.cumsum() - packets / 2) * count // packets.sum()

@@ -13,7 +13,12 @@ from videoloader.decoding.cpu.decoders import CpuTask, Target, TaskSource
 from videoloader.decoding.merge import MergedRun
 from videoloader.sampling import DecodePlan
 
-__all__ = ["task_of"]
+__all__ = ["SPARE_THREADS", "UNBALANCED", "task_of"]
+
+UNBALANCED = 1.25
+"""A run longer than so many equal shares of a batch gets the threads of all processors."""
+SPARE_THREADS = 2
+"""Frame threads beyond the processors: some always wait for the pictures of others."""
 
 
 def task_of(
