@@ -236,6 +236,7 @@ def fake_gpu(monkeypatch):
     monkeypatch.setattr(
         nvdec, "pinned_table", lambda capacity: np.zeros(capacity, dtype=SURFACE_DTYPE)
     )
+    monkeypatch.setattr(nvdec, "gpu_memory", lambda gpu: 16 << 30)
     monkeypatch.setattr(convert, "Converter", FakeConverter)
     yield library
     while OPENED:

@@ -171,6 +171,8 @@ class Codec:
         is_intra: packet -> whether its picture refers to no other, None where it does not tell;
             what containers say of keyframes is not believed then.
         count_shown: packet -> how many frames it shows; None where each packet shows one.
+        stated_sizes: packet -> width and height that the headers of its frames state; those that
+            state none have the size of an earlier one. None where headers are not read.
         disposable: extradata and packets -> to which of these nothing refers; None where no
             header tells. NAL units have `NalSyntax.roles` instead.
         references: extradata, packet and length size -> what follows the references between
@@ -200,6 +202,7 @@ class Codec:
     is_keyframe: Callable[[bytes, int], bool] | None = None
     is_intra: Callable[[bytes], bool | None] | None = None
     count_shown: Callable[[bytes], int] | None = None
+    stated_sizes: Callable[[bytes], list[tuple[int, int]]] | None = None
     disposable: Callable[[bytes, Sequence[bytes]], list[bool]] | None = None
     references: Callable[[bytes, bytes, int], References] | None = None
     reorders: bool | None = True

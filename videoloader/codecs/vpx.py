@@ -19,6 +19,7 @@ __all__ = [
     "count_shown",
     "is_hidden",
     "parse_picture",
+    "stated_sizes",
 ]
 
 _VP8_SYNC, _VP9_SYNC = b"\x9d\x01\x2a", 0x498342
@@ -116,6 +117,50 @@ def parse_picture(codec: str, packet: bytes) -> PictureFormat | None:
         return None
 
 
+def stated_sizes(codec: str, packet: bytes) -> list[tuple[int, int]]:
+    """Width and height that the headers of the frames in a packet state.
+
+    Frames that state none have the size of the stream's last key frame (VP8), or of a frame that
+    they refer to (VP9).
+
+    Raises:
+        FormatError: a header is cut off or is none.
+    """
+    if codec == "vp8":
+        picture = parse_picture("vp8", packet)
+        return [] if picture is None else [(picture.width, picture.height)]
+    sizes = (_vp9_size(BitReader(frame[:32])) for frame in _frames(packet) if frame)
+    return [size for size in sizes if size is not None]
+
+
+def _vp9_size(bits: BitReader) -> tuple[int, int] | None:
+    """The size in an uncompressed header (VP9 specification, sections 6.2 and 7.2)."""
+    if bits.u(2) != 2:
+        raise FormatError("a VP9 frame has no frame marker")
+    profile = bits.u(1) | bits.u(1) << 1
+    if profile == 3:
+        bits.flag()
+    if bits.flag():  # show_existing_frame
+        return None
+    is_inter, is_shown, is_resilient = bits.flag(), bits.flag(), bits.flag()
+    if is_inter:
+        is_intra_only = not is_shown and bits.flag()
+        if not is_resilient:
+            bits.u(2)  # reset_frame_context
+        if not is_intra_only:
+            bits.u(8 + 3 * 4)  # refresh_frame_flags, references and their signs
+            if any(bits.flag() for _ in range(3)):  # found_ref
+                return None
+            return bits.u(16) + 1, bits.u(16) + 1
+    if bits.u(24) != _VP9_SYNC:
+        raise FormatError("a VP9 key frame has no sync code")
+    if not is_inter or profile > 0:
+        _vp9_color(bits, profile)
+    if is_inter:
+        bits.u(8)  # refresh_frame_flags
+    return bits.u(16) + 1, bits.u(16) + 1
+
+
 def _vp9_picture(bits: BitReader) -> PictureFormat | None:
     if bits.u(2) != 2:
         return None
@@ -127,18 +172,27 @@ def _vp9_picture(bits: BitReader) -> PictureFormat | None:
     bits.u(2)
     if bits.u(24) != _VP9_SYNC:
         return None
+    found = _vp9_color(bits, profile)
+    if found is None:
+        return None  # 4:4:0
+    depth, chroma, color = found
+    # The decoder has no full-range format names.
+    name = pixel_format(chroma, depth, Color(color.matrix))
+    return PictureFormat(bits.u(16) + 1, bits.u(16) + 1, name, depth, color, reorders=False)
+
+
+def _vp9_color(bits: BitReader, profile: int) -> tuple[int, int, Color] | None:
+    """Bit depth, chroma format (1 to 3 as in H.264) and colours; None for 4:4:0."""
     depth = 8 if profile < 2 else 10 + 2 * bits.u(1)
     space = bits.u(3)
     color, chroma = Color(_VP9_MATRICES[space], range="pc"), 3
     if space != _VP9_RGB:
         color, chroma = Color(_VP9_MATRICES[space], range="pc" if bits.flag() else "tv"), 1
+    is_440 = False
     if profile in (1, 3):
         if space != _VP9_RGB:
             across, down = bits.flag(), bits.flag()
-            if down and not across:
-                return None  # 4:4:0
+            is_440 = down and not across
             chroma = 1 if down else 2 if across else 3
         bits.flag()
-    # The decoder has no full-range format names.
-    name = pixel_format(chroma, depth, Color(color.matrix))
-    return PictureFormat(bits.u(16) + 1, bits.u(16) + 1, name, depth, color, reorders=False)
+    return None if is_440 else (depth, chroma, color)

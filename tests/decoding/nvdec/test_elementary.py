@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from videoloader.codecs.records import parameter_sets
 from videoloader.codecs.registry import nal_syntax
 from videoloader.decoding.nvdec.elementary import ElementaryStream
+from videoloader.demo.videos import encode_video
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing import index_video
 
@@ -274,3 +275,25 @@ def test_a_record_cut_short_is_an_error_at_every_place(video):
         parameter_sets(nal_syntax(index.codec), record[:20])
     assert parameter_sets(nal_syntax(index.codec), b"\0\0\0\1" + record) is None
     assert len(whole) >= 2
+
+
+@pytest.mark.parametrize("codec", ["vp8", "vp9"])
+def test_frames_of_another_size_are_refused(tmp_path, codec):
+    """The decoder, which is made for larger ones as well, would scale them."""
+    paths = [
+        encode_video(tmp_path / f"{width}.webm", codec=f"libvpx{name}", size=(width, 96), frames=3)
+        for width in (128, 160)
+        for name in ("" if codec == "vp8" else "-vp9",)
+    ]
+    one, other = (index_video(path) for path in paths)
+    packets = [
+        [path.read_bytes()[p["offset"] : p["offset"] + p["size"]] for p in index.packets]
+        for path, index in zip(paths, (one, other), strict=True)
+    ]
+    stream = ElementaryStream(one)
+    assert stream.join(packets[0]) == b"".join(packets[0])
+    assert stream.join(packets[1][1:]) == b"".join(packets[1][1:])  # these state no size
+    with pytest.raises(UnsupportedError, match="frames of 160x96"):
+        stream.join([packets[0][0], packets[1][0]])
+    with pytest.raises(UnsupportedError, match=r"128\.webm"):
+        stream.join([b"\x82\x49" if codec == "vp9" else b"\x10\0\0\x9d\x01\x2a\x10\0\x10\0"])

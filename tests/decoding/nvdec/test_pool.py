@@ -52,7 +52,7 @@ def test_frames_in_any_order_are_those_that_were_asked_for(pool, demo_folder, na
 def test_all_frames_come_whatever_a_call_carries(pool, demo_folder, name, monkeypatch):
     frames = list(range(index_video(demo_folder / name).num_frames))
     for most in (1, 5, 32):
-        monkeypatch.setattr(hardware_feed, "_MAX_CALL", most)
+        monkeypatch.setattr(hardware_feed, "MAX_CALL", most)
         assert decode(pool, demo_folder / name, [frames]) == [frames]
 
 
@@ -123,7 +123,7 @@ def test_a_lost_picture_that_nobody_wanted_gives_no_other_frame(
 
 
 def test_parameter_sets_are_fed_once(pool, fake_gpu, demo_folder, monkeypatch):
-    monkeypatch.setattr(hardware_feed, "_MAX_CALL", 5)
+    monkeypatch.setattr(hardware_feed, "MAX_CALL", 5)
     index = index_video(demo_folder / "h264.mp4")
     decode(pool, demo_folder / "h264.mp4", [list(range(index.num_frames))])
     sets = parameter_sets(nal_syntax("h264"), index.extradata_of(0))
@@ -141,7 +141,7 @@ def test_leading_pictures_that_the_decoder_drops_change_nothing(
     index = index_video(path)
     key = int(index.keyframes[1])
     assert index.leading[key - 1]
-    monkeypatch.setattr(hardware_feed, "_MAX_CALL", most)
+    monkeypatch.setattr(hardware_feed, "MAX_CALL", most)
     wanted = [[key, key + 1, key + 9]]
     assert decode(pool, path, wanted) == wanted
     assert pool.stats.frames < pool.stats.packets
@@ -174,7 +174,7 @@ def test_a_picture_of_another_size_than_the_index_says_is_refused(pool, demo_fol
 def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
     monkeypatch.setattr(nvdec, "_TABLE_ROWS", 16)
     clips = [list(range(90)), list(range(0, 90, 2)), [5, 5, 5]]
-    assert decode(NvdecPool(0, sessions=1), demo_folder / "h264.mp4", clips) == clips
+    assert decode(NvdecPool(0, threads=1), demo_folder / "h264.mp4", clips) == clips
 
 
 def slots_of(made, count, index):
@@ -215,13 +215,14 @@ def test_a_video_is_read_in_pieces_that_are_all_of_it_in_order(pool, demo_folder
 
 def test_a_piece_that_fails_is_not_being_written_into(fake_gpu, demo_folder):
     fake_gpu.drops = {70}
-    pool = NvdecPool(0, sessions=1)
+    pool = NvdecPool(0, threads=1)
     session = pool._take(jobs_of(demo_folder / "h264.mp4", [[0]])[1][0])
     stream = session._stream = Watched()
     pool._give_back(session)
     with pytest.raises(DecodeError, match="gave no frame"):
         read(pool, demo_folder / "h264.mp4", most=60)
-    assert stream.waits == 2  # for the first piece, and for the second that is not complete
+    # For the first piece, for the second that is not complete, and when the session goes.
+    assert stream.waits == 3
     pool.close()
 
 
@@ -252,7 +253,7 @@ def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
 ):
     index, source = index_video(demo_folder / "h264.mp4"), open_source(demo_folder / "h264.mp4")
     OPENED.append(source)
-    pool = NvdecPool(0, sessions=1)
+    pool = NvdecPool(0, threads=1)
     (run, *_) = plan_decode(index, np.arange(index.num_frames))
     job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
     session = pool._take(job)
@@ -274,8 +275,8 @@ def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
         time.sleep(0.01)
     holder.clear()
     pool._threads.submit(int).result(10)  # the thread is free again
-    assert stream.waits == len(kept)
-    assert pool._idle == [session]
+    assert stream.waits == len(kept) + 1  # once more when the session goes
+    assert (pool._idle, pool._count, pool._used) == ([], 0, 0)
     pool.close()
 
 
@@ -294,15 +295,16 @@ def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
         reader.close()
 
 
-def test_what_a_session_that_goes_has_queued_is_waited_for(fake_gpu, demo_folder):
-    pool = NvdecPool(0, sessions=1)
+def test_what_a_session_that_goes_has_queued_is_waited_for(fake_gpu, demo_folder, monkeypatch):
+    pool = NvdecPool(0, threads=1)
     _, (job,) = jobs_of(demo_folder / "h264.mp4", [[0]])
     kept, superfluous = pool._take(job), pool._take(job)
     kept._stream, superfluous._stream = Watched(), Watched()
-    pool._give_back(kept)
     pool._give_back(superfluous)
+    monkeypatch.setattr(nvdec, "_MOST_SESSIONS", 1)
+    pool._give_back(kept)
     assert (kept._stream.waits, superfluous._stream.waits) == (0, 1)
-    assert (pool._idle, pool._made) == ([kept], 1)
+    assert (pool._idle, pool._count, pool._used) == ([kept], 1, kept.decoder.memory)
     pool.close()
     assert (kept._stream.waits, superfluous._stream.waits) == (1, 1)
 
@@ -347,7 +349,7 @@ def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
         launch(converter, table, stream, tiles)
 
     monkeypatch.setattr(FakeConverter, "launch", note)
-    pool = NvdecPool(0, sessions=1)
+    pool = NvdecPool(0, threads=1)
     session = pool._take(jobs_of(demo_folder / "h264.mp4", [[0]])[1][0])
     session._stream, session._filled = Queue(), Event()
     pool._give_back(session)

@@ -12,6 +12,7 @@ import videoloader as vl
 from videoloader.codecs.buffering import Buffering
 from videoloader.codecs.records import setup_units
 from videoloader.codecs.registry import nal_syntax
+from videoloader.decoding.nvdec import pool as nvdec
 from videoloader.decoding.nvdec.elementary import first_sequence
 from videoloader.decoding.nvdec.hardware import DecoderKind, DecoderRoom, StreamNeeds, stream_needs
 from videoloader.decoding.nvdec.pool import NvdecPool
@@ -70,7 +71,7 @@ def test_the_machine_loses_pictures_of_a_stream_that_asks_for_more(
 ):
     """The fault itself, so that the tests below can fail."""
     monkeypatch.setattr(DecoderRoom, "fits", lambda room, needs: True)
-    pool = NvdecPool(0, sessions=1)
+    pool = NvdecPool(0, threads=1)
     frames = list(range(FRAMES))
     assert decode(pool, streams["wide", "few"], [frames]) == [frames]
     with pytest.raises(DecodeError, match="NVDEC gave no frame"):
@@ -86,7 +87,7 @@ def test_no_stream_gets_a_decoder_that_is_too_small_for_it(
 ):
     fake_gpu.count_surfaces = FORMULAS[formula]
     rng = random.Random(formula)
-    pool = NvdecPool(0, sessions=2)
+    pool = NvdecPool(0, threads=2)
     for _ in range(24):
         wanted = [[rng.randrange(FRAMES), FRAMES - 1]]
         assert decode(pool, rng.choice(list(streams.values())), wanted) == wanted
@@ -94,7 +95,7 @@ def test_no_stream_gets_a_decoder_that_is_too_small_for_it(
 
 
 def test_a_decoder_for_much_takes_streams_that_ask_for_less(fake_gpu, streams):
-    pool = NvdecPool(0, sessions=1)
+    pool = NvdecPool(0, threads=1)
     frames = list(range(FRAMES))
     for kind in ("many", "few", "some", "many", "few", "many"):
         assert decode(pool, streams["wide", kind], [frames]) == [frames]
@@ -103,7 +104,7 @@ def test_a_decoder_for_much_takes_streams_that_ask_for_less(fake_gpu, streams):
 
 
 def test_streams_that_take_turns_keep_their_decoders(fake_gpu, streams):
-    pool = NvdecPool(0, sessions=1)
+    pool = NvdecPool(0, threads=1)
     for kind, size in itertools.product(("few", "many", "some", "few", "many") * 3, SIZES):
         assert decode(pool, streams[size, kind], [[FRAMES - 1]]) == [[FRAMES - 1]]
     assert pool.stats.decoders <= 4
@@ -112,12 +113,12 @@ def test_streams_that_take_turns_keep_their_decoders(fake_gpu, streams):
 
 def test_decoders_that_no_memory_is_left_for_go(fake_gpu, streams):
     one = next(iter(streams.values()))
-    pool = NvdecPool(0, sessions=1)
+    pool = NvdecPool(0, threads=1)
     decode(pool, one, [[0]])
-    (decoder,) = pool._idle[0]._decoders
-    small = NvdecPool(0, sessions=1, memory=2 * decoder.memory)
+    memory = pool._idle[0].decoder.memory
+    small = NvdecPool(0, threads=1, memory=2 * memory)
     pool.close()
-    del decoder, pool
+    del pool
     for path in [*streams.values()] * 2:
         assert decode(small, path, [[FRAMES - 1]]) == [[FRAMES - 1]]
         assert fake_gpu.alive <= 2
@@ -204,6 +205,39 @@ def test_without_limits_a_stream_may_keep_what_its_level_allows(constraints, lev
     )
     assert sequence.coded == (176, 144)
     assert sequence.buffering == Buffering(kept, 1, kept, kept)
+
+
+@pytest.fixture(scope="module")
+def vp9(tmp_path_factory):
+    """A stream of each size; all VP9 asks for the same."""
+    folder = tmp_path_factory.mktemp("vp9")
+    options = {"deadline": "realtime", "cpu-used": "8"}
+    return [
+        encode_video(
+            folder / f"{size}.webm", codec="libvpx-vp9", size=SIZES[size], frames=9, options=options
+        )
+        for size in ("wide", "narrow")
+    ]
+
+
+def test_a_size_that_comes_again_gets_a_session_of_its_own(fake_gpu, vp9):
+    pool = NvdecPool(0, threads=1)
+    made = []
+    for path in vp9 * 3:
+        assert decode(pool, path, [[0, 8]]) == [[0, 8]]
+        made.append(pool.stats.decoders)
+    # The second takes over the session of the first, and so does the third, which was there before.
+    assert made == [1, 1, 1, 2, 2, 2]
+    pool.close()
+
+
+def test_sizes_take_turns_where_there_is_no_room_for_all(fake_gpu, vp9, monkeypatch):
+    monkeypatch.setattr(nvdec, "_MOST_SESSIONS", 1)
+    pool = NvdecPool(0, threads=1)
+    for path in vp9 * 3:
+        assert decode(pool, path, [[0, 8]]) == [[0, 8]]
+    assert (pool.stats.decoders, pool._count) == (1, 1)
+    pool.close()
 
 
 def test_other_codecs_share_decoders_by_size_alone(demo_folder):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -65,6 +65,8 @@ class ElementaryStream:
             UnsupportedError: pictures are of another size than the index says, or begin to be; a
                 length is damaged.
         """
+        if self._codec.stated_sizes is not None:
+            self._check_sizes(self._codec.stated_sizes, payloads)
         if not self._length_size:
             stream = b"".join(payloads)
             self._check_stream(stream)
@@ -130,6 +132,23 @@ class ElementaryStream:
             if start < len(stream) and self._is_sequence(stream[start]):
                 stop = stream.find(_START_CODE[1:], start)
                 self._check(stream[start : stop if stop >= 0 else None])
+
+    def _check_sizes(
+        self, stated: Callable[[bytes], list[tuple[int, int]]], payloads: Sequence[bytes]
+    ) -> None:
+        """Look at the sizes that the headers of frames state."""
+        index = self._index
+        for payload in payloads:
+            try:
+                others = set(stated(payload)) - {(index.width, index.height)}
+            except FormatError as error:
+                raise UnsupportedError(f"{index.name}: {error}") from error
+            if others:
+                width, height = min(others)
+                raise UnsupportedError(
+                    f"{index.name}: frames of {width}x{height}, where the index says "
+                    f"{index.width}x{index.height}"
+                )
 
     def _check(self, unit: bytes) -> None:
         """Hardware would scale or crop in its own way what the index does not know of."""

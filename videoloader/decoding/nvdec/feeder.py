@@ -19,6 +19,7 @@ from videoloader.codecs.registry import codec_of
 from videoloader.decoding.feed import PacketFeed
 from videoloader.decoding.nvdec.elementary import ElementaryStream
 from videoloader.decoding.nvdec.hardware import (
+    MAX_CALL,
     MAX_CALL_BYTES,
     DecoderKind,
     DecoderRoom,
@@ -34,7 +35,6 @@ from videoloader.sources.source import Source
 
 __all__ = ["Feeder", "HardwareDecoder"]
 
-_MAX_CALL = 32  # packets a call; more gain nothing
 _READ_AHEAD = 128  # packets read from the file at a time
 
 # A timestamp is the number of the run, the rank of a frame in it, and room for what the parser
@@ -152,7 +152,7 @@ class Feeder:
 
     def _chunks(self) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         """As many packets as one call may carry."""
-        most = max(1, min(_MAX_CALL, self._piece // surface_bytes(self._index)))
+        most = max(1, min(MAX_CALL, self._piece // surface_bytes(self._index)))
         feed = PacketFeed(self._index, self._source, drop="unneeded")
         try:
             for packets, payloads in feed.chunks(self._run, _READ_AHEAD):

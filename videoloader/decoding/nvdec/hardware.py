@@ -14,13 +14,16 @@ from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
 __all__ = [
+    "MAX_CALL",
     "MAX_CALL_BYTES",
     "Capabilities",
     "DecoderKind",
     "DecoderRoom",
+    "Excess",
     "StreamNeeds",
     "capabilities",
     "decoder_kind",
+    "gpu_memory",
     "library",
     "stream_needs",
     "surface_bytes",
@@ -28,13 +31,15 @@ __all__ = [
     "unsupported_reason",
 ]
 
+MAX_CALL = 32
+"""Packets that one call may carry; more gain nothing."""
 MAX_CALL_BYTES = 25 << 20
 """Of surfaces that one call may give back; 8 pictures of 1080p."""
 
 _CHROMA = {"yuv420p": "420", "yuvj420p": "420", "yuv444p": "444", "yuvj444p": "444"}
 
-# Decoders are made for the next size up, so that videos of many sizes share them; where the codec
-# has NAL units, so that `ElementaryStream` sees a change of size on the way, which they would hide.
+# Decoders are made for the next size up, so that videos of many sizes share them; where
+# `ElementaryStream` sees a change of size on the way, which they would hide.
 _SIDES = (256, 480, 864, 1088, 1280, 1920, 2560, 4096, 8192, 16384)
 # For the memory budget: surfaces of a decoder at least, and those beyond what a stream keeps.
 _SURFACES, _MORE_SURFACES = 16, 8
@@ -62,7 +67,8 @@ class DecoderKind(NamedTuple):
         """Bytes on the GPU of a decoder that is made for a stream, roughly."""
         samples = self.width * self.height * (3 if self.chroma == "444" else 1.5)
         surfaces = max(_SURFACES, max(needs.pictures or Buffering()) + _MORE_SURFACES)
-        return math.ceil(samples) * (2 if self.depth > 8 else 1) * surfaces + MAX_CALL_BYTES
+        surface = math.ceil(samples) * (2 if self.depth > 8 else 1)
+        return surface * surfaces + min(MAX_CALL * surface, MAX_CALL_BYTES)
 
 
 class StreamNeeds(NamedTuple):
@@ -75,6 +81,13 @@ class StreamNeeds(NamedTuple):
 
     size: tuple[int, int]
     pictures: Buffering | None
+
+
+class Excess(NamedTuple):
+    """What is lost if a decoder takes a stream: time to change its size, and surfaces."""
+
+    is_other_size: bool
+    pictures: int
 
 
 class DecoderRoom:
@@ -103,10 +116,10 @@ class DecoderRoom:
         if needs.size != self._size:
             self._size, self._now = needs.size, needs.pictures or Buffering()
 
-    def excess(self, needs: StreamNeeds) -> tuple[bool, int]:
-        """How much is lost if it takes a stream: of two decoders that fit, the lower should."""
+    def excess(self, needs: StreamNeeds) -> Excess:
+        """What is lost if it takes a stream: of two decoders that fit, the lower should."""
         is_other = needs.size != self._size
-        return is_other, sum(self._most if is_other else self._now)
+        return Excess(is_other, sum(self._most if is_other else self._now))
 
 
 def _rounded_up(size: tuple[int, int]) -> tuple[int, int]:
@@ -130,6 +143,14 @@ def capabilities(gpu: int, codec: str, chroma: str, bit_depth: int) -> Capabilit
         (found["height_min"], found["width_min"]),
         (found["height_max"], found["width_max"]),
     )
+
+
+@cache
+def gpu_memory(gpu: int) -> int:
+    """Bytes of memory that a GPU has."""
+    import torch
+
+    return int(torch.cuda.get_device_properties(gpu).total_memory)
 
 
 def unsupported_reason(index: VideoIndex, gpu: int) -> str | None:
@@ -165,7 +186,8 @@ def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
     if found is None:
         raise UnsupportedError(f'{index.name}: {unsupported_reason(index, gpu)}; use device="cpu"')
     height, width = index.height, index.width
-    if codec_of(index.codec).nal is not None:
+    codec = codec_of(index.codec)
+    if codec.nal is not None or codec.stated_sizes is not None:
         height, width = (
             min(next(step for step in _SIDES if step >= side), most)
             for side, most in zip((height, width), found.most, strict=True)

@@ -1,14 +1,20 @@
 """Decode plans on NVDEC: our own packets into long-lived hardware sessions.
 
-A session decodes on one engine, so runs are independent jobs for a pool of sessions, twice as
-many as there are engines: while one session hands its frames over, another keeps the engine busy.
-One kernel launch converts all wanted surfaces that a call gave.
+A session decodes on one engine, so runs are independent jobs for threads, twice as many as there
+are engines: while one session hands its frames over, another keeps the engine busy. One kernel
+launch converts all wanted surfaces that a call gave.
+
+Sessions stay when their run is over, for later streams. A fresh decoder takes 57 ms to its first
+picture, one that changes its size 6 ms, one that does not 2 ms, and the first two of these do not
+overlap with those of other sessions. So a stream of a new size takes a session of another size;
+where the size comes again and all sessions of it are busy, it gets one more.
 """
 
 from __future__ import annotations
 
+import operator
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -25,6 +31,7 @@ from videoloader.decoding.nvdec.hardware import (
     StreamNeeds,
     capabilities,
     decoder_kind,
+    gpu_memory,
     stream_needs,
     surface_shape,
 )
@@ -38,9 +45,11 @@ __all__ = ["NvdecJob", "NvdecPool", "Stats"]
 
 MakeSlots: TypeAlias = Callable[[int], NDArray[Any]]
 
-_SESSIONS_PER_ENGINE = 2
-_TABLE_ROWS = 4096
-_MEMORY = 2 << 30
+_THREADS_PER_ENGINE = 2
+_TABLE_ROWS = 512
+_LEAST_MEMORY, _MEMORY_SHARE = 1 << 30, 16
+_MOST_SESSIONS = 240  # a process gets about 280 decoders
+_MOST_MISSED = 10_000
 
 
 @dataclass(slots=True, eq=False)
@@ -102,30 +111,33 @@ class Stats:
 
 
 class NvdecPool:
-    """Long-lived NVDEC sessions of one GPU, each with a CUDA stream and its decoders.
+    """Long-lived NVDEC sessions of one GPU, for streams of many sizes and codecs.
 
     Threads may share a pool.
 
     Args:
         gpu: number of the device.
-        sessions: how many work at a time; twice the engines of the GPU by default. Streams that
-            are being read have one each besides, while they last.
-        memory: bytes of GPU memory that decoders may take in all, as far as can be told.
+        threads: runs that are decoded at a time; twice the engines of the GPU by default. Streams
+            that are being read have a session each besides, while they last.
+        memory: bytes of GPU memory that idle sessions and busy ones may take in all, as far as can
+            be told; the busy ones may exceed it. A 16th of the GPU's by default, 1 GiB at least.
     """
 
-    def __init__(self, gpu: int, *, sessions: int | None = None, memory: int = _MEMORY) -> None:
-        if sessions is None:
+    def __init__(self, gpu: int, *, threads: int | None = None, memory: int | None = None) -> None:
+        if threads is None:
             found = capabilities(gpu, "h264", "420", 8)
-            sessions = _SESSIONS_PER_ENGINE * (found.engines if found else 1)
+            threads = _THREADS_PER_ENGINE * (found.engines if found else 1)
+        if memory is None:
+            memory = max(_LEAST_MEMORY, gpu_memory(gpu) // _MEMORY_SHARE)
         self.gpu = gpu
-        self._most = sessions
         self.stats = Stats()
-        self._budget = memory // sessions
-        self._made = 0
-        self._idle: list[_Session] = []
+        self._memory = memory
+        self._used, self._count = 0, 0  # bytes and number of all sessions
+        self._idle: list[_Session] = []  # least recently used first
+        self._missed: set[tuple[DecoderKind, tuple[int, int]]] = set()
         self._lock = threading.RLock()  # an iterator may be collected, and give back, within it
         self._prefix = f"nvdec-{gpu}"
-        self._threads = ThreadPoolExecutor(sessions, thread_name_prefix=self._prefix)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=self._prefix)
 
     def submit(self, job: NvdecJob) -> Future[Any]:
         """Decode a job when a session is free; those submitted first come first.
@@ -185,8 +197,8 @@ class NvdecPool:
     def close(self) -> None:
         """Finish what is submitted and let go of the decoders."""
         self._threads.shutdown()
-        while self._idle:
-            self._idle.pop().close()
+        _close(self._idle)
+        self._idle.clear()
 
     def _decode(self, job: NvdecJob) -> Any:
         session = self._take(job)
@@ -197,55 +209,100 @@ class NvdecPool:
             self._give_back(session)
 
     def _take(self, job: NvdecJob) -> _Session:
-        """An idle session, if possible one that has a decoder for a job."""
+        """A session for a job: an idle one that fits, or a new one."""
         kind, needs = job.kind(self.gpu), job.needs
         with self._lock:
-            fitting = [session for session in self._idle if session.find(kind, needs)]
-            if not fitting and (self._made < self._most or not self._idle):
-                self._made += 1
-                return _Session(self.gpu, self.stats, self._budget)
-            session = fitting[-1] if fitting else self._idle[0]
-            self._idle.remove(session)
-            return session
+            session = self._fitting(kind, needs)
+            if session is not None:
+                self._idle.remove(session)
+                return session
+            self._count_session(kind.memory(needs))
+            dropped = self._excess()
+        _close(dropped)
+        try:
+            return _Session(kind, needs, self.gpu, self.stats)
+        except BaseException:
+            with self._lock:
+                self._count_session(kind.memory(needs), -1)
+            raise
+
+    def _fitting(self, kind: DecoderKind, needs: StreamNeeds) -> _Session | None:
+        """The idle session that loses least if it takes a stream; None if a new one is better."""
+        fitting = [
+            (session.decoder.room.excess(needs), session)
+            for session in self._idle
+            if session.decoder.kind == kind and session.decoder.room.fits(needs)
+        ]
+        if not fitting:
+            return None
+        # Of equals the one that has been idle for longest, so that sizes that are frequent stay.
+        excess, session = min(fitting, key=operator.itemgetter(0))
+        if excess.is_other_size:
+            is_known = (kind, needs.size) in self._missed
+            if is_known and self._keeps_limits(kind.memory(needs), sessions=1):
+                return None
+            if len(self._missed) == _MOST_MISSED:
+                self._missed.clear()
+            self._missed.add((kind, needs.size))
+        return session
+
+    def _keeps_limits(self, memory: int = 0, sessions: int = 0) -> bool:
+        """Whether the sessions, and so many more, keep within what they may take in all."""
+        count = self._count + sessions
+        return self._used + memory <= self._memory and count <= _MOST_SESSIONS
+
+    def _count_session(self, memory: int, more: int = 1) -> None:
+        self._used += more * memory
+        self._count += more
 
     def _give_back(self, session: _Session) -> None:
         with self._lock:
-            if len(self._idle) < self._most:
+            if session.is_between_runs:
                 self._idle.append(session)
-                return
-            self._made -= 1
-        session.close()
+                dropped = self._excess()
+            else:  # after an error, or where a run was left, the state of its decoder is undefined
+                self._count_session(session.decoder.memory, -1)
+                dropped = [session]
+        _close(dropped)
+
+    def _excess(self) -> list[_Session]:
+        """Idle sessions that are to go so that the others keep within the memory."""
+        dropped = []
+        while self._idle and not self._keeps_limits():
+            session = self._idle.pop(0)
+            self._count_session(session.decoder.memory, -1)
+            dropped.append(session)
+        return dropped
 
 
 class _Session:
-    """A CUDA stream, the decoders that work on it, and the table of what they convert.
+    """A decoder, the CUDA stream on which it gives frames, and the table of what is converted.
 
     For one thread at a time.
+
+    Args:
+        kind: of the decoder.
+        needs: of the first stream.
+        gpu: number of the device.
+        stats: of the pool.
     """
 
-    def __init__(self, gpu: int, stats: Stats, budget: int) -> None:
+    def __init__(self, kind: DecoderKind, needs: StreamNeeds, gpu: int, stats: Stats) -> None:
         import cupy
 
         self._cuda: Any = cupy.cuda
         self._gpu = gpu
         self._stats = stats
-        self._budget = budget
         with self._cuda.Device(gpu):  # restored afterwards, since this may be the caller's thread
             self._stream = self._cuda.Stream(non_blocking=True)
             self._filled = self._cuda.Event(disable_timing=True)
             self._table = pinned_table(_TABLE_ROWS)
+            self.decoder = HardwareDecoder(kind, needs, gpu, self._stream.ptr)
         self._row = 0
         self._surfaces = 0
-        self._decoders: list[HardwareDecoder] = []  # most recently used last
-
-    def find(self, kind: DecoderKind, needs: StreamNeeds) -> HardwareDecoder | None:
-        """The decoder that a stream should be given, None if it has none that fits."""
-        fitting = [
-            decoder
-            for decoder in reversed(self._decoders)
-            if decoder.kind == kind and decoder.room.fits(needs)
-        ]
-        return min(fitting, key=lambda decoder: decoder.room.excess(needs), default=None)
+        self.is_between_runs = True
+        """Whether its decoder has given all frames of what it was fed."""
+        stats.add(decoders=1)
 
     def close(self) -> None:
         """Wait for queued conversions, which read the surfaces and the table."""
@@ -290,20 +347,15 @@ class _Session:
     def _frames(self, job: NvdecJob) -> Generator[list[tuple[int, Any]], None, None]:
         """Decode a run; yields the wanted frames of each call with their packets."""
         self._cuda.Device(self._gpu).use()
-        kind, needs = job.kind(self._gpu), job.needs
-        decoder = self.find(kind, needs)
-        if decoder is None:
-            decoder = self._make(kind, needs)
-        else:  # it comes back when the run is over: after an error, its state is undefined
-            self._decoders.remove(decoder)
-        decoder.begin(job.index, needs)
+        self.is_between_runs = False
+        self.decoder.begin(job.index, job.needs)
         before = self._surfaces
-        feeder = Feeder(decoder, job.index, job.source, job.run, piece=job.piece)
+        feeder = Feeder(self.decoder, job.index, job.source, job.run, piece=job.piece)
         yield from filter(None, feeder)
         self._stats.add(
             packets=feeder.packets, frames=feeder.frames, surfaces=self._surfaces - before
         )
-        self._decoders.append(decoder)
+        self.is_between_runs = True
 
     @contextmanager
     def _translating(self, index: VideoIndex) -> Iterator[None]:
@@ -315,14 +367,6 @@ class _Session:
             if (translated := _translated(error, index)) is error:
                 raise
             raise translated from error
-
-    def _make(self, kind: DecoderKind, needs: StreamNeeds) -> HardwareDecoder:
-        """Make a decoder; drops the least recently used ones if the memory budget is exceeded."""
-        left = self._budget - kind.memory(needs)
-        while self._decoders and sum(decoder.memory for decoder in self._decoders) > left:
-            self._decoders.pop(0)
-        self._stats.add(decoders=1)
-        return HardwareDecoder(kind, needs, self._gpu, self._stream.ptr)
 
     def _convert(self, frames: list[tuple[int, Any]], tiles: int, job: NvdecJob) -> None:
         """Convert the wanted surfaces that one call gave, by one launch if the table has room."""
@@ -357,6 +401,11 @@ class _Session:
         self._row += len(rows)
         converter.launch(filled, self._stream, tiles)
         self._surfaces += len(rows)
+
+
+def _close(sessions: Sequence[_Session]) -> None:
+    for session in sessions:
+        session.close()
 
 
 def _translated(error: Exception, index: VideoIndex) -> Exception:

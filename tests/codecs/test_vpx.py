@@ -1,0 +1,87 @@
+"""Sizes in the headers of VP8 and VP9 frames, written field by field as the standards list them."""
+
+from fractions import Fraction
+
+import av
+import pytest
+
+from videoloader.codecs.vpx import stated_sizes
+from videoloader.errors import FormatError
+
+SIZE = f"{319:016b}{239:016b}"
+SYNC = f"{0x498342:024b}"
+FRAMES = {
+    # marker, profile, show_existing_frame, frame_type, show_frame, error_resilient_mode, ...
+    "key": ("10 00 0 0 1 0" + SYNC + "001 0" + SIZE, (320, 240)),
+    "key of profile 1": ("10 10 0 0 1 0" + SYNC + "001 0 00 0" + SIZE, (320, 240)),
+    "key of profile 1, 4:4:0": ("10 10 0 0 1 0" + SYNC + "001 0 01 0" + SIZE, (320, 240)),
+    "key of profile 2": ("10 01 0 0 1 0" + SYNC + "1 001 0" + SIZE, (320, 240)),
+    "key of profile 3, RGB": ("10 11 0 0 0 1 0" + SYNC + "0 111 0" + SIZE, (320, 240)),
+    "intra only": ("10 00 0 1 0 0 1 00" + SYNC + "11111111" + SIZE, (320, 240)),
+    "intra only, resilient": ("10 00 0 1 0 1 1" + SYNC + "11111111" + SIZE, (320, 240)),
+    "intra only of profile 2": (
+        "10 01 0 1 0 0 1 00" + SYNC + "0 001 0" + "11111111" + SIZE,
+        (320, 240),
+    ),
+    "of its own size": ("10 00 0 1 1 0 00 00000001 000 0 001 0 010 1 000" + SIZE, (320, 240)),
+    "hidden, of its own size": (
+        "10 00 0 1 0 0 0 00 00000001 000 0 001 0 010 1 000" + SIZE,
+        (320, 240),
+    ),
+    "as the first reference": ("10 00 0 1 1 0 00 00000001 000 0 001 0 010 1 1", None),
+    "as the third reference": ("10 00 0 1 1 1 00000001 000 0 001 0 010 1 001", None),
+    "shown again": ("10 00 1 010", None),
+}
+
+
+def packed(fields):
+    bits = fields.replace(" ", "")
+    return int(bits.ljust(-(-len(bits) // 8) * 8, "0"), 2).to_bytes(-(-len(bits) // 8), "big")
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_what_the_header_of_a_vp9_frame_states(kind):
+    fields, size = FRAMES[kind]
+    frame = packed(fields)
+    assert stated_sizes("vp9", frame + bytes(20)) == ([] if size is None else [size])
+    for stop in range(1, len(frame) - (size is None)):
+        with pytest.raises(FormatError):
+            stated_sizes("vp9", frame[:stop])
+
+
+def test_every_frame_of_a_superframe_counts():
+    frames = [packed(FRAMES[kind][0]) + bytes(8) for kind in ("key", "shown again", "intra only")]
+    sizes = b"".join(bytes([len(frame)]) for frame in frames)
+    marker = bytes([0b110_00_010])
+    superframe = b"".join(frames) + marker + sizes + marker
+    assert stated_sizes("vp9", superframe) == [(320, 240)] * 2
+
+
+def test_vp8_states_its_size_in_key_frames():
+    key = b"\x10\0\0\x9d\x01\x2a" + (320 | 1 << 14).to_bytes(2, "little")
+    assert stated_sizes("vp8", key + (240).to_bytes(2, "little")) == [(320, 240)]
+    assert stated_sizes("vp8", b"\x11\0\0") == []
+
+
+def test_what_is_no_vp9_frame_is_refused():
+    for packet in (b"\x42\0\0\0", packed("10 00 0 0 1 0" + "0" * 60)):
+        with pytest.raises(FormatError):
+            stated_sizes("vp9", packet)
+
+
+@pytest.mark.parametrize("codec", ["libvpx", "libvpx-vp9"])
+def test_an_encoder_states_the_size_in_key_frames_and_no_other(codec):
+    encoder = av.CodecContext.create(codec, "w")
+    encoder.width, encoder.height, encoder.pix_fmt = 160, 96, "yuv420p"
+    encoder.options = {"g": "4", "deadline": "realtime", "cpu-used": "8", "lag-in-frames": "0"}
+    encoder.time_base = Fraction(1, 25)
+    packets = [
+        bytes(packet)
+        for number in range(9)
+        for packet in encoder.encode(av.VideoFrame(160, 96, "yuv420p"))
+    ]
+    name = "vp8" if codec == "libvpx" else "vp9"
+    sizes = [stated_sizes(name, packet) for packet in packets]
+    assert sizes[0] == [(160, 96)]
+    assert {size for each in sizes for size in each} == {(160, 96)}
+    assert [] in sizes
