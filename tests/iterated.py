@@ -7,9 +7,16 @@ FILES = [f"clip{number}.mp4" for number in range(7)]
 
 
 @pipeline_def(num_threads=2, device_id=0, seed=3)
-def labelled(files=FILES, **reader):
+def labelled(files=FILES, num_shards=1, shard_id=0, pad_last_batch=False, stick_to_shard=False):
     clips, labels = fn.readers.video(
-        filenames=files, labels=[], sequence_length=40, name="Reader", **reader
+        filenames=files,
+        labels=[],
+        sequence_length=40,
+        name="Reader",
+        num_shards=num_shards,
+        shard_id=shard_id,
+        pad_last_batch=pad_last_batch,
+        stick_to_shard=stick_to_shard,
     )
     return clips, labels
 

@@ -12,7 +12,7 @@ from videoloader.errors import (
     OperatorError,
     UnsupportedError,
 )
-from videoloader.pipeline import pipeline_def
+from videoloader.pipeline import DataNode, pipeline_def
 from videoloader.sampling import (
     DenseClips,
     RandomClip,
@@ -241,9 +241,8 @@ def test_arguments_that_have_no_effect_are_taken(videos):
     reader(sequence_length=4, initial_fill=16, read_ahead=True, dtype=types.UINT8).build()
 
 
-def test_a_reader_belongs_in_a_pipeline():
-    with pytest.raises(ArgumentError, match="belongs in the definition of a pipeline"):
-        fn.readers.video(filenames=FILES, sequence_length=4)
+def test_a_reader_outside_a_definition_is_a_node():
+    assert isinstance(fn.readers.video(filenames=FILES, sequence_length=4), DataNode)
 
 
 def decoded(*inputs, **arguments):

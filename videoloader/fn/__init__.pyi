@@ -77,6 +77,32 @@ def cast(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def constant(
+    *,
+    fdata: float | Sequence[float] | None = None,
+    idata: int | Sequence[int] | None = None,
+    shape: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    layout: str = '',
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Give the same tensor for every sample.
+
+    Values that `dtype` cannot hold are saturated, fractions rounded half away from zero.
+
+    Args:
+        fdata: values (float or list of float).
+        idata: values (int or list of int).
+        shape: of a sample; one value fills it; by default a list (int or list of int).
+        dtype: by default FLOAT for `fdata` and INT32 for `idata` (element type).
+        layout: such as "HWC" (str; default '').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def crop(
     frames: _Data,
     /,

@@ -12,13 +12,17 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context
+from videoloader.operators.constant import CONSTANT
 from videoloader.operators.operator import FRAMES, OPERATORS, Operator
-from videoloader.pipeline.graph import DataNode, current_graph, is_defining
+from videoloader.pipeline.current import current_pipeline, is_defining
+from videoloader.pipeline.graph import DataNode, add_node
+from videoloader.pipeline.promotion import promote
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
+from videoloader.types import ArrayConstant, ScalarConstant
 
 __all__ = ["HIDDEN", "Function", "public_functions"]
 
@@ -53,18 +57,15 @@ class Function:
         if layout is not None and operator.declares("layout"):
             given["layout"], layout = layout, None
         device = _device(operator, device, inputs)
-        if is_defining():
+        values = (*inputs, *given.values())
+        has_nodes = any(isinstance(value, DataNode) for value in values)
+        is_source = operator.kind == "source" or operator is CONSTANT
+        if has_nodes or is_source or is_defining():
             if layout is not None:
                 raise ArgumentError(
                     f"fn.{operator.name}: layout is for eager calls; in a pipeline data has its own"
                 )
             return _add_node(operator, inputs, device, name, given)
-        if operator.kind == "source":
-            raise ArgumentError(
-                f"fn.{operator.name} belongs in the definition of a pipeline (@pipeline_def)"
-            )
-        if any(isinstance(value, DataNode) for value in (*inputs, *given.values())):
-            raise ArgumentError(f"fn.{operator.name}: data nodes have no values outside a pipeline")
         bound = operator.bind(given)
         return _map(operator, inputs, bound, device, layout)
 
@@ -162,25 +163,37 @@ def _add_node(
     name: str | None,
     given: Mapping[str, Any],
 ) -> Any:
+    inputs = tuple(promote(data, f"fn.{operator.name}") for data in inputs)
     for data in inputs:
-        if not isinstance(data, DataNode):
-            raise ArgumentError(
-                f"fn.{operator.name}: inside a pipeline inputs are data nodes, got "
-                f"{type(data).__name__}; fn.external_source brings data in"
-            )
         if data.device == "gpu" and device != "gpu":
             raise ArgumentError(
                 f"fn.{operator.name} on the CPU cannot take {data.name} from the GPU; "
                 "use .cpu() first"
             )
+    is_kept = given.get("preserve") or operator.has_effects
+    given = {key: _argument(value) for key, value in given.items()}
     varying = {key: value for key, value in given.items() if isinstance(value, DataNode)}
     fixed = {key: value for key, value in given.items() if key not in varying}
     constants = operator.bind(fixed, later=varying)
     if device == "gpu":
         inputs = tuple(data.gpu() for data in inputs)
-    outputs = current_graph().add(operator, inputs, constants, varying, device, name)
+    outputs = add_node(operator, inputs, constants, varying, device, name)
+    if is_kept:
+        pipeline = current_pipeline()
+        if pipeline is None:
+            raise ArgumentError(
+                f"fn.{operator.name} runs for its effects: call it in the definition of a pipeline"
+            )
+        pipeline.add_sink(outputs[0])
     several = len(outputs) > 1 or constants.get("num_outputs") is not None
     return outputs if several else outputs[0]
+
+
+def _argument(value: Any) -> Any:
+    """An argument of a node, constants as what they stand for."""
+    if isinstance(value, ScalarConstant):
+        return value.value
+    return promote(value, "an argument") if isinstance(value, ArrayConstant) else value
 
 
 def _map(

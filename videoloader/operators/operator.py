@@ -157,6 +157,7 @@ class Operator:
         absorb: the form of clips behind the operator, of the form before it and the arguments;
             None where a decoder cannot give it. Operators without this are never done by a decoder.
         absorbed_per_sample: arguments that may differ between the samples of an absorbed operator.
+        has_effects: whether it runs though no output of the pipeline needs it.
         is_elementwise: whether it gives the same values whatever the layout is.
         decoding: arguments that say how clips are decoded, which `run` does not take. What has any
             gives clips: `PlannedClip`s become its outputs, the pictures first.
@@ -179,6 +180,7 @@ class Operator:
     draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
     absorbed_per_sample: tuple[str, ...] = ()
+    has_effects: bool = False
     is_elementwise: bool = False
     decoding: tuple[str, ...] = ()
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check

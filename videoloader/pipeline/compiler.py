@@ -12,7 +12,7 @@ from videoloader.errors import VideoError
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.general import COPY
-from videoloader.pipeline.graph import DataNode, Graph, Node
+from videoloader.pipeline.graph import DataNode, Graph, Node, reached
 
 __all__ = ["CompiledStage", "StageKind", "Step", "compile_graph"]
 
@@ -69,21 +69,16 @@ class CompiledStage:
         return f"{self.kind}: {', '.join(map(str, self.steps))}"
 
 
-def compile_graph(
-    graph: Graph, outputs: Sequence[DataNode], *, fuse: bool
-) -> tuple[CompiledStage, ...]:
-    """The stages that make the outputs; what no output needs is in none of them.
+def compile_graph(graph: Graph, *, fuse: bool) -> tuple[CompiledStage, ...]:
+    """The stages that run a graph.
 
     Args:
         graph: of operators.
-        outputs: what is wanted.
         fuse: let decoders do what they can of the operators behind them.
     """
-    reached = _reached(outputs)
-    nodes = [node for node in graph.nodes if node.ordinal in reached]
-    steps = [Step(node) for node in nodes]
+    steps = [Step(node) for node in graph.nodes]
     if fuse:
-        steps = _fused(steps, outputs)
+        steps = _fused(steps, graph.outputs)
     ranks = _ranks(steps)
     keys = sorted({(rank, _ORDER.index(_kind(step.node))) for step, rank in ranks.items()})
     groups = [
@@ -109,22 +104,10 @@ def compile_graph(
     )
 
 
-def _reached(outputs: Sequence[DataNode]) -> set[int]:
-    """The nodes that outputs need."""
-    reached: set[int] = set()
-    waiting = [data.node for data in outputs]
-    while waiting:
-        node = waiting.pop()
-        if node.ordinal not in reached:
-            reached.add(node.ordinal)
-            waiting += [data.node for data in (*node.inputs, *node.varying.values())]
-    return reached
-
-
 def _kind(node: Node) -> StageKind:
     if node.operator.decoding:
         return "decode"
-    if node.operator.kind == "source" or not node.inputs:
+    if node.operator.kind == "source" or (not node.inputs and node.device == "cpu"):
         return "plan"
     from_gpu = node.operator is COPY and node.inputs[0].device == "gpu"
     return "gpu" if node.device == "gpu" or from_gpu else "cpu"
@@ -133,7 +116,7 @@ def _kind(node: Node) -> StageKind:
 def _inputs(step: Step) -> list[DataNode]:
     """What a step takes from other steps."""
     own = {node.ordinal for node in step.nodes}
-    taken = [data for node in step.nodes for data in (*node.inputs, *node.varying.values())]
+    taken = [data for node in step.nodes for data in node.sources]
     return [data for data in taken if data.node.ordinal not in own]
 
 
@@ -160,7 +143,7 @@ def _fused(steps: Sequence[Step], outputs: Sequence[DataNode]) -> list[Step]:
     """The steps, each decoder with the operators behind it that it can do."""
     users: dict[tuple[int, int], list[Node]] = {}
     for step in steps:
-        for data in (*step.node.inputs, *step.node.varying.values()):
+        for data in step.node.sources:
             users.setdefault((data.node.ordinal, data.output), []).append(step.node)
     given = {(data.node.ordinal, data.output) for data in outputs}
     absorbed: set[Node] = set()
@@ -207,4 +190,4 @@ def _absorbed(node: Node, before: Node, form: DecodedForm) -> DecodedForm | None
 
 def _needs_pictures(node: Node, decoder: Node) -> bool:
     """Whether an argument of a node depends on what the decoder gives."""
-    return decoder.ordinal in _reached(tuple(node.varying.values()))
+    return decoder in reached([data.node for data in node.varying.values()])

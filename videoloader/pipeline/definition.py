@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, overload
 
-from videoloader.errors import ArgumentError
-from videoloader.pipeline.graph import defining
-from videoloader.pipeline.pipeline import PIPELINE_ARGUMENTS, Pipeline
+from videoloader.errors import ArgumentTypeError
+from videoloader.pipeline.current import pop_current, push_current
+from videoloader.pipeline.pipeline import Pipeline
 
 __all__ = ["pipeline_def"]
 
@@ -29,8 +29,9 @@ def pipeline_def(
 def pipeline_def(definition: Definition | None = None, **defaults: Any) -> Any:
     """Make a factory of pipelines from a function that defines one.
 
-    The function calls operators and returns one data node or several. The factory takes the
-    function's arguments and those of `Pipeline`, as keywords::
+    The function calls operators and returns an output or a tuple of them: data nodes or constants.
+    The factory takes the function's arguments, and those of `Pipeline` as keywords; a keyword that
+    both have is the function's::
 
         @pipeline_def(num_threads=4)
         def clips(files):
@@ -49,22 +50,28 @@ def pipeline_def(definition: Definition | None = None, **defaults: Any) -> Any:
 
 
 def _factory(definition: Definition, defaults: dict[str, Any]) -> Callable[..., Pipeline]:
-    clashes = PIPELINE_ARGUMENTS & set(inspect.signature(definition).parameters)
-    if clashes:
-        raise ArgumentError(
-            f"{definition.__name__} has arguments named as those of a pipeline: "
-            f"{', '.join(sorted(clashes))}; rename them"
-        )
+    parameters = inspect.signature(definition).parameters.values()
+    own = {parameter.name for parameter in parameters}
+    variadic = [each.name for each in parameters if each.kind is each.VAR_KEYWORD]
 
     @functools.wraps(definition)
     def make(*args: Any, **keywords: Any) -> Pipeline:
-        own = {name: value for name, value in keywords.items() if name not in PIPELINE_ARGUMENTS}
-        given = {name: value for name, value in keywords.items() if name in PIPELINE_ARGUMENTS}
+        if variadic:
+            raise ArgumentTypeError(
+                f"**{variadic[0]} of {definition.__name__} is not allowed: it would take arguments "
+                "of the pipeline for its own; name the arguments that it needs"
+            )
+        passed = {name: value for name, value in keywords.items() if name in own}
+        given = {name: value for name, value in keywords.items() if name not in own}
         pipe = Pipeline(**{**defaults, **given})
-        with defining(pipe._graph):
-            outputs = definition(*args, **own)
+        push_current(pipe)
+        try:
+            outputs = definition(*args, **passed)
+        finally:
+            pop_current()
         outputs = () if outputs is None else outputs
-        pipe.set_outputs(*(outputs if isinstance(outputs, tuple | list) else (outputs,)))
+        pipe.set_outputs(*(outputs if isinstance(outputs, tuple) else (outputs,)))
         return pipe
 
+    make._is_pipeline_def = True  # type: ignore[attr-defined]
     return make

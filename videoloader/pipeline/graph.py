@@ -1,11 +1,15 @@
-"""The graph that a pipeline definition draws: operator nodes, and data nodes between them."""
+"""The graph of a pipeline: operator nodes, data nodes between them, collected from its outputs.
+
+A node belongs to nobody when it is made: inside a definition, outside, before any pipeline exists.
+`Graph.collect` walks back from the outputs of a pipeline, adopts what they need and leaves the
+rest, which then never runs.
+"""
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,9 +24,11 @@ from videoloader.operators.batch import Batch
 from videoloader.operators.general import COPY, PER_FRAME
 from videoloader.operators.operator import OPERATORS, Operator
 
-__all__ = ["DataNode", "Graph", "Node", "current_graph", "defining", "is_defining"]
+__all__ = ["DataNode", "Graph", "Node", "add_node", "reached"]
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
+
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,14 +60,12 @@ class DataNode:
     def _copied(self, device: str) -> DataNode:
         if device == self.device:
             return self
-        return current_graph(f"{self.name}.{device}()").add(COPY, (self,), {}, {}, device)[0]
+        return add_node(COPY, (self,), {}, {}, device)[0]
 
     def __getitem__(self, index: Any) -> DataNode:
         """Index every sample: `clips[::2]` has every second frame of each clip."""
         operator = OPERATORS["subscript"]
-        constants = operator.bind({"index": index})
-        graph = current_graph(f"{self.name}[...]")
-        return graph.add(operator, (self,), constants, {}, self.device)[0]
+        return add_node(operator, (self,), operator.bind({"index": index}), {}, self.device)[0]
 
     def __iter__(self) -> Iterator[DataNode]:
         raise ArgumentError(f"{self.name} is one data node, it cannot be unpacked")
@@ -75,25 +79,44 @@ class DataNode:
         return f"DataNode({self.name!r}, device={self.device!r})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Node:
     """An operator in a graph.
 
-    `constants` are its converted arguments, the same for all samples or `PerSample`; `varying`
-    are the data nodes that give the others. `ordinal` is its place in the graph, `stage` its place
-    among the operators that draw random numbers: copies and the like shift nobody's draws.
+    Attributes:
+        operator: what it runs.
+        inputs: its inputs.
+        constants: its converted arguments, the same for all samples or `PerSample`.
+        varying: the data nodes that give its other arguments.
+        device: "cpu", "gpu" or "mixed".
+        num_outputs: of its outputs.
+        where: file and line of the call that made it.
+        name: as given; else its operator's until it is adopted, then with its ordinal.
+        number: grows with every node that is made; inputs have lower ones than their users.
+        ordinal: its place in the graph that adopted it, -1 before.
+        stage: its place there among the operators that draw random numbers: copies and the like
+            shift nobody's draws.
+        owner: the pipeline that adopted it.
     """
 
     operator: Operator
-    ordinal: int
-    stage: int
-    name: str
     inputs: tuple[DataNode, ...]
     constants: Mapping[str, Any]
     varying: Mapping[str, DataNode]
     device: str
     num_outputs: int
     where: str
+    name: str
+    is_named: bool
+    number: int = field(default_factory=_numbers.__next__)
+    ordinal: int = -1
+    stage: int = -1
+    owner: object = None
+
+    @property
+    def sources(self) -> tuple[DataNode, ...]:
+        """All data nodes that it takes."""
+        return (*self.inputs, *self.varying.values())
 
     def describe(self) -> str:
         """The operator, its name and the line of the definition, for errors."""
@@ -130,76 +153,120 @@ class Node:
         return isinstance(value, PerSample) and any(isinstance(v, PerFrame) for v in value)
 
 
-@dataclass(slots=True)
+def add_node(
+    operator: Operator,
+    inputs: tuple[DataNode, ...],
+    constants: Mapping[str, Any],
+    varying: Mapping[str, DataNode],
+    device: str,
+    name: str | None = None,
+) -> tuple[DataNode, ...]:
+    """Make a node and give its outputs.
+
+    Args:
+        operator: what it runs.
+        inputs: its inputs.
+        constants: bound arguments; see `Operator.bind`.
+        varying: data nodes that give the other arguments.
+        device: where it runs.
+        name: unique in its pipeline; one is made by default.
+    """
+    for data in varying.values():
+        if data.device != "cpu":
+            raise ArgumentError(
+                f"fn.{operator.name}: {data.name} is on the GPU; arguments come from the CPU"
+            )
+    node = Node(
+        operator,
+        inputs,
+        constants,
+        varying,
+        device,
+        operator.num_outputs(constants),
+        _caller(),
+        operator.name.rpartition(".")[2] if name is None else name,
+        name is not None,
+    )
+    placed = "gpu" if device == "mixed" else device
+    return tuple(DataNode(node, output, placed) for output in range(node.num_outputs))
+
+
+def reached(nodes: Sequence[Node]) -> set[Node]:
+    """The nodes, and all that they need."""
+    found: set[Node] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += [data.node for data in node.sources]
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """Operator nodes in the order of their calls, which is an order to run them in."""
+    """What a pipeline runs.
 
+    Attributes:
+        nodes: in the order of their making, which is an order to run them in.
+        outputs: what a batch consists of.
+        batch_size: largest number of samples in a batch.
+    """
+
+    nodes: tuple[Node, ...]
+    outputs: tuple[DataNode, ...]
     batch_size: int
-    nodes: list[Node] = field(default_factory=list)
 
-    def add(
-        self,
-        operator: Operator,
-        inputs: tuple[DataNode, ...],
-        constants: Mapping[str, Any],
-        varying: Mapping[str, DataNode],
-        device: str,
-        name: str | None = None,
-    ) -> tuple[DataNode, ...]:
-        """Append an operator and give its outputs."""
-        ordinal = len(self.nodes)
-        short = operator.name.rpartition(".")[2]
-        name = f"{short}_{ordinal}" if name is None else name
-        if any(node.name == name for node in self.nodes):
-            raise ArgumentError(f"two operators are named {name!r}; names must be unique")
-        for data in (*inputs, *varying.values()):
-            if data.node.ordinal >= ordinal or self.nodes[data.node.ordinal] is not data.node:
-                raise ArgumentError(f"{data.name} belongs to another pipeline")
-        for data in varying.values():
-            if data.device != "cpu":
+    @classmethod
+    def collect(
+        cls,
+        outputs: Sequence[DataNode],
+        kept: Sequence[Node],
+        *,
+        batch_size: int,
+        owner: object,
+    ) -> Graph:
+        """Adopt the nodes that outputs need.
+
+        Args:
+            outputs: of the pipeline.
+            kept: nodes that run though no output needs them.
+            batch_size: of the pipeline.
+            owner: of the nodes from here on; those of another one are an error.
+        """
+        needed = reached([*(data.node for data in outputs), *kept])
+        nodes = sorted(needed, key=lambda node: node.number)
+        names: dict[str, Node] = {}
+        for node in nodes:
+            if node.owner not in (None, owner):
+                raise ArgumentError(f"{node.describe()} belongs to another pipeline")
+            if node.is_named and names.setdefault(node.name, node) is not node:
                 raise ArgumentError(
-                    f"fn.{operator.name}: {data.name} is on the GPU; arguments come from the CPU"
+                    f"two operators are named {node.name!r} ({names[node.name].where} and "
+                    f"{node.where}); names must be unique"
                 )
-        for argument, value in constants.items():
-            if isinstance(value, PerSample) and len(value) != self.batch_size:
-                raise ArgumentError(
-                    f"fn.{operator.name}: {argument} has {len(value)} values "
-                    f"for a batch of {self.batch_size}"
+            _check_counts(node, batch_size)
+        stage = 0
+        for ordinal, node in enumerate(nodes):
+            if not node.is_named:
+                short = node.operator.name.rpartition(".")[2]
+                node.name = next(
+                    name
+                    for name in (f"{short}_{ordinal}{'_' * more}" for more in itertools.count())
+                    if name not in names
                 )
-        count = operator.num_outputs(constants)
-        stage = sum(node.operator.has_draws for node in self.nodes)
-        node = Node(
-            operator, ordinal, stage, name, inputs, constants, varying, device, count, _caller()
-        )
-        self.nodes.append(node)
-        placed = "gpu" if device == "mixed" else device
-        return tuple(DataNode(node, output, placed) for output in range(count))
+            node.owner, node.ordinal, node.stage = owner, ordinal, stage
+            stage += node.operator.has_draws
+        return cls(tuple(nodes), tuple(outputs), batch_size)
 
 
-_GRAPHS: ContextVar[Graph | None] = ContextVar("videoloader_graph", default=None)
-
-
-def current_graph(what: str = "") -> Graph:
-    """The graph being defined; `ArgumentError` outside of a definition if `what` needs one."""
-    graph = _GRAPHS.get()
-    if graph is None:
-        raise ArgumentError(f"{what} belongs in the definition of a pipeline (@pipeline_def)")
-    return graph
-
-
-def is_defining() -> bool:
-    """Whether a pipeline is being defined."""
-    return _GRAPHS.get() is not None
-
-
-@contextmanager
-def defining(graph: Graph) -> Iterator[None]:
-    """Collect the operators called inside the block in a graph."""
-    token = _GRAPHS.set(graph)
-    try:
-        yield
-    finally:
-        _GRAPHS.reset(token)
+def _check_counts(node: Node, batch_size: int) -> None:
+    """Fail if an argument has values for another number of samples."""
+    for argument, value in node.constants.items():
+        if isinstance(value, PerSample) and len(value) != batch_size:
+            raise ArgumentError(
+                f"{node.describe()}: {argument} has {len(value)} values for a batch of {batch_size}"
+            )
 
 
 def _caller() -> str:

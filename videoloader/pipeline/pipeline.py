@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,15 +13,17 @@ import numpy as np
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.checkpoint import Checkpoint
+from videoloader.pipeline.current import current_pipeline, pop_current, push_current
 from videoloader.pipeline.drawing import to_dot
-from videoloader.pipeline.graph import DataNode, Graph, defining
+from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.program import Program
+from videoloader.pipeline.promotion import promote
 from videoloader.pipeline.stages import StageRunner
 from videoloader.pipeline.stats import PipelineStats
 from videoloader.readers.external import ExternalSource
 from videoloader.tensors import TensorList
 
-__all__ = ["PIPELINE_ARGUMENTS", "Pipeline"]
+__all__ = ["Pipeline"]
 
 _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "bytes_per_sample": (0,),
@@ -41,23 +42,6 @@ _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "py_start_method": ("fork",),
 }
 """DALI's other arguments, with the values (besides None) that say what happens here anyway."""
-
-PIPELINE_ARGUMENTS = frozenset(
-    {
-        "batch_size",
-        "num_threads",
-        "device_id",
-        "seed",
-        "prefetch_queue_depth",
-        "fuse",
-        "set_affinity",
-        "enable_memory_stats",
-        "enable_checkpointing",
-        "checkpoint",
-        *_HARMLESS,
-    }
-)
-"""Keywords of a pipeline, which `pipeline_def` adds to those of a definition."""
 
 
 class Pipeline:
@@ -139,25 +123,59 @@ class Pipeline:
         self._set_affinity = bool(set_affinity)
         self._with_memory = bool(enable_memory_stats)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
-        self._graph = Graph(self.batch_size)
+        self._graph: Graph | None = None
         self._outputs: tuple[DataNode, ...] = ()
+        self._kept: list[Node] = []
+        self._ownership = object()  # of its nodes, which must not keep the pipeline alive
         self._program: Program | None = None
         self._runner: StageRunner | None = None
         self._is_closed = False
-        self._scope: AbstractContextManager[None] | None = None
+        self._scopes: list[bool] = []
 
-    def set_outputs(self, *outputs: DataNode) -> None:
-        """Say what a batch consists of."""
+    @staticmethod
+    def current() -> Pipeline | None:
+        """The pipeline that is being defined; None outside of definitions."""
+        return current_pipeline()
+
+    @staticmethod
+    def push_current(pipeline: Pipeline) -> None:
+        """Make a pipeline the current one, as a `with` block around its definition does."""
+        push_current(pipeline)
+
+    @staticmethod
+    def pop_current() -> None:
+        """Make the pipeline current that was current before `push_current`."""
+        pop_current()
+
+    def set_outputs(self, *outputs: Any) -> None:
+        """Say what a batch consists of, and collect the graph of operators that make it.
+
+        Args:
+            *outputs: data nodes, and constants: numbers, lists, arrays, tensors. One may come
+                several times.
+        """
         if self._program is not None:
             raise ArgumentError("the pipeline is built, its outputs are set")
-        for output in outputs:
-            if not isinstance(output, DataNode):
-                raise ArgumentError(
-                    f"a pipeline gives data nodes, got {type(output).__name__}: {output!r}"
-                )
         if not outputs:
             raise ArgumentError("a pipeline needs at least one output")
-        self._outputs = outputs
+        nodes = [promote(value, f"output {at}") for at, value in enumerate(outputs)]
+        self._graph = self._collect(nodes)
+        self._outputs = self._graph.outputs
+
+    def add_sink(self, data_node: DataNode) -> None:
+        """Run the operator of a data node though no output needs it."""
+        if self._program is not None:
+            raise ArgumentError("the pipeline is built, its graph is fixed")
+        self._kept.append(data_node.node)
+
+    def define_graph(self) -> Any:
+        """Call operators and return the outputs; for subclasses, which `build` calls it of."""
+        raise ArgumentError("the pipeline has no outputs; see set_outputs")
+
+    @property
+    def is_built(self) -> bool:
+        """Whether the graph is fixed and its sources are open."""
+        return self._program is not None
 
     def build(self) -> None:
         """Open the sources and check the devices; `run` does it if nobody did."""
@@ -167,11 +185,11 @@ class Pipeline:
             if self._state is not None:
                 self._state.check(self.batch_size)
             if not self._outputs:
-                raise ArgumentError("the pipeline has no outputs; see set_outputs")
+                self._define()
+            self._graph = self._collect(self._outputs)  # with sinks that were added since
             gpu = "cuda" if self.device_id is None else f"cuda:{self.device_id}"
             self._program = Program(
                 self._graph,
-                self._outputs,
                 seed=self.seed,
                 num_threads=self.num_threads,
                 gpu=gpu,
@@ -344,9 +362,10 @@ class Pipeline:
         self._runner = self._program = None
 
     def __enter__(self) -> Pipeline:
-        if not self._outputs and not self._is_closed:
-            self._scope = defining(self._graph)
-            self._scope.__enter__()
+        is_definition = not self._outputs and not self._is_closed
+        self._scopes.append(is_definition)
+        if is_definition:
+            push_current(self)
         return self
 
     def __exit__(
@@ -355,16 +374,27 @@ class Pipeline:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._scope is None:
-            self.close()
+        if self._scopes.pop():
+            pop_current()
         else:
-            scope, self._scope = self._scope, None
-            scope.__exit__(kind, error, traceback)
+            self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else "built" if self._program else "not built"
-        nodes = ", ".join(node.name for node in self._graph.nodes)
+        nodes = ", ".join(node.name for node in self._graph.nodes) if self._graph else ""
         return f"Pipeline(batch_size={self.batch_size}, seed={self.seed}, {state}: {nodes})"
+
+    def _define(self) -> None:
+        """Run `define_graph`."""
+        push_current(self)
+        try:
+            outputs = self.define_graph()
+        finally:
+            pop_current()
+        self.set_outputs(*(outputs if isinstance(outputs, tuple | list) else (outputs,)))
+
+    def _collect(self, outputs: Sequence[DataNode]) -> Graph:
+        return Graph.collect(outputs, self._kept, batch_size=self.batch_size, owner=self._ownership)
 
     def _built(self) -> Program:
         self.build()

@@ -59,7 +59,6 @@ class Program:
 
     Args:
         graph: what to run.
-        outputs: what a batch consists of.
         seed: of all random draws.
         num_threads: that work on samples, and for opening sources.
         gpu: torch device that "gpu" stands for.
@@ -72,7 +71,6 @@ class Program:
     def __init__(
         self,
         graph: Graph,
-        outputs: Sequence[DataNode],
         *,
         seed: int,
         num_threads: int,
@@ -83,12 +81,12 @@ class Program:
         with_memory: bool = False,
     ) -> None:
         self._batch_size = graph.batch_size
-        self._outputs = tuple(outputs)
+        self._outputs = graph.outputs
         self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
         self._seed = seed
         self._num_threads = num_threads
         self._devices = {"cpu": "cpu", "gpu": gpu, "mixed": gpu}
-        self.compiled = compile_graph(graph, outputs, fuse=fuse)
+        self.compiled = compile_graph(graph, fuse=fuse)
         self._nodes = [
             node for stage in self.compiled for step in stage.steps for node in step.nodes
         ]

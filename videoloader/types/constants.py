@@ -199,8 +199,9 @@ def Constant(  # noqa: N802  DALI's name
     if is_number and plain and not arguments and (kind is None or kind.is_numeric):
         return ScalarConstant(value, kind)
     array, own = _array(value)
-    kind = own if kind is None else kind
-    if kind.is_numeric:
+    if kind is None:
+        array, kind = (_narrowed(array), own) if own.is_numeric else (array, own)
+    elif kind.is_numeric:
         array = array.astype(kind.numpy)
     if shape is not None:
         sides = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -214,8 +215,7 @@ def Constant(  # noqa: N802  DALI's name
 def _array(value: Any) -> tuple[np.ndarray[Any, Any], DataType]:
     if isinstance(value, torch.Tensor | np.ndarray | np.generic):
         array = np.asarray(value.cpu() if isinstance(value, torch.Tensor) else value)
-        array = array.astype(_NARROWED.get(array.dtype, array.dtype))
-        return array, DataType.of(array.dtype)
+        return array, DataType.of(_NARROWED.get(array.dtype, array.dtype))
     items = list(value) if isinstance(value, list | tuple) else [value]
     kinds = {type(item) for item in items}
     enums = kinds & set(_ENUMS)
@@ -224,12 +224,22 @@ def _array(value: Any) -> tuple[np.ndarray[Any, Any], DataType]:
             raise ArgumentTypeError(f"a constant has members of one enumeration, got {value!r}")
         array, kind = np.array([int(item) for item in items], np.int32), _ENUMS[enums.pop()]
     else:
-        numbers = np.array(items)
-        if numbers.dtype.kind not in "biuf":
+        array = np.array(items)
+        if array.dtype.kind not in "biuf":
             raise ArgumentTypeError(f"a constant is made of numbers, got {value!r}")
-        array = numbers.astype(_NARROWED.get(numbers.dtype, numbers.dtype))
-        kind = DataType.of(array.dtype)
+        kind = DataType.of(_NARROWED.get(array.dtype, array.dtype))
     return (array if isinstance(value, list | tuple) else array.reshape(())), kind
+
+
+def _narrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """64 bits as 32; `ArgumentError` for an integer that does not fit."""
+    narrowed = array.astype(_NARROWED.get(array.dtype, array.dtype))
+    if array.dtype.kind in "iu" and (narrowed != array).any():
+        wrong = array[narrowed != array].flat[0]
+        raise ArgumentError(
+            f"{wrong} does not fit into {narrowed.dtype}; give the constant a dtype"
+        )
+    return narrowed
 
 
 def _python_type(value: bool | int | float) -> DataType:
