@@ -30,7 +30,7 @@ from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_datas
 from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
 
 if TYPE_CHECKING:
-    from videoloader import backend, fn, pipeline, tensors, types
+    from videoloader import backend, fn, math, pipeline, tensors, types
     from videoloader.dataset import ClipDataset
     from videoloader.decoding.batch import (
         BatchDecoder,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, pipeline_def
+    from videoloader.pipeline.expressions import newaxis
     from videoloader.readers.labels import LabelColumn
     from videoloader.tensors import TensorList
     from videoloader.video import Video
@@ -89,6 +90,8 @@ __all__ = [
     "index_dataset",
     "index_video",
     "indexing",
+    "math",
+    "newaxis",
     "open_dataset",
     "pipeline",
     "pipeline_def",
@@ -115,6 +118,8 @@ _LAZY = {
     "backend": None,
     "decode_batch": "videoloader.decoding.batch",
     "fn": None,
+    "math": None,
+    "newaxis": "videoloader.pipeline.expressions",
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
     "tensors": None,

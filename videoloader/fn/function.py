@@ -26,7 +26,7 @@ from videoloader.types import ArrayConstant, ScalarConstant
 
 __all__ = ["HIDDEN", "Function", "public_functions"]
 
-HIDDEN = ("copy", "subscript")
+HIDDEN = ("copy",)
 """Operators without a public name: `.gpu()`, `.cpu()` and `[...]` of a data node."""
 
 _MOST_CHANNELS = 4  # of a picture whose layout is told by its shape

@@ -17,10 +17,14 @@ Shape = tuple[int, ...]
 
 
 class Sample(NamedTuple):
-    """One element of a batch that a source gives: a tensor with its layout, or a path."""
+    """One element of a batch that a source gives: a tensor with its layout, or a path.
+
+    `source_info` says where it comes from, such as its file; "" when unknown.
+    """
 
     value: Any
     layout: str = ""
+    source_info: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,15 @@ class Spec:
         dtype: element type.
         layout: meaning of the dimensions of a sample, such as "FHWC"; "" if unknown.
         device: torch device.
+        source_info: where each sample comes from; empty if unknown. Outputs get that of the first
+            input that has any, whatever `infer` says.
     """
 
     shapes: tuple[Shape, ...]
     dtype: torch.dtype
     layout: str = ""
     device: str = "cpu"
+    source_info: tuple[str, ...] = ()
 
     @classmethod
     def alike(cls, count: int, shape: Sequence[int], dtype: torch.dtype, layout: str = "") -> Spec:
@@ -69,14 +76,20 @@ class Batch:
     Args:
         data: a tensor (N, ...), or the samples: tensors of any shapes, or paths.
         layout: of one sample; "" if unknown.
+        source_info: where each sample comes from, such as its file; empty if unknown.
     """
 
-    __slots__ = ("_samples", "block", "layout")
+    __slots__ = ("_samples", "block", "layout", "source_info")
 
-    def __init__(self, data: torch.Tensor | Sequence[Any], layout: str = "") -> None:
+    def __init__(
+        self,
+        data: torch.Tensor | Sequence[Any],
+        layout: str = "",
+        source_info: Sequence[str] = (),
+    ) -> None:
         self.block = data if isinstance(data, torch.Tensor) else None
         self._samples: list[Any] | None = None if self.block is not None else list(data)
-        self.layout = layout
+        self.layout, self.source_info = layout, source_info
 
     @classmethod
     def joined(cls, batches: Sequence[Batch]) -> Batch:
@@ -84,10 +97,13 @@ class Batch:
         if len(batches) == 1:
             return batches[0]
         block = _joined([batch.block for batch in batches])
+        info: list[str] = []
+        if any(batch.source_info for batch in batches):
+            info = [each for batch in batches for each in batch.source_info or [""] * len(batch)]
         if block is not None:
-            return cls(block, batches[0].layout)
+            return cls(block, batches[0].layout, info)
         samples = [sample for batch in batches for sample in batch.samples]
-        return cls(samples, next((batch.layout for batch in batches if len(batch)), ""))
+        return cls(samples, next((batch.layout for batch in batches if len(batch)), ""), info)
 
     @property
     def samples(self) -> list[Any]:
@@ -116,14 +132,15 @@ class Batch:
             shapes = (tuple(first.shape[1:]),) * len(self)
         else:
             shapes = tuple(tuple(sample.shape) for sample in self.samples)
-        return Spec(shapes, first.dtype, self.layout, str(first.device))
+        device = str(first.device)
+        return Spec(shapes, first.dtype, self.layout, device, tuple(self.source_info))
 
     def between(self, start: int, stop: int) -> Batch:
         """Some consecutive samples; a view."""
         if (start, stop) == (0, len(self)):
             return self
         data = self.samples[start:stop] if self.block is None else self.block[start:stop]
-        return Batch(data, self.layout)
+        return Batch(data, self.layout, self.source_info[start:stop])
 
     def part(self, at: slice) -> torch.Tensor:
         """Samples that `parts` named, as one tensor (n, ...); a view."""
@@ -141,8 +158,8 @@ class Batch:
         """
         layout = self.layout if layout is None else layout
         if self.block is not None:
-            return Batch(function(self.block), layout)
-        return Batch([function(sample) for sample in self.samples], layout)
+            return Batch(function(self.block), layout, self.source_info)
+        return Batch([function(sample) for sample in self.samples], layout, self.source_info)
 
     def tensors(self) -> list[torch.Tensor]:
         """The memory of the batch: its block, or the samples that are tensors."""

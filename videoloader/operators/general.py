@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 import torch
 
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import BOOL, Argument
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.operator import OPERATORS, declare
 
@@ -13,7 +15,7 @@ __all__ = ["COPY", "PER_FRAME", "copy", "per_frame"]
 
 
 def _infer_copy(context: Context, values: Spec) -> Spec:
-    return replace(values, device=context.device)
+    return dataclasses.replace(values, device=context.device)
 
 
 @declare("copy", inputs=("input",), infer=_infer_copy, is_elementwise=True)
@@ -22,24 +24,40 @@ def copy(context: Context, values: Batch) -> Batch:
     # What reads it on a GPU waits for the copy by itself; what reads it on the CPU does not.
     away = context.device != "cpu"
     if away and values.block is None and not values.spec.is_ragged and len(values) > 1:
-        values = Batch(torch.stack(values.samples), values.layout)  # one copy, not one a sample
+        values = Batch(torch.stack(values.samples))  # one copy, not one a sample
     return values.each(lambda value: value.to(context.device, non_blocking=away))
 
 
-def _infer_frames(context: Context, values: Spec) -> Spec:  # noqa: ARG001
-    return replace(
-        values, layout=_per_frame_layout(values.layout, len(next(iter(values.shapes), ())))
-    )
+def _infer_frames(context: Context, values: Spec, *, replace: bool) -> Spec:  # noqa: ARG001
+    ndim = len(values.shapes[0]) if len(values) else len(values.layout)
+    if len(values) and not ndim:
+        raise ArgumentError("fn.per_frame: a scalar has no dimension that counts frames")
+    if not values.layout:
+        return _with_layout(values, "F" + "*" * (ndim - 1))
+    if values.layout[0] != "F" and not replace:
+        raise ArgumentError(
+            f"fn.per_frame: the first dimension of layout {values.layout} does not count frames; "
+            "replace=True renames it"
+        )
+    return _with_layout(values, "F" + values.layout[1:])
 
 
-def _per_frame_layout(layout: str, ndim: int) -> str:
-    return "F" + layout[1:] if layout or ndim == 1 else ""
+def _with_layout(values: Spec, layout: str) -> Spec:
+    return dataclasses.replace(values, layout=layout)
 
 
 @declare(
-    "per_frame", inputs=("values",), devices=("cpu",), infer=_infer_frames, is_elementwise=True
+    "per_frame",
+    inputs=("values",),
+    arguments=(
+        Argument(
+            "replace", BOOL, default=False, doc="rename the first dimension of another layout to F"
+        ),
+    ),
+    infer=_infer_frames,
+    is_elementwise=True,
 )
-def per_frame(context: Context, values: Batch) -> Batch:  # noqa: ARG001
+def per_frame(context: Context, values: Batch, *, replace: bool) -> Batch:  # noqa: ARG001
     """Say that the first dimension of samples counts frames.
 
     An argument that may be per frame takes the result: one value for each frame of a clip.

@@ -86,7 +86,8 @@ class Input:
             )
         if layout.endswith("CHW"):
             return batch.each(lambda value: value.movedim(-3, -1), layout[:-3] + "HWC"), True
-        return Batch(batch.samples if batch.block is None else batch.block, layout), False
+        data = batch.samples if batch.block is None else batch.block
+        return Batch(data, layout, batch.source_info), False
 
 
 class Source(Protocol):
@@ -273,10 +274,14 @@ class Operator:
         if results is NotImplemented:
             results = self.run(context, *seen, **arguments)
         results = results if isinstance(results, tuple) else (results,)
-        return tuple(
+        outputs = tuple(
             _given(batch, spec.layout, channels_first=was_first)
             for batch, spec in zip(results, context.outputs, strict=True)
         )
+        info = next((batch.source_info for batch in inputs if batch.source_info), ())
+        for output in outputs:
+            output.source_info = info if len(info) == len(output) else output.source_info
+        return outputs
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The inputs among values given by position, and the arguments."""

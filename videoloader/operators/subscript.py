@@ -1,39 +1,41 @@
-"""Indexing of data nodes: `clips[::2]`, `clips[0]`, `frames[:, 10:20]`."""
+"""Indexing of data nodes: `clips[::2]`, `clips[0]`, `frames[:, first:]`, and new dimensions."""
 
 from __future__ import annotations
 
+import operator as builtin
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
-from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import REQUIRED, Argument, Kind
-from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.operator import declare
+from videoloader.errors import ArgumentError, ArgumentIndexError
+from videoloader.operators.arguments import INT, INTS, REQUIRED, TEXT, Argument, Kind, PerSample
+from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
+from videoloader.operators.operator import OPERATORS, declare
 
-__all__ = ["index_tensor", "subscript"]
+__all__ = ["DIM_CHECK", "EXPAND_DIMS", "MOST_SUBSCRIPTS", "SUBSCRIPT", "index_tensor"]
 
+MOST_SUBSCRIPTS = 8
+"""Dimensions that an index may have."""
 
-def _index(value: Any) -> tuple[int | slice, ...]:
-    items = value if isinstance(value, tuple) else (value,)
-    for item in items:
-        if not isinstance(item, int | slice) or (isinstance(item, slice) and item.step == 0):
-            raise TypeError
-    return items
+Index: TypeAlias = tuple[int | slice, ...]
 
 
-def index_tensor(values: torch.Tensor, index: tuple[int | slice, ...], first: int) -> torch.Tensor:
+def index_tensor(values: torch.Tensor, index: Index, first: int) -> torch.Tensor:
     """Index dimensions of a tensor, from number `first` on; a view unless a step is negative."""
-    if len(index) > values.ndim - first:
-        shape = tuple(values.shape[first:])
-        raise ArgumentError(f"{len(index)} indices for a sample of shape {shape}")
+    shape = tuple(values.shape[first:])
+    _check_count(len(index), shape)
     for axis in reversed(range(first, first + len(index))):
-        item = index[axis - first]
+        item, length = index[axis - first], values.shape[axis]
         if isinstance(item, int):
+            if not -length <= item < length:
+                raise ArgumentIndexError(
+                    f"index {item} is out of range for dimension {axis - first} of shape {shape}"
+                )
             values = values.select(axis, item)
             continue
-        start, stop, step = item.indices(values.shape[axis])
+        start, stop, step = item.indices(length)
         if step > 0:
             values = values[(slice(None),) * axis + (item,)]
         else:  # torch has no negative steps
@@ -43,31 +45,166 @@ def index_tensor(values: torch.Tensor, index: tuple[int | slice, ...], first: in
     return values
 
 
-def _infer(context: Context, values: Spec, *, index: tuple[int | slice, ...]) -> Spec:  # noqa: ARG001
-    known: dict[tuple[int, ...], tuple[int, ...]] = {}
-    for shape in values.shapes:
-        if shape not in known:
-            known[shape] = tuple(index_tensor(torch.empty(shape, device="meta"), index, 0).shape)
-    axes = zip(values.layout, index, strict=False)
-    kept = "".join(axis for axis, item in axes if isinstance(item, slice))
-    layout = kept + values.layout[len(index) :]
-    return replace(values, shapes=tuple(map(known.__getitem__, values.shapes)), layout=layout)
+def _check_count(count: int, shape: Shape) -> None:
+    if count > len(shape):
+        raise ArgumentError(f"{count} indices for a sample of shape {shape}")
+
+
+def _integer(value: Any) -> int:
+    """An integer; a floating point number is none, even if it is whole."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return builtin.index(value)
+
+
+_WHOLE = Kind("int", _integer)
+
+
+def _arguments() -> tuple[Argument, ...]:
+    parts_of_index = (
+        ("at", "take this position and drop the dimension"),
+        ("lo", "where the slice begins"),
+        ("hi", "where the slice ends, exclusively"),
+        ("step", "of the slice; negative goes backwards"),
+    )
+    return tuple(
+        Argument(f"{name}_{axis}", _WHOLE, None, f"dimension {axis}: {doc}", per_sample=True)
+        for axis in range(MOST_SUBSCRIPTS)
+        for name, doc in parts_of_index
+    )
+
+
+def _indices(count: int, num_subscripts: int, given: Mapping[str, Any]) -> list[Index]:
+    """The index of each sample."""
+    items: list[list[int | slice]] = [[] for _ in range(count)]
+    for axis in range(num_subscripts):
+        at, low, high, step = (given[f"{name}_{axis}"] for name in ("at", "lo", "hi", "step"))
+        for position, index in enumerate(items):
+            if at[position] is not None:
+                index.append(at[position])
+                continue
+            if step[position] == 0:
+                raise ArgumentError(f"the step of a slice is 0 (dimension {axis})")
+            index.append(slice(low[position], high[position], step[position]))
+    return [tuple(index) for index in items]
+
+
+def _keeps(axis: int, given: Mapping[str, PerSample]) -> bool:
+    """Whether a dimension stays: the same for all samples."""
+    return axis >= MOST_SUBSCRIPTS or all(value is None for value in given[f"at_{axis}"])
+
+
+def _infer(context: Context, values: Spec, *, num_subscripts: int, **given: Any) -> Spec:
+    known: dict[Any, Shape] = {}
+    shapes = []
+    indices = _indices(context.count, num_subscripts, given)
+    for shape, index in zip(values.shapes, indices, strict=True):
+        key = shape, str(index)
+        if key not in known:
+            known[key] = tuple(index_tensor(torch.empty(shape, device="meta"), index, 0).shape)
+        shapes.append(known[key])
+    layout = "".join(axis for at, axis in enumerate(values.layout) if _keeps(at, given))
+    return replace(values, shapes=tuple(shapes), layout=layout)
 
 
 @declare(
-    "subscript",
+    "_tensor_subscript",
     inputs=("input",),
     arguments=(
-        Argument(
-            "index",
-            Kind("int, slice (its step is not 0) or tuple of them", _index),
-            REQUIRED,
-            "for each dimension of a sample, from the first on",
-        ),
+        Argument("num_subscripts", INT, REQUIRED, "dimensions that are indexed", least=1),
+        *_arguments(),
     ),
     infer=_infer,
 )
-def subscript(context: Context, values: Batch, *, index: tuple[int | slice, ...]) -> Batch:  # noqa: ARG001
+def tensor_subscript(
+    context: Context, values: Batch, *, num_subscripts: int, **given: Any
+) -> Batch:
     """Index every sample as Python indexes a sequence, negative steps included."""
-    first = 0 if values.block is None else 1
-    return values.each(lambda value: index_tensor(value, index, first))
+    indices = _indices(context.count, num_subscripts, given)
+    taken = [
+        index_tensor(values.part(at), (slice(None), *indices[at.start]), 0)
+        for at in parts(values, alike=[list(map(str, indices))])
+    ]
+    if len(taken) == 1 and values.block is not None:
+        return Batch(taken[0])
+    return Batch([sample for part in taken for sample in part.unbind()])
+
+
+def _infer_check(context: Context, values: Spec, *, num_subscripts: int) -> Spec:  # noqa: ARG001
+    for shape in values.shapes:
+        _check_count(num_subscripts, shape)
+    return values
+
+
+@declare(
+    "_subscript_dim_check",
+    inputs=("input",),
+    arguments=(Argument("num_subscripts", INT, REQUIRED, "least number of dimensions"),),
+    infer=_infer_check,
+)
+def subscript_dim_check(context: Context, values: Batch, *, num_subscripts: int) -> Batch:  # noqa: ARG001
+    """Check that samples have so many dimensions: the index `[:, :]`."""
+    return values
+
+
+def _check_axes(given: Any, arguments: Mapping[str, Any]) -> None:
+    axes, names = arguments.get("axes", ()), arguments.get("new_axis_names")
+    if any(axis < 0 for axis in axes):
+        raise ArgumentError(f"fn.expand_dims: axes must not be negative, got {axes}")
+    if len(set(axes)) < len(axes):
+        raise ArgumentError(f"fn.expand_dims: axes must differ, got {axes}")
+    if names and len(names) != len(axes):
+        raise ArgumentError(
+            f"fn.expand_dims: new_axis_names {names!r} names {len(names)} dimensions, "
+            f"axes has {len(axes)}"
+        )
+
+
+def _infer_expand(
+    context: Context,  # noqa: ARG001
+    values: Spec,
+    *,
+    axes: Sequence[int],
+    new_axis_names: str | None,
+) -> Spec:
+    ndim = len(values.shapes[0]) if len(values) else len(values.layout)
+    for added, axis in enumerate(sorted(axes)):
+        if axis > ndim + added:
+            raise ArgumentError(
+                f"axis {axis} is out of range: samples of {ndim} dimensions have "
+                f"{ndim + added} when it is added"
+            )
+    if new_axis_names and ndim and not values.layout:
+        raise ArgumentError("new_axis_names is given, but the input has no layout")
+    layout, shapes = list(values.layout), [list(shape) for shape in values.shapes]
+    names: Sequence[str] = new_axis_names or ("",) * len(axes)
+    for axis, name in sorted(zip(axes, names, strict=True)):
+        layout.insert(axis, name)
+        for shape in shapes:
+            shape.insert(axis, 1)
+    known = "".join(layout) if new_axis_names or not axes else ""
+    return replace(values, shapes=tuple(map(tuple, shapes)), layout=known)
+
+
+@declare(
+    "expand_dims",
+    inputs=("data",),
+    arguments=(
+        Argument("axes", INTS, REQUIRED, "where the new dimensions stand in the output"),
+        Argument("new_axis_names", TEXT, None, "their letters; without, the layout is dropped"),
+    ),
+    infer=_infer_expand,
+    check=_check_axes,
+)
+def expand_dims(
+    context: Context, data: Batch, *, axes: Sequence[int], new_axis_names: str | None
+) -> Batch:  # noqa: ARG001
+    """Insert dimensions of size 1. The data is not copied."""
+    if data.block is not None and len(data):
+        return Batch(data.block.reshape(len(data), *context.outputs[0].shapes[0]))
+    shapes = context.outputs[0].shapes
+    return Batch([sample.reshape(shape) for sample, shape in zip(data, shapes, strict=True)])
+
+
+SUBSCRIPT = OPERATORS["_tensor_subscript"]
+DIM_CHECK = OPERATORS["_subscript_dim_check"]
+EXPAND_DIMS = OPERATORS["expand_dims"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ import videoloader.readers.external
 import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
+from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch
 from videoloader.operators.general import COPY, PER_FRAME
-from videoloader.operators.operator import OPERATORS, Operator
+from videoloader.operators.operator import Operator
+from videoloader.pipeline.expressions import Expressions
 
 __all__ = ["DataNode", "Graph", "Node", "add_node", "reached"]
 
@@ -32,7 +34,7 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DataNode:
+class DataNode(Expressions):
     """What will flow from one output of an operator: a batch, once the pipeline runs.
 
     Pass it on to operators: as an input, or as an argument, which then has its own value for
@@ -61,19 +63,6 @@ class DataNode:
         if device == self.device:
             return self
         return add_node(COPY, (self,), {}, {}, device)[0]
-
-    def __getitem__(self, index: Any) -> DataNode:
-        """Index every sample: `clips[::2]` has every second frame of each clip."""
-        operator = OPERATORS["subscript"]
-        return add_node(operator, (self,), operator.bind({"index": index}), {}, self.device)[0]
-
-    def __iter__(self) -> Iterator[DataNode]:
-        raise ArgumentError(f"{self.name} is one data node, it cannot be unpacked")
-
-    def __bool__(self) -> bool:
-        raise ArgumentError(
-            f"{self.name} has no value while the pipeline is defined; pass it to operators"
-        )
 
     def __repr__(self) -> str:
         return f"DataNode({self.name!r}, device={self.device!r})"
@@ -138,7 +127,8 @@ class Node:
         }
         for name, data in self.varying.items():
             declared, batch = self.operator.argument(name), value_of(data)
-            convert = declared.convert_sample if self.is_per_frame(name) else declared.convert
+            is_per_frame = batch.layout.startswith("F")
+            convert = declared.convert_sample if is_per_frame else declared.convert
             values = batch.samples if batch.block is None else batch.block.tolist()
             arguments[name] = PerSample(
                 tuple(convert(value, self.operator.name) for value in values)
@@ -148,9 +138,18 @@ class Node:
     def is_per_frame(self, argument: str) -> bool:
         """Whether an argument has a value for each frame."""
         if argument in self.varying:
-            return self.varying[argument].node.operator is PER_FRAME
+            return _counts_frames(self.varying[argument])
         value = self.constants[argument]
         return isinstance(value, PerSample) and any(isinstance(v, PerFrame) for v in value)
+
+
+def _counts_frames(data: DataNode) -> bool:
+    """Whether a node comes from `fn.per_frame`, through what keeps the first dimension."""
+    operator = data.node.operator
+    if operator is PER_FRAME:
+        return True
+    passes_on = any(operator is each for each in (COPY, *ARITHMETIC.values()))
+    return passes_on and any(map(_counts_frames, data.node.inputs))
 
 
 def add_node(

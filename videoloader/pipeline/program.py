@@ -196,7 +196,11 @@ class Program:
                 state.origins = [str(clip) for clip in planned]
                 continue
             columns = [
-                Batch([sample.value for sample in column], column[0].layout)
+                Batch(
+                    [sample.value for sample in column],
+                    column[0].layout,
+                    [sample.source_info for sample in column],
+                )
                 for column in zip(*planned, strict=True)
             ]
             try:
@@ -296,7 +300,9 @@ class Program:
                 raise cause from cause.__cause__
             origin = state.origins[error.position]
             raise failure(node, state.iteration, error.position, origin, cause) from cause
-        frames = Batch(decoded.frames, decoded.layout)
+        given = [whole.value(data).source_info for data in node.inputs]
+        info = next((each for each in given if any(each)), decoded.origins)
+        frames = Batch(decoded.frames, decoded.layout, info)
         others = [Batch(column) for column in zip(*decoded.others, strict=True)]
         nothing = Batch([torch.empty(0)] * count)
         try:

@@ -77,6 +77,7 @@ class Slots:
             else:
                 for mine, theirs in zip(copy, batch, strict=True):
                     mine.copy_(theirs)
+            copy.source_info = batch.source_info
             batch = copy
         with self._lock:
             self._parts[start] = batch
@@ -87,7 +88,7 @@ class Slots:
         data = joined.samples if joined.block is None else joined.block
         if self._block is not None and all(_is_part(each, self._block) for each in data):
             data = self._block
-        return TensorList(data, joined.layout)
+        return TensorList(data, joined.layout, source_info=joined.source_info or None)
 
     def _make(self, shape: tuple[int, ...], spec: Spec) -> None:
         """The block, if there is none yet."""

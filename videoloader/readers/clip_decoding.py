@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -48,11 +48,13 @@ class DecodedClips:
         frames: one tensor (N, ...) if all have one shape, else one tensor for each.
         others: for each clip the outputs beside the pictures.
         layout: of a clip.
+        origins: for each clip the file that it comes from; "" where it has no name.
     """
 
     frames: torch.Tensor | list[torch.Tensor]
     others: list[list[torch.Tensor]]
     layout: str
+    origins: list[str] = field(default_factory=list)
 
 
 def decode_planned(
@@ -140,4 +142,4 @@ def decode_planned(
             raise SampleError(at, none_left) from none_left
 
     batch = decode_replacing(decode, len(chosen), choose)
-    return DecodedClips(batch.frames, others, output.layout)
+    return DecodedClips(batch.frames, others, output.layout, list(map(str, chosen)))

@@ -196,7 +196,8 @@ class ExternalSource:
                     f"{self._name}: a sample has shape {tuple(tensor.shape)}, "
                     f"which does not fit {what}={layout if what == 'layout' else wanted!r}"
                 )
-        return Sample(tensor, layout)
+        known = getattr(value, "source_info", None)
+        return Sample(tensor, layout, known() if callable(known) else "")
 
 
 def _cycle(value: Any) -> str:

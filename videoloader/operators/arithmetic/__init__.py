@@ -1,0 +1,1 @@
+"""Arithmetic of data nodes, tensors and batches: element types, broadcasting and functions."""

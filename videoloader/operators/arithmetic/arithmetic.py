@@ -1,0 +1,95 @@
+"""The operators behind expressions of data nodes, such as `a + 1`, `a < b` or `math.sqrt(a)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import REQUIRED, TEXT, Argument
+from videoloader.operators.arithmetic.expression import Expression
+from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
+from videoloader.operators.operator import OPERATORS, Operator, declare
+from videoloader.types import DataType
+
+__all__ = ["ARITHMETIC", "broadcast_shape", "common_layout"]
+
+_MOST_INPUTS = 3
+
+
+def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
+    """The shape of the result: dimensions meet from the last on, where 1 fits any other size."""
+    ndim = max(map(len, shapes))
+    padded = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
+    result = []
+    for sizes in zip(*padded, strict=True):
+        distinct = set(sizes) - {1}
+        if len(distinct) > 1:
+            raise ArgumentError(f"shapes {', '.join(map(str, shapes))} do not fit each other")
+        result.append(distinct.pop() if distinct else 1)
+    return tuple(result)
+
+
+def common_layout(layouts: Sequence[str], ndim: int) -> str:
+    """The longest layout, if the others are ends of it and it has a letter for each dimension."""
+    longest = max(layouts, key=len)
+    for layout in layouts:
+        if not longest.endswith(layout):
+            raise ArgumentError(
+                f"layouts {longest} and {layout} do not fit: they must be equal, or one the end "
+                "of the other"
+            )
+    return longest if len(longest) == ndim else ""
+
+
+def _infer(context: Context, *inputs: Spec, expression: str) -> Spec:  # noqa: ARG001
+    parsed = Expression.parse(expression)
+    kind = parsed.function.result(*parsed.kinds(_kinds(inputs)))
+    known: dict[tuple[Shape, ...], Shape] = {}
+    shapes = []
+    for each in zip(*(spec.shapes for spec in inputs), strict=True):
+        if each not in known:
+            known[each] = broadcast_shape(each)
+        shapes.append(known[each])
+    ndim = len(shapes[0]) if shapes else 0
+    layout = common_layout([spec.layout for spec in inputs], ndim)
+    return Spec(tuple(shapes), kind.torch, layout, inputs[0].device)
+
+
+def _run(context: Context, *inputs: Batch, expression: str) -> Batch:
+    parsed, out = Expression.parse(expression), context.empty()
+    kinds = parsed.kinds(_kinds([batch.spec for batch in inputs]))
+    for at in parts(*inputs) if len(out) else ():
+        target = out.part(at)
+        operands = [_aligned(batch.part(at), target.ndim) for batch in inputs]
+        parsed.apply(kinds, operands, target)
+    return out
+
+
+def _kinds(specs: Sequence[Spec]) -> tuple[DataType, ...]:
+    return tuple(DataType.of(spec.dtype) for spec in specs)
+
+
+def _aligned(values: torch.Tensor, ndim: int) -> torch.Tensor:
+    """Samples (n, ...) with new dimensions behind the first one, `ndim` in all; a view."""
+    return values[(slice(None), *(None,) * (ndim - values.ndim))]
+
+
+def _declared(count: int) -> Operator:
+    @declare(
+        f"arithmetic_{count}",
+        inputs=("a", "b", "c")[:count],
+        arguments=(Argument("expression", TEXT, REQUIRED, "the function and its operands"),),
+        infer=_infer,
+    )
+    def arithmetic(context: Context, *inputs: Batch, expression: str) -> Any:
+        """Compute a function of samples, element by element."""
+        return _run(context, *inputs, expression=expression)
+
+    return OPERATORS[f"arithmetic_{count}"]
+
+
+ARITHMETIC = {count: _declared(count) for count in range(1, _MOST_INPUTS + 1)}
+"""The operators by number of inputs."""

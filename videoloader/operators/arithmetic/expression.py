@@ -1,0 +1,105 @@
+"""An expression as text: a function, and which of its operands are inputs or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arithmetic import integers
+from videoloader.operators.arithmetic.functions import FUNCTIONS, Function
+from videoloader.types import DataType, ScalarConstant
+
+__all__ = ["Expression", "write_expression"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A function with its operands: the number of an input, or a constant.
+
+    >>> expression = Expression.parse("add(&0 2.5:float32)")
+    >>> expression.function.name, expression.operands[0], expression.operands[1].dtype
+    ('add', 0, DataType.FLOAT)
+    """
+
+    function: Function
+    operands: tuple[int | ScalarConstant, ...]
+
+    @staticmethod
+    @lru_cache(maxsize=512)
+    def parse(text: str) -> Expression:
+        """The expression that `write_expression` wrote."""
+        name, _, rest = text.rstrip(")").partition("(")
+        return Expression(FUNCTIONS[name], tuple(map(_operand, rest.split())))
+
+    def kinds(self, inputs: tuple[DataType, ...]) -> tuple[DataType, ...]:
+        """Element types of the operands."""
+        return tuple(
+            inputs[each] if isinstance(each, int) else each.dtype for each in self.operands
+        )
+
+    def apply(
+        self,
+        kinds: tuple[DataType, ...],
+        inputs: Sequence[torch.Tensor],
+        out: torch.Tensor,
+    ) -> None:
+        """Compute into `out`.
+
+        Args:
+            kinds: element types of the operands, from `kinds`.
+            inputs: tensors that broadcast.
+            out: of the type and shape of the result.
+        """
+        operands = tuple(
+            inputs[each] if isinstance(each, int) else _scalar(each, out.device)
+            for each in self.operands
+        )
+        self.function.apply(kinds, operands, out)
+
+
+def write_expression(function: str, operands: tuple[int | ScalarConstant, ...]) -> str:
+    """An expression as text.
+
+    >>> write_expression("add", (0, ScalarConstant(3)))
+    'add(&0 3:int32)'
+    """
+    if len(operands) != FUNCTIONS[function].arity:
+        raise ArgumentError(
+            f"{function} takes {FUNCTIONS[function].arity} operands, got {len(operands)}"
+        )
+    for each in operands:
+        if isinstance(each, ScalarConstant) and each.dtype.is_integer:
+            limits = torch.iinfo(each.dtype.torch)
+            if not limits.min <= each.value <= limits.max:
+                raise ArgumentError(
+                    f"{each.value} does not fit {each.dtype.name}; say its type, such as "
+                    f"types.Constant({each.value}).int64()"
+                )
+    shown = (
+        f"&{each}" if isinstance(each, int) else f"{each.value!r}:{each.dtype.value}"
+        for each in operands
+    )
+    return f"{function}({' '.join(shown)})"
+
+
+def _operand(text: str) -> int | ScalarConstant:
+    if text.startswith("&"):
+        return int(text[1:])
+    value, _, dtype = text.partition(":")
+    kind = DataType(dtype)
+    if kind is DataType.BOOL:
+        return ScalarConstant(value == "True", kind)
+    return ScalarConstant(float(value) if kind.is_floating_point else int(value), kind)
+
+
+def _scalar(constant: ScalarConstant, device: torch.device) -> torch.Tensor:
+    """A constant as a tensor without dimensions, of its own type."""
+    kind, value = constant.dtype, constant.value
+    if kind is DataType.UINT64:
+        signed = int(value) - ((int(value) >> 63) << 64)
+        return torch.full((), signed, dtype=torch.int64, device=device).view(torch.uint64)
+    return torch.full((), value, dtype=integers.carrier(kind), device=device)

@@ -1,0 +1,62 @@
+"""Operators that give what is known of samples beside their data: shape, layout, origin."""
+
+from __future__ import annotations
+
+import torch
+
+from videoloader.operators.arguments import DTYPE, REQUIRED, TEXT, Argument
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.operator import OPERATORS, declare
+
+__all__ = ["GET_PROPERTY", "SHAPES", "get_property", "shapes"]
+
+
+def _infer_shapes(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec:
+    ndims = tuple((len(shape),) for shape in values.shapes)
+    return Spec(ndims, dtype, device=context.device)
+
+
+@declare(
+    "shapes",
+    inputs=("input",),
+    arguments=(Argument("dtype", DTYPE, torch.int64, "element type of the output"),),
+    infer=_infer_shapes,
+)
+def shapes(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:
+    """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same."""
+    sizes = [torch.tensor(shape, dtype=dtype) for shape in values.spec.shapes]
+    return Batch([each.to(context.device, non_blocking=True) for each in sizes])
+
+
+def _texts(values: Spec, key: str) -> list[bytes]:
+    if key == "layout":
+        return [values.layout.encode()] * len(values)
+    return [each.encode() for each in values.source_info or [""] * len(values)]
+
+
+def _infer_property(context: Context, values: Spec, *, key: str) -> Spec:
+    lengths = tuple((len(text),) for text in _texts(values, key))
+    return Spec(lengths, torch.uint8, device=context.device)
+
+
+@declare(
+    "get_property",
+    inputs=("input",),
+    arguments=(
+        Argument(
+            "key",
+            TEXT,
+            REQUIRED,
+            "where samples come from, such as their files; or their layout",
+            choices=("source_info", "layout"),
+        ),
+    ),
+    infer=_infer_property,
+)
+def get_property(context: Context, values: Batch, *, key: str) -> Batch:
+    """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8)."""
+    texts = [torch.frombuffer(bytearray(text), dtype=torch.uint8) for text in _texts(values.spec, key)]
+    return Batch([text.to(context.device, non_blocking=True) for text in texts])
+
+
+SHAPES, GET_PROPERTY = OPERATORS["shapes"], OPERATORS["get_property"]
