@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from videoloader.fn.eager_math import compute_now
 from videoloader.pipeline.expressions import expression
+from videoloader.pipeline.graph import DataNode
 
 __all__ = [
     "abs",
@@ -109,7 +111,7 @@ def cosh(input: Any) -> Any:  # noqa: A002
 
 
 def exp(input: Any) -> Any:  # noqa: A002
-    """e to the power of a value."""
+    """The exponential function."""
     return _compute("exp", input)
 
 
@@ -189,4 +191,6 @@ def tanh(input: Any) -> Any:  # noqa: A002
 
 
 def _compute(function: str, *operands: Any) -> Any:
-    return expression(function, *operands)
+    if any(isinstance(each, DataNode) for each in operands):
+        return expression(function, *operands)
+    return compute_now(function, *operands)

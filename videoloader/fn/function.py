@@ -11,6 +11,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
+from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.constant import CONSTANT
 from videoloader.operators.operator import FRAMES, OPERATORS, Operator
@@ -24,10 +25,15 @@ from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 from videoloader.types import ArrayConstant, ScalarConstant
 
-__all__ = ["HIDDEN", "Function", "public_functions"]
+__all__ = ["HIDDEN", "Function", "public_functions", "run_eagerly"]
 
-HIDDEN = ("copy",)
-"""Operators without a public name: `.gpu()`, `.cpu()` and `[...]` of a data node."""
+HIDDEN = (
+    "copy",
+    *(f"arithmetic_{count}" for count in ARITHMETIC),
+    "_subscript_dim_check",
+    "_tensor_subscript",
+)
+"""Operators without a public name: `.gpu()`, `.cpu()`, `[...]` and arithmetic of a data node."""
 
 _MOST_CHANNELS = 4  # of a picture whose layout is told by its shape
 
@@ -67,7 +73,7 @@ class Function:
                 )
             return _add_node(operator, inputs, device, name, given)
         bound = operator.bind(given)
-        return _map(operator, inputs, bound, device, layout)
+        return run_eagerly(operator, inputs, bound, device, layout)
 
     def __repr__(self) -> str:
         return f"<operator {self.__qualname__}>"
@@ -196,12 +202,12 @@ def _argument(value: Any) -> Any:
     return promote(value, "an argument") if isinstance(value, ArrayConstant) else value
 
 
-def _map(
+def run_eagerly(
     operator: Operator,
     inputs: tuple[Any, ...],
     bound: dict[str, Any],
     device: str,
-    layout: str | None,
+    layout: str | None = None,
 ) -> Any:
     """Run on one sample, or on batches, and give the same kind."""
     are_batches = [isinstance(data, TensorList | list | tuple) for data in inputs]

@@ -55,7 +55,7 @@ def _infer_property(context: Context, values: Spec, *, key: str) -> Spec:
 )
 def get_property(context: Context, values: Batch, *, key: str) -> Batch:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8)."""
-    texts = [torch.frombuffer(bytearray(text), dtype=torch.uint8) for text in _texts(values.spec, key)]
+    texts = [torch.tensor(list(text), dtype=torch.uint8) for text in _texts(values.spec, key)]
     return Batch([text.to(context.device, non_blocking=True) for text in texts])
 
 

@@ -146,7 +146,7 @@ def subscript_dim_check(context: Context, values: Batch, *, num_subscripts: int)
     return values
 
 
-def _check_axes(given: Any, arguments: Mapping[str, Any]) -> None:
+def _check_axes(given: Any, arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
     axes, names = arguments.get("axes", ()), arguments.get("new_axis_names")
     if any(axis < 0 for axis in axes):
         raise ArgumentError(f"fn.expand_dims: axes must not be negative, got {axes}")
@@ -196,8 +196,12 @@ def _infer_expand(
     check=_check_axes,
 )
 def expand_dims(
-    context: Context, data: Batch, *, axes: Sequence[int], new_axis_names: str | None
-) -> Batch:  # noqa: ARG001
+    context: Context,
+    data: Batch,
+    *,
+    axes: Sequence[int],  # noqa: ARG001  (`infer` has used them)
+    new_axis_names: str | None,  # noqa: ARG001
+) -> Batch:
     """Insert dimensions of size 1. The data is not copied."""
     if data.block is not None and len(data):
         return Batch(data.block.reshape(len(data), *context.outputs[0].shapes[0]))

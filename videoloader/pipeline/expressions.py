@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +18,7 @@ from videoloader.operators.subscript import DIM_CHECK, EXPAND_DIMS, MOST_SUBSCRI
 from videoloader.types import ArrayConstant, Constant, ScalarConstant
 
 if TYPE_CHECKING:
-    from videoloader.pipeline.graph import DataNode
+    from videoloader.pipeline.graph import DataNode, Node
 
 __all__ = ["Expressions", "NewAxis", "expression", "newaxis"]
 
@@ -183,6 +184,11 @@ class Expressions:
             data = _call(DIM_CHECK, data, num_subscripts=len(taken))
         return _with_new_axes(data, items)
 
+    @builtins.property
+    def source(self) -> Node:
+        """The operator whose output this is."""
+        return _node(self).node
+
     def shape(self, *, dtype: Any = None, device: str = "cpu") -> DataNode:
         """The sizes of every sample, as a 1-D tensor.
 
@@ -234,7 +240,8 @@ def _operand(function: str, value: Any) -> Any:
     """A constant for a number; a node or an array as it is."""
     if isinstance(value, ScalarConstant | Expressions):
         return value
-    if isinstance(value, _NUMBERS) or (isinstance(value, _ARRAYS) and np.ndim(value) == 0):
+    is_scalar = isinstance(value, np.ndarray | torch.Tensor) and value.ndim == 0
+    if is_scalar or isinstance(value, _NUMBERS):
         return Constant(value)
     if isinstance(value, _ARRAYS):
         return value

@@ -34,6 +34,8 @@ class Function:
             `out=` where `writes` is set. Results are in the carrier of the type.
         writes: whether `compute` may write to memory of type `kind`.
         compares: whether the result is BOOL and `compute` gets the types of the operands.
+        in_double: whether integers beside floating point are computed in FLOAT64, which holds more
+            of them exactly than the type of the result.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Function:
     compute: Compute
     writes: bool = False
     compares: bool = False
+    in_double: bool = False
 
     def apply(
         self, kinds: tuple[DataType, ...], operands: tuple[torch.Tensor, ...], out: torch.Tensor
@@ -57,6 +60,8 @@ class Function:
             out.copy_(self._compare(kinds, operands))
             return
         kind = DataType.of(out.dtype)
+        if self.in_double and kind.is_floating_point and any(each.is_integer for each in kinds):
+            kind = DataType.FLOAT64
         converted = [integers.to_carrier(each, kind) for each in operands]
         if self.writes and integers.carrier(kind) == out.dtype:
             self.compute(kind, *converted, out=out)
@@ -205,18 +210,20 @@ _add("bitnot", 1, _bits("~"), _plain(torch.bitwise_not), writes=True)
 _add("abs", 1, _number("abs"), _absolute)
 _add("fabs", 1, _float("fabs"), _plain(torch.abs), writes=True)
 _add("cbrt", 1, _float("cbrt"), _cube_root)
-for _name in (
-    "sqrt rsqrt exp log log2 log10 floor ceil sin cos tan asin acos atan sinh cosh tanh asinh "
-    "acosh atanh"
-).split():
-    _add(_name, 1, _float(_name), _plain(getattr(torch, _name)), writes=True)
+for _function in (
+    *(torch.sqrt, torch.rsqrt, torch.exp, torch.log, torch.log2, torch.log10),
+    *(torch.floor, torch.ceil, torch.sin, torch.cos, torch.tan, torch.asin, torch.acos),
+    *(torch.atan, torch.sinh, torch.cosh, torch.tanh, torch.asinh, torch.acosh, torch.atanh),
+):
+    _short = _function.__name__
+    _add(_short, 1, _float(_short), _plain(_function), writes=True)
 
 _add("add", 2, _number("+"), _plain(torch.add), writes=True)
 _add("sub", 2, _number("-"), _plain(torch.sub), writes=True)
 _add("mul", 2, common_type, _plain(torch.mul), writes=True)
 _add("fdiv", 2, _float("/"), _plain(torch.div), writes=True)
 _add("div", 2, _number("//"), _quotient)
-_add("mod", 2, _number("%"), _remainder)
+_add("mod", 2, _number("%"), _remainder, in_double=True)
 _add("pow", 2, _number("**"), _power)
 _add("fpow", 2, _float("fpow"), _plain(torch.pow), writes=True)
 _add("atan2", 2, _float("atan2"), _plain(torch.atan2), writes=True)

@@ -45,7 +45,7 @@ def to_carrier(values: torch.Tensor, kind: DataType) -> torch.Tensor:
 
 
 def from_carrier(values: torch.Tensor, kind: DataType, out: torch.Tensor) -> None:
-    """Write values of a carrier to `out`, whose type is `kind`."""
+    """Write values of the carrier of `kind` to `out`."""
     if kind is DataType.BOOL and values.dtype != torch.bool:
         values = values != 0
     out.copy_(values.view(torch.uint64) if kind is DataType.UINT64 else values)

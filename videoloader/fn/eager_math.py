@@ -1,0 +1,63 @@
+"""Mathematical functions of tensors and batches, computed at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentTypeError
+from videoloader.fn.function import run_eagerly
+from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
+from videoloader.operators.arithmetic.expression import write_expression
+from videoloader.tensors import Tensor, TensorList, to_tensor
+from videoloader.types import ArrayConstant, ScalarConstant
+
+__all__ = ["compute_now"]
+
+
+def compute_now(function: str, *operands: Any) -> Any:
+    """A function of tensors, batches and numbers.
+
+    Args:
+        function: name in `operators.arithmetic.functions`, such as "sqrt".
+        *operands: beside a batch, a tensor or an array is the same for every sample.
+
+    Returns:
+        A `TensorList` if an operand is one, else a tensor.
+    """
+    values = [_operand(function, each) for each in operands]
+    batches = [each for each in values if isinstance(each, TensorList)]
+    inputs: list[Any] = []
+    described: list[int | ScalarConstant] = []
+    for value in values:
+        if isinstance(value, ScalarConstant):
+            described.append(value)
+            continue
+        described.append(len(inputs))
+        repeat = batches and not isinstance(value, TensorList)
+        inputs.append(TensorList([value] * len(batches[0])) if repeat else value)
+    if not inputs:  # numbers only
+        first = values[0]
+        inputs, described[0] = [torch.tensor(first.value, dtype=first.dtype.torch)], 0
+    operator = ARITHMETIC[len(inputs)]
+    bound = operator.bind({"expression": write_expression(function, tuple(described))})
+    on_gpu = any(each.device.type == "cuda" for each in inputs)
+    return run_eagerly(operator, tuple(inputs), bound, "gpu" if on_gpu else "cpu")
+
+
+def _operand(function: str, value: Any) -> Any:
+    if isinstance(value, TensorList | ScalarConstant):
+        return value
+    if isinstance(value, bool | int | float):
+        return ScalarConstant(value)
+    if isinstance(value, ArrayConstant):
+        return to_tensor(value.array)
+    if isinstance(value, Tensor):
+        return value.tensor
+    if isinstance(value, torch.Tensor | np.ndarray | np.generic | list | tuple):
+        return to_tensor(value)
+    raise ArgumentTypeError(
+        f"{function} takes data nodes, tensors, batches and numbers, got {type(value).__name__}"
+    )
