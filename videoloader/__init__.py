@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from videoloader.decoding.clip import Clip
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
-    from videoloader.pipeline import Pipeline, pipeline_def
-    from videoloader.pipeline.expressions import newaxis
+    from videoloader.pipeline import Pipeline, newaxis, pipeline_def
     from videoloader.readers.labels import LabelColumn
     from videoloader.tensors import TensorList
     from videoloader.video import Video
@@ -119,7 +118,7 @@ _LAZY = {
     "decode_batch": "videoloader.decoding.batch",
     "fn": None,
     "math": None,
-    "newaxis": "videoloader.pipeline.expressions",
+    "newaxis": "videoloader.pipeline",
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
     "tensors": None,

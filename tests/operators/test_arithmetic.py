@@ -9,8 +9,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-
 from references import arithmetic as reference
+
 from videoloader.errors import ArgumentError
 from videoloader.operators.arithmetic.arithmetic import (
     ARITHMETIC,
@@ -206,7 +206,7 @@ def test_what_a_cpu_traps_on_does_not_kill_the_process():
     [
         (ScalarConstant(1), np.int32),
         (ScalarConstant(2.5), np.float32),
-        (ScalarConstant(True), np.uint8),
+        (ScalarConstant(1).bool(), np.uint8),
         (ScalarConstant(200).uint8(), np.uint8),
         (ScalarConstant(200).int16(), np.int16),
         (ScalarConstant(2.5).float64(), np.float64),

@@ -30,9 +30,7 @@ def sliced(*values, data=DATA, layout="HWC", **arguments):
 
     @pipeline_def(batch_size=1)
     def pipe():
-        return fn.slice(
-            fn.external_source(lambda: data[None], layout=layout), *values, **arguments
-        )
+        return fn.slice(fn.external_source(lambda: data[None], layout=layout), *values, **arguments)
 
     with pipe() as built:
         result = built.run()[0]

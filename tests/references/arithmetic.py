@@ -73,8 +73,8 @@ def main() -> None:
 
     @pipeline_def(batch_size=1, num_threads=1, device_id=None)
     def pair(function, a, b):
-        sources = [fn.external_source((lambda data: lambda: [data])(data)) for data in (a, b)]
-        return function(*sources)
+        sources = [itertools.repeat([data]) for data in (a, b)]
+        return function(*map(fn.external_source, sources))
 
     table = {}
     for name, function in FUNCTIONS.items():
@@ -86,7 +86,9 @@ def main() -> None:
                 results.append(np.array(pipe.run()[0][0]))
             except RuntimeError:
                 results.append(np.zeros(0, np.uint8))  # refused
-        table[f"{name}.types"] = np.array([str(each.dtype) if each.size else "" for each in results])
+        table[f"{name}.types"] = np.array(
+            [str(each.dtype) if each.size else "" for each in results]
+        )
         table[f"{name}.bytes"] = np.frombuffer(b"".join(e.tobytes() for e in results), np.uint8)
     np.savez_compressed(Path(__file__).with_suffix(".npz"), **table)
 

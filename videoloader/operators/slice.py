@@ -314,7 +314,7 @@ def _folded(values: torch.Tensor, windows: Sequence[Window], policy: str) -> tor
     """The windows with positions outside of the data mapped onto positions inside."""
     for axis, (start, stop) in enumerate(windows, 1):
         extent = values.shape[axis]
-        if 0 <= start and stop <= extent:
+        if start >= 0 and stop <= extent:
             values = values.narrow(axis, start, stop - start)
             continue
         if extent == 0:

@@ -24,7 +24,7 @@ from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch
 from videoloader.operators.general import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
-from videoloader.pipeline.expressions import Expressions
+from videoloader.pipeline.node_operators import NodeOperators
 
 __all__ = ["DataNode", "Graph", "Node", "add_node", "reached"]
 
@@ -34,7 +34,7 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DataNode(Expressions):
+class DataNode(NodeOperators):
     """What will flow from one output of an operator: a batch, once the pipeline runs.
 
     Pass it on to operators: as an input, or as an argument, which then has its own value for
