@@ -185,7 +185,7 @@ LAYERS = {
     "readers": "errors forking types tensors sources indexing sampling decoding operators",
     "pipeline": "errors types tensors sampling decoding operators readers",
     "fn": "errors types tensors sampling operators readers pipeline",
-    "math": "pipeline fn",
+    "math": "types pipeline fn",
     "plugin": "errors tensors readers pipeline",
     "video": "errors forking sources workers indexing sampling decoding",
     "epoch_sampler": "errors sampling",

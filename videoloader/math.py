@@ -10,7 +10,7 @@ from typing import Any
 
 from videoloader.fn.eager_math import compute_now
 from videoloader.pipeline.expressions import expression
-from videoloader.pipeline.graph import DataNode
+from videoloader.types import Operand
 
 __all__ = [
     "abs",
@@ -191,6 +191,6 @@ def tanh(input: Any) -> Any:  # noqa: A002
 
 
 def _compute(function: str, *operands: Any) -> Any:
-    if any(isinstance(each, DataNode) for each in operands):
+    if any(isinstance(each, Operand) for each in operands):
         return expression(function, *operands)
     return compute_now(function, *operands)

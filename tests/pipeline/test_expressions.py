@@ -112,6 +112,32 @@ def test_arrays_and_lists_are_the_same_for_every_sample():
     assert results[-1].layout() == "X"
 
 
+def test_constants_of_arrays_compute_among_themselves():
+    """Unlike scalars: in DALI an array constant is a data node already."""
+    row = types.Constant(np.arange(6, dtype=np.float32), layout="X")
+    results = run(
+        lambda a: (
+            row * 2,
+            np.ones(6) + row,
+            row + row,
+            row[1:3],
+            row.shape(),
+            math.sqrt(row),
+        ),
+        A,
+    )
+    numbers = np.arange(6)
+    for result, expected in zip(
+        results,
+        [numbers * 2, numbers + 1, numbers * 2, numbers[1:3], [6], np.sqrt(numbers)],
+        strict=True,
+    ):
+        np.testing.assert_allclose(result.as_array()[1], expected, rtol=1e-6)
+    assert [result.layout() for result in results[:4]] == ["X"] * 4
+    with pytest.raises(TypeError):
+        types.Constant(1) + 2
+
+
 def test_what_is_no_operand_is_refused():
     for other in ("a", None, 1j, object(), {}):
         with pytest.raises(ArgumentTypeError, match="takes data nodes, numbers and arrays"):

@@ -12,7 +12,7 @@ from videoloader.fn.function import run_eagerly
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.arithmetic.expression import write_expression
 from videoloader.tensors import Tensor, TensorList, to_tensor
-from videoloader.types import ArrayConstant, ScalarConstant
+from videoloader.types import ScalarConstant
 
 __all__ = ["compute_now"]
 
@@ -52,8 +52,6 @@ def _operand(function: str, value: Any) -> Any:
         return value
     if isinstance(value, bool | int | float):
         return ScalarConstant(value)
-    if isinstance(value, ArrayConstant):
-        return to_tensor(value.array)
     if isinstance(value, Tensor):
         return value.tensor
     if isinstance(value, torch.Tensor | np.ndarray | np.generic | list | tuple):

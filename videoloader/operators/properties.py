@@ -6,9 +6,9 @@ import torch
 
 from videoloader.operators.arguments import DTYPE, REQUIRED, TEXT, Argument
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.operator import OPERATORS, declare
+from videoloader.operators.operator import declare
 
-__all__ = ["GET_PROPERTY", "SHAPES", "get_property", "shapes"]
+__all__ = ["get_property", "shapes"]
 
 
 def _infer_shapes(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec:
@@ -57,6 +57,3 @@ def get_property(context: Context, values: Batch, *, key: str) -> Batch:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8)."""
     texts = [torch.tensor(list(text), dtype=torch.uint8) for text in _texts(values.spec, key)]
     return Batch([text.to(context.device, non_blocking=True) for text in texts])
-
-
-SHAPES, GET_PROPERTY = OPERATORS["shapes"], OPERATORS["get_property"]

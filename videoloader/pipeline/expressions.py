@@ -11,17 +11,13 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.arithmetic.expression import write_expression
-from videoloader.operators.operator import Operator
+from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.operators.subscript import DIM_CHECK, EXPAND_DIMS, MOST_SUBSCRIPTS, SUBSCRIPT
 from videoloader.pipeline.graph import DataNode, add_node
-from videoloader.pipeline.node_operators import NodeOperators
 from videoloader.pipeline.promotion import promote
-from videoloader.types import ArrayConstant, Constant, ScalarConstant
+from videoloader.types import Constant, Operand, ScalarConstant
 
 __all__ = ["NewAxis", "expression", "newaxis"]
-
-_NUMBERS = (bool, int, float, np.generic, ScalarConstant)
-_ARRAYS = (np.ndarray, torch.Tensor, list, tuple, ArrayConstant)
 
 
 class NewAxis:
@@ -47,7 +43,7 @@ newaxis = NewAxis()
 
 
 def expression(function: str, *operands: Any) -> DataNode:
-    """A data node for a function of data nodes, numbers and arrays, one of them a node at least.
+    """A data node for a function of data nodes, numbers and arrays, not numbers only.
 
     Args:
         function: name in `operators.arithmetic.functions`, such as "add".
@@ -56,7 +52,6 @@ def expression(function: str, *operands: Any) -> DataNode:
     """
     values = [_operand(function, each) for each in operands]
     on_gpu = any(isinstance(each, DataNode) and each.device == "gpu" for each in values)
-    device = "gpu" if on_gpu else "cpu"
     inputs: list[DataNode] = []
     described: list[int | ScalarConstant] = []
     for value in values:
@@ -64,32 +59,29 @@ def expression(function: str, *operands: Any) -> DataNode:
             described.append(value)
             continue
         described.append(len(inputs))
-        inputs.append(_promoted(value, device))
+        inputs.append(value.gpu() if on_gpu else value)
     text = write_expression(function, tuple(described))
     return _call(ARITHMETIC[len(inputs)], *inputs, expression=text)
 
 
-def _operand(function: str, value: Any) -> Any:
-    """A constant for a number; a node or an array as it is."""
-    if isinstance(value, ScalarConstant | DataNode):
+def _operand(function: str, value: Any) -> DataNode | ScalarConstant:
+    """A constant for a number; a node for an array."""
+    if isinstance(value, ScalarConstant):
         return value
     is_scalar = isinstance(value, np.ndarray | torch.Tensor) and value.ndim == 0
-    if is_scalar or isinstance(value, _NUMBERS):
-        return Constant(value)
-    if isinstance(value, _ARRAYS):
-        return value
+    if is_scalar or isinstance(value, bool | int | float | np.generic):
+        constant = Constant(value)
+        assert isinstance(constant, ScalarConstant)
+        return constant
+    if isinstance(value, Operand | np.ndarray | torch.Tensor | list | tuple):
+        return promote(value, "an expression")
     raise ArgumentTypeError(
         f"{function} takes data nodes, numbers and arrays, got {type(value).__name__}: {value!r}"
     )
 
 
-def _promoted(value: Any, device: str) -> DataNode:
-    """A node on a device, or the constant for an array."""
-    data = promote(value, "an expression")
-    return data.gpu() if device == "gpu" else data
-
-
-def _indexed(data: DataNode, index: Any) -> DataNode:
+def _indexed(operand: Operand, index: Any) -> DataNode:
+    data = promote(operand, "an index")
     items = index if isinstance(index, tuple) else (index,)
     taken = [item for item in items if not isinstance(item, NewAxis)]
     given = _subscripts(taken)
@@ -148,11 +140,12 @@ def _with_new_axes(data: DataNode, items: Sequence[Any]) -> DataNode:
     return _call(EXPAND_DIMS, data, axes=axes, new_axis_names="".join(known) or None)
 
 
-def _described(operator: Operator, data: DataNode, device: str, **given: Any) -> DataNode:
-    """What is known of samples wherever they are, on a device."""
+def _described(name: str, operand: Operand, device: str, **given: Any) -> DataNode:
+    """What an operator tells of samples wherever they are, on a device."""
     if device not in ("cpu", "gpu"):
         raise ArgumentError(f"device must be 'cpu' or 'gpu', got {device!r}")
-    known = _call(operator, data, device="cpu", **given)
+    data = promote(operand, name)
+    known = _call(OPERATORS[name], data, device="cpu", **given)
     return known.gpu() if device == "gpu" else known
 
 
@@ -164,6 +157,6 @@ def _call(operator: Operator, *inputs: DataNode, device: str = "", **given: Any)
     return add_node(operator, inputs, bound, varying, device or inputs[0].device)[0]
 
 
-NodeOperators._expression = staticmethod(expression)
-NodeOperators._index = staticmethod(_indexed)
-NodeOperators._describe = staticmethod(_described)
+Operand._expression = staticmethod(expression)
+Operand._index = staticmethod(_indexed)
+Operand._describe = staticmethod(_described)

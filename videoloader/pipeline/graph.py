@@ -24,7 +24,7 @@ from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch
 from videoloader.operators.general import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
-from videoloader.pipeline.node_operators import NodeOperators
+from videoloader.types import Operand
 
 __all__ = ["DataNode", "Graph", "Node", "add_node", "reached"]
 
@@ -34,7 +34,7 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DataNode(NodeOperators):
+class DataNode(Operand):
     """What will flow from one output of an operator: a batch, once the pipeline runs.
 
     Pass it on to operators: as an input, or as an argument, which then has its own value for
@@ -50,6 +50,11 @@ class DataNode(NodeOperators):
         """Name of the operator, and the number of the output if there are several."""
         many = self.node.num_outputs > 1
         return f"{self.node.name}[{self.output}]" if many else self.node.name
+
+    @property
+    def source(self) -> Node:
+        """The operator whose output this is."""
+        return self.node
 
     def gpu(self) -> DataNode:
         """The same data on the GPU."""

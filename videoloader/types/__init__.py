@@ -5,6 +5,7 @@ from __future__ import annotations
 from videoloader.types.constants import ArrayConstant, Constant, ScalarConstant
 from videoloader.types.conversions import to_dali_type, to_numpy_type, to_torch
 from videoloader.types.names import DataType, ImageType, InterpType, PipelineAPIType
+from videoloader.types.operands import Operand
 
 __all__ = [
     "ANY_DATA",
@@ -49,6 +50,7 @@ __all__ = [
     "DataType",
     "ImageType",
     "InterpType",
+    "Operand",
     "PipelineAPIType",
     "ScalarConstant",
     "YCbCr",

@@ -10,6 +10,7 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.types.names import DataType, ImageType, InterpType
+from videoloader.types.operands import Operand
 
 __all__ = ["ArrayConstant", "Constant", "ScalarConstant"]
 
@@ -139,7 +140,7 @@ class ScalarConstant:
         return str(self.value)
 
 
-class ArrayConstant:
+class ArrayConstant(Operand):
     """An array that is the same for every sample; a graph promotes it to a node.
 
     Attributes:
@@ -149,8 +150,6 @@ class ArrayConstant:
         device: "cpu" or "gpu", where the node is.
         arguments: further arguments of `fn.constant`.
     """
-
-    __array_ufunc__ = None
 
     def __init__(
         self,

@@ -1,0 +1,172 @@
+"""The operators and methods of what stands in an expression of a graph: nodes and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from videoloader.errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["Operand"]
+
+
+def _no_graph(*operands: Any, **given: Any) -> Any:  # noqa: ARG001
+    raise ArgumentError("expressions are parts of a graph: import videoloader.pipeline first")
+
+
+class Operand:
+    """What data nodes and constants can do; all of it adds an operator to a graph.
+
+    `videoloader.pipeline.expressions` sets the functions that do it.
+    """
+
+    __slots__ = ()
+    _expression: ClassVar[Callable[..., Any]] = staticmethod(_no_graph)
+    _index: ClassVar[Callable[..., Any]] = staticmethod(_no_graph)
+    _describe: ClassVar[Callable[..., Any]] = staticmethod(_no_graph)
+    __array_ufunc__ = None  # arrays leave operators to the node
+    __hash__ = object.__hash__
+
+    def __add__(self, other: Any) -> Any:
+        return self._expression("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._expression("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._expression("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._expression("sub", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._expression("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._expression("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._expression("fdiv", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._expression("fdiv", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._expression("div", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._expression("div", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._expression("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._expression("mod", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._expression("pow", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._expression("pow", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return self._expression("bitand", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return self._expression("bitand", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return self._expression("bitor", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._expression("bitor", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return self._expression("bitxor", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return self._expression("bitxor", other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._expression("lshift", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._expression("lshift", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._expression("rshift", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._expression("rshift", other, self)
+
+    def __eq__(self, other: object) -> Any:
+        return self._expression("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._expression("neq", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._expression("lt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._expression("leq", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._expression("gt", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._expression("geq", self, other)
+
+    def __neg__(self) -> Any:
+        return self._expression("minus", self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __invert__(self) -> Any:
+        return self._expression("bitnot", self)
+
+    def __abs__(self) -> Any:
+        return self._expression("abs", self)
+
+    def __bool__(self) -> bool:
+        raise ArgumentTypeError(
+            f"{self!r} has no value while the pipeline is defined, so it is neither "
+            "true nor false; for `if`, `and`, `or` and `not` define the pipeline with "
+            "enable_conditionals=True; & and | combine BOOL nodes"
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise ArgumentTypeError(f"{self!r} is one data node, it cannot be unpacked")
+
+    def __getitem__(self, index: Any) -> Any:
+        """Index every sample: `clips[::2]` has every second frame of each clip.
+
+        Args:
+            index: a position, a slice or `newaxis`, or a tuple of them. Positions and the parts of
+                slices are integers, or data nodes with one for each sample.
+        """
+        return self._index(self, index)
+
+    def shape(self, *, dtype: Any = None, device: str = "cpu") -> Any:
+        """The sizes of every sample, as a 1-D tensor.
+
+        Args:
+            dtype: element type; INT64 by default.
+            device: "cpu" or "gpu", where the result is.
+        """
+        given = {} if dtype is None else {"dtype": dtype}
+        return self._describe("shapes", self, device, **given)
+
+    def property(self, key: str, *, device: str = "cpu") -> Any:
+        """What is known of every sample beside its data, as the bytes of a text.
+
+        Args:
+            key: "source_info", where the sample comes from, such as its file; or "layout".
+            device: "cpu" or "gpu", where the result is.
+        """
+        return self._describe("get_property", self, device, key=key)
+
+    def source_info(self, *, device: str = "cpu") -> Any:
+        """`property("source_info")`."""
+        return self.property("source_info", device=device)
