@@ -186,6 +186,7 @@ LAYERS = {
     "pipeline": "errors types tensors sampling decoding operators readers",
     "fn": "errors types tensors sampling operators readers pipeline",
     "math": "types pipeline fn",
+    "ops": "errors operators pipeline fn",
     "plugin": "errors tensors readers pipeline",
     "video": "errors forking sources workers indexing sampling decoding",
     "epoch_sampler": "errors sampling",

@@ -77,28 +77,25 @@ def cast(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
-def constant(
+def coin_flip(
     *,
-    fdata: float | Sequence[float] | None = None,
-    idata: int | Sequence[int] | None = None,
-    shape: int | Sequence[int] | None = None,
-    dtype: Any = None,
-    layout: str = '',
+    probability: float | _Values = 0.5,
+    shape: int | Sequence[int] | _Values = ...,
+    dtype: Any = ...,
+    seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
 ) -> Any:
-    """Give the same tensor for every sample.
-
-    Values that `dtype` cannot hold are saturated, fractions rounded half away from zero.
+    """Draw 1 with a probability, otherwise 0.
 
     Args:
-        fdata: values (float or list of float).
-        idata: values (int or list of int).
-        shape: of a sample; one value fills it; by default a list (int or list of int).
-        dtype: by default FLOAT for `fdata` and INT32 for `idata` (element type).
-        layout: such as "HWC" (str; default '').
+        probability: of a 1 (float, at least 0, at most 1; default 0.5; may be per sample).
+        shape: shape of the output; a scalar by default (int or list of int; default (); may be per
+            sample).
+        dtype: element type of the output (element type; default torch.int32).
+        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -218,29 +215,6 @@ def crop_mirror_normalize(
     Not supported yet: crop_d, crop_pos_z, fill_values, out_of_bounds_policy.
     """
 
-def expand_dims(
-    data: _Data,
-    /,
-    *,
-    axes: int | Sequence[int],
-    new_axis_names: str | None = None,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-) -> Any:
-    """Insert dimensions of size 1. The data is not copied.
-
-    Inputs:
-        data
-
-    Args:
-        axes: where the new dimensions stand in the output (int or list of int; required).
-        new_axis_names: their letters; without, the layout is dropped (str).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
 def external_source(
     source: Any = None,
     num_outputs: int | None = None,
@@ -318,33 +292,10 @@ def flip(
     Not supported yet: depthwise.
     """
 
-def get_property(
-    input: _Data,
-    /,
-    *,
-    key: str,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-) -> Any:
-    """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
-
-    Inputs:
-        input
-
-    Args:
-        key: where samples come from, such as their files; or their layout (one of 'source_info',
-            'layout'; required).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
 def per_frame(
     values: _Data,
     /,
     *,
-    replace: bool | int = False,
     device: str | None = None,
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
@@ -358,8 +309,7 @@ def per_frame(
         values
 
     Args:
-        replace: rename the first dimension of another layout to F (bool (0 or 1); default False).
-        device: 'cpu' or 'gpu'.
+        device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
@@ -430,85 +380,154 @@ def resize(
     Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
-def shapes(
-    input: _Data,
-    /,
+def uniform(
     *,
+    range: float | Sequence[float] | _Values | None = None,
+    values: float | Sequence[float] | _Values | None = None,
+    shape: int | Sequence[int] | _Values = ...,
     dtype: Any = ...,
+    seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
 ) -> Any:
-    """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same.
-
-    Inputs:
-        input
+    """Draw numbers from a range, each equally likely, or from a list of values.
 
     Args:
-        dtype: element type of the output (element type; default torch.int64).
+        range: [low, high); (-1, 1) by default (float or list of float; may be per sample).
+        values: draw one of these in place of a range (float or list of float; may be per sample).
+        shape: shape of the output; a scalar by default (int or list of int; default (); may be per
+            sample).
+        dtype: element type of the output (element type; default torch.float32).
+        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
-def slice(
-    data: _Data,
-    /,
-    anchor: Any = None,
-    shape_input: Any = None,
+def video_reader(
     *,
-    start: int | Sequence[int] | _Values | None = None,
-    rel_start: float | Sequence[float] | _Values | None = None,
-    end: int | Sequence[int] | _Values | None = None,
-    rel_end: float | Sequence[float] | _Values | None = None,
-    shape: int | Sequence[int] | _Values | None = None,
-    rel_shape: float | Sequence[float] | _Values | None = None,
-    axes: int | Sequence[int] | _Values | None = None,
-    axis_names: str | None = None,
-    normalized_anchor: bool | int = True,
-    normalized_shape: bool | int = True,
-    out_of_bounds_policy: str = 'error',
-    fill_values: float | Sequence[float] = ...,
-    dtype: Any = None,
+    filenames: Any = None,
+    dataset: Any = None,
+    labels: Any = None,
+    file_root: Any = None,
+    file_list: Any = None,
+    file_list_format: str = 'timestamps',
+    file_list_rounding: str = 'start_down_end_up',
+    file_list_include_end: bool | int = True,
+    sequence_length: int | None = None,
+    stride: int = 1,
+    step: int = -1,
+    uniform_sample: bool | int = False,
+    sampler: Any = None,
+    pad_mode: str = 'none',
+    fill_value: int | Sequence[int] = ...,
+    resolution_change: str = 'error',
+    matrix: str = 'auto',
+    color_range: str = 'auto',
+    max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
+    image_type: Any = ...,
+    enable_frame_num: str = 'none',
+    enable_timestamps: bool | int = False,
+    random_shuffle: bool | int = False,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    stick_to_shard: bool | int = False,
+    pad_last_batch: bool | int = False,
+    on_error: str = 'raise',
+    seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
+    additional_decode_surfaces: Any = ...,
     bytes_per_sample_hint: Any = ...,
-    image_type: Any = ...,
+    channels: Any = ...,
+    dont_use_mmap: Any = ...,
+    dtype: Any = ...,
+    file_list_frame_num: Any = ...,
+    file_list_include_preceding_frame: Any = ...,
+    index: Any = ...,
+    initial_fill: Any = ...,
+    lazy_init: Any = ...,
+    normalized: Any = ...,
+    pad_sequences: Any = ...,
+    prefetch_queue_depth: Any = ...,
     preserve: Any = ...,
+    read_ahead: Any = ...,
+    skip_cached_images: Any = ...,
+    skip_vfr_check: Any = ...,
+    tensor_init_bytes: Any = ...,
 ) -> Any:
-    """Take a part of every sample, given by start and end or by start and size.
+    """Read clips of videos.
 
-    Coordinates that are not whole are rounded to the nearest integer. A part that lies inside of
-    the data is not copied.
+    With a sampler of one clip a video (`uniform_sample`, `RandomClip`, ...) nothing is opened
+    before it is decoded. Clips end to end need the lengths of all videos: those of a data set index
+    stand in its table; other videos are indexed when the pipeline is built, in `num_threads`
+    threads, and the last 64 MB of their indexes are kept. With `pad_mode="none"` clips that do not
+    fit are left out; with any other mode a video ends with one padded clip where frames remain, and
+    padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
+    are divided into shards, so `initial_fill` is not needed and has no effect.
 
-    Inputs:
-        data
+    Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
+    numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
-        anchor: where the slice begins; integers are positions, floating point numbers are parts of
-            the size unless `normalized_anchor` is False (numbers; may be per sample).
-        shape_input: its size, likewise (numbers; may be per sample).
-        start: where the slice begins (int or list of int; may be per sample).
-        rel_start: the same as a part of the size (float or list of float; may be per sample).
-        end: where the slice ends, exclusively; by default the data's end (int or list of int; may
-            be per sample).
-        rel_end: the same as a part of the size (float or list of float; may be per sample).
-        shape: size of the slice, in place of its end (int or list of int; may be per sample).
-        rel_shape: the same as a part of the size (float or list of float; may be per sample).
-        axes: dimensions that the coordinates are for; (1, 0) by default, none: all (int or list of
-            int; may be per sample).
-        axis_names: the same by the layout; WH by default (str).
-        normalized_anchor: see `anchor` (bool (0 or 1); default True).
-        normalized_shape: see `shape_input` (bool (0 or 1); default True).
-        out_of_bounds_policy: what stands outside of the data: `constant` or `pad` (`fill_values`),
-            `edge` or `clamp`, `reflect_1001` or `reflect`, `reflect_101`, `wrap`; or
-            `trim_to_shape` (one of 'error', 'constant', 'edge', 'reflect_1001', 'reflect_101',
-            'wrap', 'trim_to_shape'; default 'error').
-        fill_values: one value, or one for each channel (C) (float or list of float; default
-            (0.0,)).
-        dtype: element type of the output; the data's by default (element type).
+        filenames: the files: paths, URLs or `Item`s (list of paths).
+        dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
+            folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
+        labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
+            function; an empty list numbers them (list of int, mapping, LabelColumn or function).
+        file_root: a folder of folders; each is a class (path).
+        file_list: lines of `path label [start [end]]` (path).
+        file_list_format: unit of start and end: seconds from the first frame, or frame numbers (one
+            of 'timestamps', 'frames'; default 'timestamps').
+        file_list_rounding: frame for a time between two (one of 'start_down_end_up',
+            'start_up_end_down', 'all_up', 'all_down'; default 'start_down_end_up').
+        file_list_include_end: whether the end frame is in the range (bool (0 or 1); default True).
+        sequence_length: frames in a clip (int, at least 1).
+        stride: from frame to frame; negative plays backwards (int; default 1).
+        step: from clip to clip; -1: clips lie end to end (int; default -1).
+        uniform_sample: one clip a file, its frames spread over the file (bool (0 or 1); default
+            False).
+        sampler: any clip sampler, in place of the four above (object).
+        pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
+            'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'none').
+        fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
+            (0,)).
+        resolution_change: what to do with frames of another size than the first: `error`, or
+            `scale` them to it (one of 'error', 'scale'; default 'error').
+        matrix: from Y'CbCr to RGB: `auto` by the tags of the stream, `bt601`, `bt709` or `bt2020`
+            whatever the tags, or `swscale` as PyAV, decord2, torchcodec and OpenCV convert (one of
+            'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
+        color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
+            the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
+            134217728).
+        time_limit: seconds that a worker process may take for a run of packets (number of seconds
+            over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
+        image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
+        enable_frame_num: an output with the number of the first frame (`scalar`) or of every frame
+            (`sequence`) (one of 'none', 'scalar', 'sequence'; default 'none').
+        enable_timestamps: an output with the time of every frame, in seconds from the first frame
+            of the video (bool (0 or 1); default False).
+        random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
+        shard_id: which part of the clips to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
+        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
+            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Taken, no effect: image_type.
+    Not supported yet: channels, dtype, file_list_frame_num, file_list_include_preceding_frame,
+    index, normalized, pad_sequences.
+
+    Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
+    prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check, tensor_init_bytes.
     """

@@ -25,7 +25,14 @@ from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 from videoloader.types import ArrayConstant, ScalarConstant
 
-__all__ = ["HIDDEN", "Function", "public_functions", "run_eagerly"]
+__all__ = [
+    "HIDDEN",
+    "Function",
+    "documentation",
+    "public_functions",
+    "public_modules",
+    "run_eagerly",
+]
 
 HIDDEN = (
     "copy",
@@ -34,6 +41,16 @@ HIDDEN = (
     "_tensor_subscript",
 )
 """Operators without a public name: `.gpu()`, `.cpu()`, `[...]` and arithmetic of a data node."""
+
+LEGACY = {
+    "coin_flip": "random.coin_flip",
+    "file_reader": "readers.file",
+    "image_decoder": "decoders.image",
+    "normal_distribution": "random.normal",
+    "uniform": "random.uniform",
+    "video_reader": "readers.video",
+}
+"""Names without a module that DALI keeps for old programs."""
 
 _MOST_CHANNELS = 4  # of a picture whose layout is told by its shape
 
@@ -48,6 +65,15 @@ class Function:
         self.__doc__ = documentation(self._operator)
         self.__signature__ = _signature(self._operator)
 
+    @property
+    def operator(self) -> Operator:
+        """The declaration that it was made from."""
+        return self._operator
+
+    def device_for(self, device: str | None, inputs: tuple[Any, ...]) -> str:
+        """Where it runs: as told, else where its data is."""
+        return _device(self._operator, device, inputs)
+
     def __call__(
         self,
         *values: Any,
@@ -58,6 +84,9 @@ class Function:
     ) -> Any:
         """See the documentation of the operator."""
         operator = self._operator
+        if any(map(_is_input_set, values)):
+            common = {**given, "device": device, "layout": layout}
+            return _each_input_set(self, values, name, common)
         inputs, positional = operator.split(values)
         given = {**positional, **given}
         if layout is not None and operator.declares("layout"):
@@ -81,13 +110,48 @@ class Function:
 
 def public_functions(module: str) -> dict[str, Function]:
     """The functions of `fn`, or of a module in it, by name."""
-    return {
+    functions = {
         short: Function(name)
         for name in OPERATORS
         if name not in HIDDEN
         for place, _, short in [name.rpartition(".")]
         if place == module
     }
+    if not module:
+        functions |= {old: Function(new) for old, new in LEGACY.items() if new in OPERATORS}
+    return functions
+
+
+def public_modules() -> list[str]:
+    """The modules inside `fn`, such as "readers"."""
+    return sorted({name.rpartition(".")[0] for name in OPERATORS if name not in HIDDEN} - {""})
+
+
+def _is_input_set(value: Any) -> bool:
+    return isinstance(value, list | tuple) and any(isinstance(each, DataNode) for each in value)
+
+
+def _each_input_set(
+    function: Function, values: tuple[Any, ...], name: str | None, common: dict[str, Any]
+) -> Any:
+    """A node for each set of inputs, which lists of data nodes give; lists of their outputs."""
+    counts = {len(value) for value in values if _is_input_set(value)}
+    if len(counts) > 1:
+        raise ArgumentError(
+            f"{function.__qualname__}: lists of data nodes have different lengths: {sorted(counts)}"
+        )
+    (count,) = counts
+    results = [
+        function(
+            *(value[number] if _is_input_set(value) else value for value in values),
+            name=None if name is None else f"{name}_{number}",
+            **common,
+        )
+        for number in range(count)
+    ]
+    if isinstance(results[0], tuple):
+        return tuple(list(outputs) for outputs in zip(*results, strict=True))
+    return results
 
 
 def documentation(operator: Operator) -> str:

@@ -5,15 +5,14 @@ To write them again after a change: `python -m videoloader.fn.stubs`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from videoloader.fn.function import HIDDEN, documentation
+from videoloader.fn.function import documentation, public_functions, public_modules
 from videoloader.operators.arguments import REQUIRED, Argument
-from videoloader.operators.operator import IGNORED, OPERATORS, Operator
+from videoloader.operators.operator import IGNORED, Operator
 
-__all__ = ["stubs", "write_stubs"]
-
-_HEAD = "# Written by `python -m videoloader.fn.stubs`; do not edit.\n"
+__all__ = ["docstring", "parameter", "parameters", "stub_files", "stubs", "write_stubs"]
 
 _IMPORTS = """
 from collections.abc import Sequence
@@ -39,57 +38,90 @@ _TYPES = {
 
 
 def stubs() -> dict[str, str]:
-    """The text of each file, by its name."""
-    modules: dict[str, list[Operator]] = {"": []}
-    for name, operator in sorted(OPERATORS.items()):
-        if name not in HIDDEN:
-            modules.setdefault(name.rpartition(".")[0], []).append(operator)
+    """The text of each file, by its path below the package."""
+    shown = "from videoloader.fn.document import operators_page as operators_page\n"
+    return stub_files("fn", _function, {"": shown})
+
+
+def stub_files(
+    package: str, text_of: Callable[[str, Operator], str], imports: Mapping[str, str]
+) -> dict[str, str]:
+    """The texts of the stubs of `fn` or of a package like it, by path.
+
+    Args:
+        package: its name.
+        text_of: the stub of an operator, from its name in its module and its declaration.
+        imports: further lines for a module.
+    """
+    modules = {"", *public_modules()}
+    for name in public_modules():
+        modules |= {name.rsplit(".", depth)[0] for depth in range(name.count(".") + 1)}
+    head = f"# Written by `python -m videoloader.{package}.stubs`; do not edit.\n"
     texts = {}
-    for module, operators in modules.items():
-        functions = "\n".join(map(_function, operators))
-        imports, extra = _IMPORTS, ""
-        if not module:
-            inside = sorted(other for other in modules if other)
-            lines = [f"from videoloader.fn import {each} as {each}" for each in inside]
-            lines.append("from videoloader.fn.document import operators_page as operators_page")
-            extra = "\n" + "\n".join(lines) + "\n"
-        texts[f"{module or '__init__'}.pyi"] = f"{_HEAD}{imports}{extra}{_ALIASES}\n{functions}"
+    for module in modules:
+        inside = [name for name in modules if name and name.rpartition(".")[0] == module]
+        dotted = f"videoloader.{package}.{module}".rstrip(".")
+        lines = "".join(
+            f"from {dotted} import {short} as {short}\n"
+            for short in sorted(name.rpartition(".")[2] for name in inside)
+        )
+        lines += imports.get(module, "")
+        body = "\n".join(
+            text_of(name, function.operator)
+            for name, function in sorted(public_functions(module).items())
+        )
+        path = "/".join([*module.split("."), "__init__"] if inside else module.split("."))
+        text = f"{head}{_IMPORTS}{lines and chr(10)}{lines}{_ALIASES}\n{body}"
+        texts[f"{path.lstrip('/')}.pyi"] = text
     return texts
 
 
-def write_stubs(folder: Path) -> None:
-    """Write the files."""
-    for name, text in stubs().items():
+def write_stubs(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the files below the folder of their package."""
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _function(operator: Operator) -> str:
-    lines = [f"def {operator.name.rpartition('.')[2]}("]
+def _function(name: str, operator: Operator) -> str:
+    lines = [f"def {name}("]
     lines += [f"    {each.name}: _Data," for each in operator.inputs]
     if operator.inputs:
         lines.append("    /,")
-    positional = [each for each in operator.arguments if each.name in operator.positional]
-    lines += [f"    {_parameter(argument)}," for argument in positional]
-    lines.append("    *,")
-    lines += [
-        f"    {_parameter(argument)},"
-        for argument in operator.arguments
-        if argument not in positional
-    ]
-    common = ["device", "name"]
+    lines += parameters(operator, parameter)
     if operator.layouts and not operator.declares("layout"):
-        common.append("layout")
-    lines += [f"    {each}: str | None = None," for each in common]
+        lines.insert(
+            lines.index("    name: str | None = None,") + 1, "    layout: str | None = None,"
+        )
+    return "\n".join([*lines, ") -> Any:", *docstring(documentation(operator))]) + "\n"
+
+
+def parameters(operator: Operator, write: Callable[[Argument], str]) -> list[str]:
+    """The lines of a signature for the arguments of an operator.
+
+    Args:
+        operator: its declaration.
+        write: writes one argument.
+    """
+    positional = [each for each in operator.arguments if each.name in operator.positional]
+    named = [each for each in operator.arguments if each not in positional]
+    lines = [f"    {write(argument)}," for argument in positional]
+    lines.append("    *,")
+    lines += [f"    {write(argument)}," for argument in named]
+    lines += [f"    {each}: str | None = None," for each in ("device", "name")]
     others = sorted({*operator.absent, *operator.unused, *IGNORED})
-    lines += [f"    {each}: Any = ...," for each in others]
-    lines.append(") -> Any:")
-    body = documentation(operator).replace("\\", "\\\\").splitlines()
+    return [*lines, *(f"    {each}: Any = ...," for each in others)]
+
+
+def docstring(text: str) -> list[str]:
+    """The lines of an indented docstring."""
+    body = text.replace("\\", "\\\\").splitlines()
     body[0] = f'"""{body[0]}'
-    lines += [f"    {line}" if line else "" for line in [*body, '"""']]
-    return "\n".join(lines) + "\n"
+    return [f"    {line}" if line else "" for line in [*body, '"""']]
 
 
-def _parameter(argument: Argument) -> str:
+def parameter(argument: Argument) -> str:
+    """An argument in a signature."""
     kind = _TYPES.get(argument.kind.name, "Any")
     if kind != "Any":
         kind += " | _Values" if argument.per_sample else ""
@@ -101,4 +133,4 @@ def _parameter(argument: Argument) -> str:
 
 
 if __name__ == "__main__":
-    write_stubs(Path(__file__).parent)
+    write_stubs(Path(__file__).parent, stubs())

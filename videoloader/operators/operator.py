@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
-from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, Sample, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
@@ -213,6 +213,23 @@ class Operator:
         hint = f"did you mean {' or '.join(close)}?" if close else f"it takes {', '.join(known)}"
         raise ArgumentError(f"fn.{self.name} has no argument {name!r}; {hint}")
 
+    def convert(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Check and convert arguments one by one; those without an effect are left out."""
+        return {
+            name: self.argument(name).bind(value, self.name)
+            for name, value in given.items()
+            if name not in self.unused and name not in IGNORED
+            if not self._is_harmless(name, value)
+        }
+
+    def check_varying(self, names: Collection[str]) -> None:
+        """Fail if an argument that is one for all samples is given by a data node."""
+        for name in names:
+            if not self.argument(name).per_sample:
+                raise ArgumentTypeError(
+                    f"fn.{self.name}: {name} is one for all samples, it cannot be a data node"
+                )
+
     def bind(self, given: Mapping[str, Any], later: Collection[str] = ()) -> dict[str, Any]:
         """Check and convert arguments, and add the defaults of the others.
 
@@ -223,16 +240,8 @@ class Operator:
         Returns:
             Converted values and `PerSample`s by name, without those of `later`.
         """
-        bound: dict[str, Any] = {}
-        for name, value in given.items():
-            if name in self.unused or name in IGNORED or self._is_harmless(name, value):
-                continue
-            bound[name] = self.argument(name).bind(value, self.name)
-        for name in later:
-            if not self.argument(name).per_sample:
-                raise ArgumentError(
-                    f"fn.{self.name}: {name} is one for all samples, it cannot be a data node"
-                )
+        bound = self.convert(given)
+        self.check_varying(later)
         names = {*bound, *later}
         for argument in self.arguments:
             if argument.name not in names:

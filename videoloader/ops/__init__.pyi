@@ -1,0 +1,580 @@
+# Written by `python -m videoloader.ops.stubs`; do not edit.
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from videoloader.ops import decoders as decoders
+from videoloader.ops import random as random
+from videoloader.ops import readers as readers
+from videoloader.ops.operator_class import Compose as Compose
+
+_Data: TypeAlias = Any
+"""A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
+
+_Values: TypeAlias = Any
+"""Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
+
+class BrightnessContrast:
+    """Change brightness and contrast, by default of every frame of a clip alike.
+
+    out = brightness_shift * range + brightness * (center + contrast * (in - center)), where range
+    is 1 for floating point outputs and the largest value of an integer type. The middle of the
+    input's range is 0.5, or 128 for uint8. Integer outputs are rounded and clamped.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        brightness: factor of the brightness (float; default 1.0; may be per sample or frame).
+        brightness_shift: added, in parts of the output range (float; default 0.0; may be per sample
+            or frame).
+        contrast: factor of the contrast; 0 is uniform (float; default 1.0; may be per sample or
+            frame).
+        contrast_center: value that contrast leaves alone; by default the middle of the input's
+            range (float; may be per sample or frame).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        brightness: float | _Values = 1.0,
+        brightness_shift: float | _Values = 0.0,
+        contrast: float | _Values = 1.0,
+        contrast_center: float | _Values | None = None,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Cast:
+    """Convert to another element type.
+
+    Floating point values are rounded to the nearest integer (halves away from zero) and clamped to
+    the range of an integer type, integers are clamped; nothing wraps around.
+
+    Inputs:
+        input
+
+    Args:
+        dtype: element type of the output (element type; required).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class CoinFlip:
+    """Draw 1 with a probability, otherwise 0.
+
+    Args:
+        probability: of a 1 (float, at least 0, at most 1; default 0.5; may be per sample).
+        shape: shape of the output; a scalar by default (int or list of int; default (); may be per
+            sample).
+        dtype: element type of the output (element type; default torch.int32).
+        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        probability: float | _Values = 0.5,
+        shape: int | Sequence[int] | _Values = ...,
+        dtype: Any = ...,
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Crop:
+    """Cut a window out of frames, the same one out of every frame of a clip by default.
+
+    Along each side the window begins at round(position * (side - window)), half up. A window
+    that does not fit is an error. The output shares memory with the input.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        crop: (height, width) of the window, in pixels (float or list of float, at least 0; may be
+            per sample).
+        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
+        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
+        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
+            default 0.5; may be per sample or frame).
+        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
+            default 0.5; may be per sample or frame).
+        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
+            default 'round').
+        dtype: element type of the output (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Not supported yet: crop_d, crop_pos_z, fill_values, out_of_bounds_policy.
+    """
+
+    def __init__(
+        self,
+        *,
+        crop: float | Sequence[float] | _Values | None = None,
+        crop_h: float | _Values | None = None,
+        crop_w: float | _Values | None = None,
+        crop_pos_x: float | _Values = 0.5,
+        crop_pos_y: float | _Values = 0.5,
+        rounding: str = 'round',
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        crop_d: Any = ...,
+        crop_pos_z: Any = ...,
+        fill_values: Any = ...,
+        out_of_bounds_policy: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class CropMirrorNormalize:
+    """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
+
+    out = scale * (in - mean) / std + shift. Integer outputs are rounded and clamped. The window
+    is that of `fn.crop`.
+
+    Inputs:
+        frames (HWC, FHWC)
+
+    Args:
+        crop: (height, width) of the window, in pixels (float or list of float, at least 0; may be
+            per sample).
+        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
+        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
+        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
+            default 0.5; may be per sample or frame).
+        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
+            default 0.5; may be per sample or frame).
+        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
+            default 'round').
+        mirror: swap left and right (bool (0 or 1); default False; may be per sample or frame).
+        mean: subtracted, for all channels or each (float or list of float; default (0.0,); may be
+            per sample).
+        std: divided by, for all channels or each (float or list of float; default (1.0,); may be
+            per sample).
+        scale: factor after that (float; default 1.0).
+        shift: added at the end (float; default 0.0).
+        dtype: element type of the output (element type; default torch.float32).
+        output_layout: order of the output's dimensions; a clip keeps its frames first (one of
+            'CHW', 'HWC', 'FCHW', 'FHWC'; default 'CHW').
+        pad_output: zero channels up to the next power of two (bool (0 or 1); default False).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Not supported yet: crop_d, crop_pos_z, fill_values, out_of_bounds_policy.
+    """
+
+    def __init__(
+        self,
+        *,
+        crop: float | Sequence[float] | _Values | None = None,
+        crop_h: float | _Values | None = None,
+        crop_w: float | _Values | None = None,
+        crop_pos_x: float | _Values = 0.5,
+        crop_pos_y: float | _Values = 0.5,
+        rounding: str = 'round',
+        mirror: bool | int | _Values = False,
+        mean: float | Sequence[float] | _Values = ...,
+        std: float | Sequence[float] | _Values = ...,
+        scale: float = 1.0,
+        shift: float = 0.0,
+        dtype: Any = ...,
+        output_layout: str = 'CHW',
+        pad_output: bool | int = False,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        crop_d: Any = ...,
+        crop_pos_z: Any = ...,
+        fill_values: Any = ...,
+        out_of_bounds_policy: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class ExternalSource:
+    """Take samples from Python code.
+
+    `source` is called or advanced once a batch, or once a sample with `batch=False`, in the
+    pipeline's thread. A callable that takes an argument gets the number of the iteration, or a
+    `SampleInfo`. StopIteration ends the epoch: `Pipeline.run` raises it, and `Pipeline.reset`
+    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8; a
+    path or an `Item` of a data set stays what it is, for `fn.decoders.video`.
+
+    Args:
+        source: a callable, an iterable, or none: see `feed_input` (object).
+        num_outputs: the source gives a tuple of as many values (int, at least 1).
+        cycle: an iterable that ends: `no`, `quiet` (begin again), `raise` (begin again after reset)
+            (one of 'no', 'quiet', 'raise'; default 'no').
+        layout: such as "FHWC" (str or list of str).
+        dtype: element type of the output; the data's by default (element type).
+        ndim: number of dimensions, checked (int, at least 0).
+        batch: whether the source gives batches, or single samples (bool (0 or 1); default True).
+        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1); default False).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Not supported yet: cuda_stream, parallel, repeat_last.
+
+    Taken, no effect: blocking, no_copy, prefetch_queue_depth, use_copy_kernel.
+    """
+
+    def __init__(
+        self,
+        source: Any = None,
+        num_outputs: int | None = None,
+        *,
+        cycle: str = 'no',
+        layout: Any = None,
+        dtype: Any = None,
+        ndim: int | None = None,
+        batch: bool | int = True,
+        batch_info: bool | int = False,
+        device: str | None = None,
+        name: str | None = None,
+        blocking: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        cuda_stream: Any = ...,
+        no_copy: Any = ...,
+        parallel: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        repeat_last: Any = ...,
+        use_copy_kernel: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Flip:
+    """Mirror frames, by default every frame of a clip alike.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
+        vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Not supported yet: depthwise.
+    """
+
+    def __init__(
+        self,
+        *,
+        horizontal: bool | int | _Values = True,
+        vertical: bool | int | _Values = False,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        depthwise: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class PerFrame:
+    """Say that the first dimension of samples counts frames.
+
+    An argument that may be per frame takes the result: one value for each frame of a clip.
+
+    Inputs:
+        values
+
+    Args:
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, values: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Resize:
+    """Resize frames, every frame of a clip alike.
+
+    Pixel centres lie at half-integers. Shrinking with `antialias` widens the filter to the scale
+    (linear becomes triangular); at the border the filter is cut off and its weights are
+    normalised, as Pillow does. Cubic is Catmull-Rom. A computed side is rounded, and the
+    picture is scaled to just that side (DALI's `subpixel_scale=False`).
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        resize_x: width of the output; 0: not given (float, at least 0; may be per sample).
+        resize_y: height of the output; 0: not given (float, at least 0; may be per sample).
+        size: (height, width) or one number for both (float or list of float, at least 0; may be per
+            sample).
+        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float, at
+            least 0; may be per sample).
+        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float, at
+            least 0; may be per sample).
+        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
+            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
+            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
+        max_size: bound of the output: one number or (height, width) (float or list of float).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR).
+        antialias: widen the filter when shrinking (bool (0 or 1); default True).
+        dtype: element type of the output: the input's or FLOAT (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Not supported yet: mag_filter, min_filter, resize_z, roi_end, roi_relative, roi_start,
+    save_attrs, subpixel_scale.
+
+    Taken, no effect: minibatch_size, temp_buffer_hint.
+    """
+
+    def __init__(
+        self,
+        *,
+        resize_x: float | _Values | None = None,
+        resize_y: float | _Values | None = None,
+        size: float | Sequence[float] | _Values | None = None,
+        resize_shorter: float | _Values | None = None,
+        resize_longer: float | _Values | None = None,
+        mode: str = 'default',
+        max_size: float | Sequence[float] | None = None,
+        interp_type: Any = ...,
+        antialias: bool | int = True,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        mag_filter: Any = ...,
+        min_filter: Any = ...,
+        minibatch_size: Any = ...,
+        preserve: Any = ...,
+        resize_z: Any = ...,
+        roi_end: Any = ...,
+        roi_relative: Any = ...,
+        roi_start: Any = ...,
+        save_attrs: Any = ...,
+        subpixel_scale: Any = ...,
+        temp_buffer_hint: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Uniform:
+    """Draw numbers from a range, each equally likely, or from a list of values.
+
+    Args:
+        range: [low, high); (-1, 1) by default (float or list of float; may be per sample).
+        values: draw one of these in place of a range (float or list of float; may be per sample).
+        shape: shape of the output; a scalar by default (int or list of int; default (); may be per
+            sample).
+        dtype: element type of the output (element type; default torch.float32).
+        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        range: float | Sequence[float] | _Values | None = None,
+        values: float | Sequence[float] | _Values | None = None,
+        shape: int | Sequence[int] | _Values = ...,
+        dtype: Any = ...,
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class VideoReader:
+    """Read clips of videos.
+
+    With a sampler of one clip a video (`uniform_sample`, `RandomClip`, ...) nothing is opened
+    before it is decoded. Clips end to end need the lengths of all videos: those of a data set index
+    stand in its table; other videos are indexed when the pipeline is built, in `num_threads`
+    threads, and the last 64 MB of their indexes are kept. With `pad_mode="none"` clips that do not
+    fit are left out; with any other mode a video ends with one padded clip where frames remain, and
+    padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
+    are divided into shards, so `initial_fill` is not needed and has no effect.
+
+    Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
+    numbers (int32) and times (float64, seconds from the first frame of the file).
+
+    Args:
+        filenames: the files: paths, URLs or `Item`s (list of paths).
+        dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
+            folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
+        labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
+            function; an empty list numbers them (list of int, mapping, LabelColumn or function).
+        file_root: a folder of folders; each is a class (path).
+        file_list: lines of `path label [start [end]]` (path).
+        file_list_format: unit of start and end: seconds from the first frame, or frame numbers (one
+            of 'timestamps', 'frames'; default 'timestamps').
+        file_list_rounding: frame for a time between two (one of 'start_down_end_up',
+            'start_up_end_down', 'all_up', 'all_down'; default 'start_down_end_up').
+        file_list_include_end: whether the end frame is in the range (bool (0 or 1); default True).
+        sequence_length: frames in a clip (int, at least 1).
+        stride: from frame to frame; negative plays backwards (int; default 1).
+        step: from clip to clip; -1: clips lie end to end (int; default -1).
+        uniform_sample: one clip a file, its frames spread over the file (bool (0 or 1); default
+            False).
+        sampler: any clip sampler, in place of the four above (object).
+        pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
+            'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'none').
+        fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
+            (0,)).
+        resolution_change: what to do with frames of another size than the first: `error`, or
+            `scale` them to it (one of 'error', 'scale'; default 'error').
+        matrix: from Y'CbCr to RGB: `auto` by the tags of the stream, `bt601`, `bt709` or `bt2020`
+            whatever the tags, or `swscale` as PyAV, decord2, torchcodec and OpenCV convert (one of
+            'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
+        color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
+            the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
+            134217728).
+        time_limit: seconds that a worker process may take for a run of packets (number of seconds
+            over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
+        image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
+        enable_frame_num: an output with the number of the first frame (`scalar`) or of every frame
+            (`sequence`) (one of 'none', 'scalar', 'sequence'; default 'none').
+        enable_timestamps: an output with the time of every frame, in seconds from the first frame
+            of the video (bool (0 or 1); default False).
+        random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
+        shard_id: which part of the clips to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
+        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
+            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Not supported yet: channels, dtype, file_list_frame_num, file_list_include_preceding_frame,
+    index, normalized, pad_sequences.
+
+    Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
+    prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check, tensor_init_bytes.
+    """
+
+    def __init__(
+        self,
+        *,
+        filenames: Any = None,
+        dataset: Any = None,
+        labels: Any = None,
+        file_root: Any = None,
+        file_list: Any = None,
+        file_list_format: str = 'timestamps',
+        file_list_rounding: str = 'start_down_end_up',
+        file_list_include_end: bool | int = True,
+        sequence_length: int | None = None,
+        stride: int = 1,
+        step: int = -1,
+        uniform_sample: bool | int = False,
+        sampler: Any = None,
+        pad_mode: str = 'none',
+        fill_value: int | Sequence[int] = ...,
+        resolution_change: str = 'error',
+        matrix: str = 'auto',
+        color_range: str = 'auto',
+        max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
+        image_type: Any = ...,
+        enable_frame_num: str = 'none',
+        enable_timestamps: bool | int = False,
+        random_shuffle: bool | int = False,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        additional_decode_surfaces: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        channels: Any = ...,
+        dont_use_mmap: Any = ...,
+        dtype: Any = ...,
+        file_list_frame_num: Any = ...,
+        file_list_include_preceding_frame: Any = ...,
+        index: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        normalized: Any = ...,
+        pad_sequences: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        skip_vfr_check: Any = ...,
+        tensor_init_bytes: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
