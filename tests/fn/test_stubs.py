@@ -28,7 +28,8 @@ def test_a_stub_has_every_public_name_with_its_arguments(name):
     assert set(module.__all__) <= set(functions) | imported
     for name, function in functions.items():
         arguments = function.args
-        inputs = [argument.arg for argument in arguments.posonlyargs]
+        given = [*arguments.posonlyargs, *filter(None, [arguments.vararg])]
+        inputs = [argument.arg for argument in given]
         names = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
         parameters = getattr(module, name).__signature__.parameters
         assert (inputs + names)[: len(parameters)] == list(parameters)

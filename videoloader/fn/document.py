@@ -33,7 +33,10 @@ def _section(operator: Operator) -> str:
     lines = [f"## fn.{operator.name}", "", inspect.cleandoc(operator.doc), ""]
     if operator.inputs:
         inputs = ", ".join(
-            f"`{each.name}`" + (f" ({', '.join(each.layouts)})" if each.layouts else "")
+            f"`{each.name}`"
+            + (f" ({', '.join(each.layouts)})" if each.layouts else "")
+            + (" (may be left out)" if each.is_optional else "")
+            + (" (one or more)" if each.is_repeated else "")
             for each in operator.inputs
         )
         lines.append(f"Inputs: {inputs}.")

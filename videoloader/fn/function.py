@@ -160,8 +160,10 @@ def documentation(operator: Operator) -> str:
     if operator.inputs:
         lines.append("Inputs:")
         for each in operator.inputs:
-            layouts = f" ({', '.join(each.layouts)})" if each.layouts else ""
-            lines.append(f"    {each.name}{layouts}")
+            notes = [f"({', '.join(each.layouts)})"] if each.layouts else []
+            notes += ["(may be left out)"] if each.is_optional else []
+            notes += ["(one or more)"] if each.is_repeated else []
+            lines.append(" ".join([f"    {each.name}", *notes]))
         lines.append("")
     lines.append("Args:")
     lines += [_describe(argument) for argument in operator.arguments]
@@ -197,7 +199,14 @@ def _describe(argument: Argument) -> str:
 
 def _signature(operator: Operator) -> inspect.Signature:
     kinds = inspect.Parameter
-    positional = [kinds(each.name, kinds.POSITIONAL_ONLY) for each in operator.inputs]
+    positional = [
+        kinds(each.name, kinds.VAR_POSITIONAL)
+        if each.is_repeated
+        else kinds(
+            each.name, kinds.POSITIONAL_ONLY, default=None if each.is_optional else kinds.empty
+        )
+        for each in operator.inputs
+    ]
     keywords = [
         kinds(
             argument.name,
@@ -245,8 +254,14 @@ def _add_node(
     varying = {key: value for key, value in given.items() if isinstance(value, DataNode)}
     fixed = {key: value for key, value in given.items() if key not in varying}
     constants = operator.bind(fixed, later=varying)
+    declared = operator.inputs_for(len(inputs))
+    for each, data in zip(declared, inputs, strict=True):
+        if each.on_cpu and data.device != "cpu":
+            raise ArgumentError(f"fn.{operator.name}: {each.name} comes from the CPU")
     if device == "gpu":
-        inputs = tuple(data.gpu() for data in inputs)
+        inputs = tuple(
+            data if each.on_cpu else data.gpu() for each, data in zip(declared, inputs, strict=True)
+        )
     outputs = add_node(operator, inputs, constants, varying, device, name)
     if is_kept:
         pipeline = current_pipeline()
@@ -362,7 +377,10 @@ def _run(
         place = str(getattr(inputs[0][0], "device", "cpu"))
     if device == "gpu" and not place.startswith("cuda"):
         place = "cuda"
-        inputs = [batch.each(lambda value: value.to("cuda")) for batch in inputs]
+        inputs = [
+            batch if each.on_cpu else batch.each(lambda value: value.to("cuda"))
+            for each, batch in zip(operator.inputs_for(len(inputs)), inputs, strict=True)
+        ]
     count = len(inputs[0]) if inputs else 1
     given = dict(arguments)
     context = Context(count, place)

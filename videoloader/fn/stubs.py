@@ -12,7 +12,15 @@ from videoloader.fn.function import documentation, public_functions, public_modu
 from videoloader.operators.arguments import REQUIRED, Argument
 from videoloader.operators.operator import IGNORED, Operator
 
-__all__ = ["docstring", "parameter", "parameters", "stub_files", "stubs", "write_stubs"]
+__all__ = [
+    "docstring",
+    "input_parameters",
+    "parameter",
+    "parameters",
+    "stub_files",
+    "stubs",
+    "write_stubs",
+]
 
 _IMPORTS = """
 from collections.abc import Sequence
@@ -85,15 +93,28 @@ def write_stubs(folder: Path, texts: Mapping[str, str]) -> None:
 
 def _function(name: str, operator: Operator) -> str:
     lines = [f"def {name}("]
-    lines += [f"    {each.name}: _Data," for each in operator.inputs]
-    if operator.inputs:
-        lines.append("    /,")
-    lines += parameters(operator, parameter)
+    lines += [f"    {each}," for each in input_parameters(operator)]
+    own = parameters(operator, parameter)
+    lines += [line for line in own if line != "    *,"] if _is_repeated(operator) else own
     if operator.layouts and not operator.declares("layout"):
         lines.insert(
             lines.index("    name: str | None = None,") + 1, "    layout: str | None = None,"
         )
     return "\n".join([*lines, ") -> Any:", *docstring(documentation(operator))]) + "\n"
+
+
+def _is_repeated(operator: Operator) -> bool:
+    return any(each.is_repeated for each in operator.inputs)
+
+
+def input_parameters(operator: Operator) -> list[str]:
+    """The inputs of an operator in a signature."""
+    if _is_repeated(operator):
+        return [f"*{each.name}: _Data" for each in operator.inputs]
+    inputs = [
+        f"{each.name}: _Data{' = ...' if each.is_optional else ''}" for each in operator.inputs
+    ]
+    return [*inputs, "/"] if inputs else []
 
 
 def parameters(operator: Operator, write: Callable[[Argument], str]) -> list[str]:

@@ -66,10 +66,16 @@ class Input:
         name: for the signature and the documentation.
         layouts: layouts that it may have; none: anything goes. An input that declares layouts is
             seen with its channels last, whatever layout it has.
+        is_optional: whether it may be left out; the operator then gets fewer inputs.
+        is_repeated: whether any number of inputs, at least one, may stand here.
+        on_cpu: whether it is on the CPU whatever the device of the operator is.
     """
 
     name: str
     layouts: tuple[str, ...] = ()
+    is_optional: bool = False
+    is_repeated: bool = False
+    on_cpu: bool = False
 
     def view(self, batch: Batch, operator: str) -> tuple[Batch, bool]:
         """The batch with channels last, and whether they were first."""
@@ -159,6 +165,8 @@ class Operator:
             None where a decoder cannot give it. Operators without this are never done by a decoder.
         absorbed_per_sample: arguments that may differ between the samples of an absorbed operator.
         has_effects: whether it runs though no output of the pipeline needs it.
+        whole_batch: whether a sample of the output depends on others of the batch, which then is
+            not shared by threads.
         is_elementwise: whether it gives the same values whatever the layout is.
         decoding: arguments that say how clips are decoded, which `run` does not take. What has any
             gives clips: `PlannedClip`s become its outputs, the pictures first.
@@ -182,6 +190,7 @@ class Operator:
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
     absorbed_per_sample: tuple[str, ...] = ()
     has_effects: bool = False
+    whole_batch: bool = False
     is_elementwise: bool = False
     decoding: tuple[str, ...] = ()
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
@@ -262,7 +271,9 @@ class Operator:
             arguments: a converted value or a `PerSample` for every argument, without the seed.
         """
         seen, was_first = [], False
-        for number, (declared, batch) in enumerate(zip(self.inputs, inputs, strict=True)):
+        for number, (declared, batch) in enumerate(
+            zip(self.inputs_for(len(inputs)), inputs, strict=True)
+        ):
             batch, moved = declared.view(batch, self.name)
             seen.append(batch)
             was_first = moved if number == 0 else was_first
@@ -294,11 +305,19 @@ class Operator:
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The inputs among values given by position, and the arguments."""
-        if not len(self.inputs) <= len(values) <= len(self.inputs) + len(self.positional):
+        most = 999 if any(each.is_repeated for each in self.inputs) else len(self.inputs)
+        least = sum(not each.is_optional for each in self.inputs)
+        if not least <= len(values) <= most + len(self.positional):
             wanted = ", ".join(declared.name for declared in self.inputs) or "no input"
             raise ArgumentError(f"fn.{self.name} takes {wanted}; {len(values)} were given")
-        rest = values[len(self.inputs) :]
-        return tuple(values[: len(self.inputs)]), dict(zip(self.positional, rest, strict=False))
+        return tuple(values[:most]), dict(zip(self.positional, values[most:], strict=False))
+
+    def inputs_for(self, count: int) -> tuple[Input, ...]:
+        """The declarations of `count` inputs that were given."""
+        last = self.inputs[-1:]
+        if last and last[0].is_repeated:
+            return self.inputs + last * (count - len(self.inputs))
+        return self.inputs[:count]
 
     def _is_harmless(self, name: str, value: Any) -> bool:
         return name in self.absent and (value is None or value == self.absent[name])

@@ -8,7 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from videoloader.fn.function import documentation
-from videoloader.fn.stubs import docstring, parameter, parameters, stub_files, write_stubs
+from videoloader.fn.stubs import (
+    docstring,
+    input_parameters,
+    parameter,
+    parameters,
+    stub_files,
+    write_stubs,
+)
 from videoloader.operators.arguments import Argument
 from videoloader.operators.operator import Operator
 from videoloader.ops.operator_class import class_name
@@ -24,8 +31,7 @@ def stubs() -> dict[str, str]:
 
 
 def _class(name: str, operator: Operator) -> str:
-    inputs = [f"{each.name}: _Data" for each in operator.inputs]
-    call = ", ".join(["self", *inputs, *(["/"] if inputs else []), "**arguments: Any"])
+    call = ", ".join(["self", *input_parameters(operator), "**arguments: Any"])
     lines = [f"class {class_name(name)}:", *docstring(documentation(operator)), ""]
     lines += ["    def __init__(", "        self,"]
     lines += [f"    {line}" for line in parameters(operator, _optional)]

@@ -16,9 +16,9 @@ from videoloader.pipeline.graph import DataNode, Graph, Node, reached
 
 __all__ = ["CompiledStage", "StageKind", "Step", "compile_graph"]
 
-StageKind: TypeAlias = Literal["plan", "decode", "cpu", "gpu"]
+StageKind: TypeAlias = Literal["plan", "decode", "cpu", "batch", "gpu"]
 
-_ORDER = ("plan", "decode", "cpu", "gpu")
+_ORDER = ("plan", "decode", "cpu", "batch", "gpu")
 _PROBE = (1 << 14, 1 << 14)  # larger than any crop: whether it fits is found out with the video
 
 
@@ -110,7 +110,9 @@ def _kind(node: Node) -> StageKind:
     if node.operator.kind == "source" or (not node.inputs and node.device == "cpu"):
         return "plan"
     from_gpu = node.operator is COPY and node.inputs[0].device == "gpu"
-    return "gpu" if node.device == "gpu" or from_gpu else "cpu"
+    if node.device == "gpu" or from_gpu:
+        return "gpu"
+    return "batch" if node.operator.whole_batch else "cpu"
 
 
 def _inputs(step: Step) -> list[DataNode]:

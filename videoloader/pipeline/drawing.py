@@ -10,7 +10,13 @@ from videoloader.pipeline.graph import DataNode, Node
 
 __all__ = ["to_dot"]
 
-_COLORS = {"plan": "lightgrey", "decode": "gold", "cpu": "lightblue", "gpu": "palegreen"}
+_COLORS = {
+    "plan": "lightgrey",
+    "decode": "gold",
+    "cpu": "lightblue",
+    "batch": "lightcyan",
+    "gpu": "palegreen",
+}
 
 
 def to_dot(

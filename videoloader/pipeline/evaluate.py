@@ -85,13 +85,14 @@ class Evaluator:
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
         """The error with the sample that it comes from: the first that fails alone as well."""
         state = part.state
-        for position in range(part.start, part.stop):
-            alone = Part(state, position, position + 1)
+        positions = () if node.operator.whole_batch else range(part.start, part.stop)
+        for position in positions:
+            single = Part(state, position, position + 1)
             for data in (*node.inputs, *node.varying.values()):
                 value = part.value(data).between(position - part.start, position - part.start + 1)
-                alone.values[data.node.ordinal, data.output] = value
+                single.values[data.node.ordinal, data.output] = value
             try:
-                self._apply(node, alone)
+                self._apply(node, single)
             except Exception as own:  # noqa: BLE001  (it is reported)
                 return failure(node, state.iteration, position, state.origins[position], own)
         return failure(node, state.iteration, None, "", error)
