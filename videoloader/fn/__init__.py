@@ -12,10 +12,12 @@ import videoloader.operators
 import videoloader.readers.decoder
 import videoloader.readers.external
 import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
-from videoloader.fn import decoders, random, readers  # noqa: F401
+from videoloader.fn import decoders, random, readers, reductions  # noqa: F401
 from videoloader.fn.document import operators_page  # noqa: F401
 from videoloader.fn.function import public_functions
 
 globals().update(public_functions(""))
 
-__all__ = sorted([*public_functions(""), "decoders", "operators_page", "random", "readers"])
+_modules = ["decoders", "random", "readers", "reductions"]
+
+__all__ = sorted([*public_functions(""), *_modules, "operators_page"])

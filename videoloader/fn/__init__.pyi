@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from videoloader.fn import decoders as decoders
 from videoloader.fn import random as random
 from videoloader.fn import readers as readers
+from videoloader.fn import reductions as reductions
 from videoloader.fn.document import operators_page as operators_page
 
 _Data: TypeAlias = Any
@@ -77,6 +78,48 @@ def cast(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def cast_like(
+    data: _Data,
+    like: _Data,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Convert the first input to the element type of the second, as `fn.cast` does.
+
+    Inputs:
+        data
+        like
+
+    Args:
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def cat(
+    *data: _Data,
+    axis: int | None = None,
+    axis_name: str | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Join inputs along a dimension, in which alone their shapes may differ.
+
+    Inputs:
+        data (one or more)
+
+    Args:
+        axis: number of the dimension; the first by default (int).
+        axis_name: the dimension by its letter in the layout (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def coin_flip(
     *,
     probability: float | _Values = 0.5,
@@ -96,6 +139,25 @@ def coin_flip(
             sample).
         dtype: element type of the output (element type; default torch.int32).
         seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def copy(
+    input: _Data,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Copy to the device of the operator; the data itself where it is there.
+
+    Inputs:
+        input
+
+    Args:
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -215,6 +277,27 @@ def crop_mirror_normalize(
     Not supported yet: crop_d, crop_pos_z, fill_values, out_of_bounds_policy.
     """
 
+def element_extract(
+    data: _Data,
+    /,
+    *,
+    element_map: int | Sequence[int],
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Take single frames of each sample: as many outputs as numbers.
+
+    Inputs:
+        data
+
+    Args:
+        element_map: numbers of frames, one for each output (int or list of int; required).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def external_source(
     source: Any = None,
     num_outputs: int | None = None,
@@ -292,6 +375,231 @@ def flip(
     Not supported yet: depthwise.
     """
 
+def full(
+    fill_value: _Data,
+    /,
+    *,
+    shape: int | Sequence[int] | _Values = ...,
+    layout: str = '',
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Make samples of a shape out of a value, which is broadcast as numpy does.
+
+    Inputs:
+        fill_value
+
+    Args:
+        shape: of a sample; a scalar by default (int or list of int, at least 0; default (); may be
+            per sample).
+        layout: of the output (str; default '').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def full_like(
+    data_like: _Data,
+    fill_value: _Data,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Make samples with the shapes, type and layout of the first input out of the second's values.
+
+    The values are broadcast as numpy does.
+
+    Inputs:
+        data_like
+        fill_value
+
+    Args:
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def lookup_table(
+    data: _Data,
+    /,
+    *,
+    keys: int | Sequence[int] = ...,
+    values: float | Sequence[float] = ...,
+    default_value: float = 0.0,
+    dtype: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Give for each integer the value that a table has for it.
+
+    Inputs:
+        data
+
+    Args:
+        keys: numbers of the table (int or list of int, at least 0, at most 65535; default ()).
+        values: what each key stands for; of a repeated key, the last (float or list of float;
+            default ()).
+        default_value: for numbers that are no key (float; default 0.0).
+        dtype: element type of the output (element type; default torch.float32).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def normalize(
+    data: _Data,
+    /,
+    *,
+    axes: int | Sequence[int] | None = None,
+    axis_names: str | None = None,
+    batch: bool | int = False,
+    mean: Any = None,
+    stddev: Any = None,
+    ddof: int = 0,
+    epsilon: float = 0.0,
+    scale: float = 1.0,
+    shift: float = 0.0,
+    dtype: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Take the mean off and divide by the standard deviation.
+
+    out = scale * (in - mean) / sqrt(variance + epsilon) + shift. Where mean and deviation are not
+    given they are the input's, along `axes`. What does not vary becomes `shift`. Integer outputs
+    are rounded and saturated.
+
+    Inputs:
+        data
+
+    Args:
+        axes: dimensions that have one mean and deviation; all by default (int or list of int).
+        axis_names: the dimensions by their letters in the layout (str).
+        batch: one mean and deviation for the whole batch (bool (0 or 1); default False).
+        mean: in place of the input's: a number, or of size 1 along the axes (float or tensor; may
+            be per sample).
+        stddev: in place of the input's, as the mean (float or tensor; may be per sample).
+        ddof: taken off the number of elements for the deviation (int; default 0).
+        epsilon: added to the variance (float, at least 0; default 0.0).
+        scale: deviation of the output (float; default 1.0).
+        shift: mean of the output (float; default 0.0).
+        dtype: element type of the output (element type; default torch.float32).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def one_hot(
+    data: _Data,
+    /,
+    *,
+    num_classes: int = 0,
+    axis: int | None = None,
+    axis_name: str | None = None,
+    dtype: Any = ...,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Mark the class that each number stands for along a new dimension.
+
+    A class that is not one of `num_classes` is marked nowhere. Samples of one element are scalars:
+    their output has the dimension of the classes alone, unless `axis` is given.
+
+    Inputs:
+        data
+
+    Args:
+        num_classes: length of the new dimension (int, at least 0; default 0).
+        axis: where it stands; last by default (int).
+        axis_name: its letter; without, the output has no layout (str).
+        dtype: element type of the output (element type; default torch.float32).
+        on_value: at the class (float; default 1.0).
+        off_value: elsewhere (float; default 0.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def ones(
+    *,
+    shape: int | Sequence[int] | _Values = ...,
+    dtype: Any = ...,
+    layout: str = '',
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Make samples of ones.
+
+    Args:
+        shape: of a sample; a scalar by default (int or list of int, at least 0; default (); may be
+            per sample).
+        dtype: element type of the output (element type; default torch.int32).
+        layout: of the output (str; default '').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def ones_like(
+    data_like: _Data,
+    /,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Make samples of ones with the shapes, element type and layout of the input.
+
+    Inputs:
+        data_like
+
+    Args:
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def pad(
+    data: _Data,
+    /,
+    *,
+    axes: int | Sequence[int] | _Values | None = None,
+    axis_names: str | None = None,
+    align: int | Sequence[int] | _Values | None = None,
+    shape: int | Sequence[int] | _Values | None = None,
+    fill_value: float | _Values = 0.0,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Fill samples up at their ends, by default to the size of the largest one of the batch.
+
+    Inputs:
+        data
+
+    Args:
+        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
+            of int; may be per sample).
+        axis_names: the dimensions by their letters in the layout (str).
+        align: sizes are multiples of this (int or list of int; may be per sample).
+        shape: least sizes; -1: that of the largest sample (int or list of int; may be per sample).
+        fill_value: of what is added (float; default 0.0; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def per_frame(
     values: _Data,
     /,
@@ -310,6 +618,90 @@ def per_frame(
 
     Args:
         device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def permute_batch(
+    data: _Data,
+    /,
+    *,
+    indices: int | _Values,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Put the samples of a batch into another order; some may come twice and others not at all.
+
+    Inputs:
+        data
+
+    Args:
+        indices: number of the sample that each one is (int; required; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def reinterpret(
+    data: _Data,
+    /,
+    shape: int | Sequence[int] | _Values | None = None,
+    *,
+    rel_shape: float | Sequence[float] | _Values | None = None,
+    src_dims: int | Sequence[int] | _Values | None = None,
+    layout: str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Take the bytes of samples for elements of another type.
+
+    Without a shape the last dimension grows or shrinks. Shapes are given as for `reshape`.
+
+    Inputs:
+        data
+
+    Args:
+        shape: of the output; -1: what fits (int or list of int; may be per sample).
+        rel_shape: of the output, in sizes of the input; -1: what fits (float or list of float; may
+            be per sample).
+        src_dims: dimensions to keep; -1: a new one (int or list of int; may be per sample).
+        layout: of the output; the input's if the dimensions are as many (str).
+        dtype: element type of the output (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def reshape(
+    data: _Data,
+    /,
+    shape: int | Sequence[int] | _Values | None = None,
+    *,
+    rel_shape: float | Sequence[float] | _Values | None = None,
+    src_dims: int | Sequence[int] | _Values | None = None,
+    layout: str | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Give samples another shape, another layout, or both.
+
+    The shape is given itself, or in sizes of the input's (`rel_shape`), or by the dimensions of
+    the input to keep (`src_dims`). One extent may be -1: it takes what the others leave.
+
+    Inputs:
+        data
+
+    Args:
+        shape: of the output; -1: what fits (int or list of int; may be per sample).
+        rel_shape: of the output, in sizes of the input; -1: what fits (float or list of float; may
+            be per sample).
+        src_dims: dimensions to keep; -1: a new one (int or list of int; may be per sample).
+        layout: of the output; the input's if the dimensions are as many (str).
+        device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
@@ -378,6 +770,118 @@ def resize(
     save_attrs, subpixel_scale.
 
     Taken, no effect: minibatch_size, temp_buffer_hint.
+    """
+
+def sequence_rearrange(
+    data: _Data,
+    /,
+    *,
+    new_order: int | Sequence[int] | _Values,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Put the frames of each sample into another order.
+
+    Inputs:
+        data
+
+    Args:
+        new_order: number of the frame that stands at each place; repeated or left out as wished
+            (int or list of int; required; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def shapes(
+    data: _Data,
+    /,
+    *,
+    dtype: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Give the shapes of samples.
+
+    Inputs:
+        data
+
+    Args:
+        dtype: element type of the sizes (element type; default torch.int64).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def squeeze(
+    data: _Data,
+    /,
+    *,
+    axes: int | Sequence[int] | _Values | None = None,
+    axis_names: str | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Drop dimensions of size 1.
+
+    Inputs:
+        data
+
+    Args:
+        axes: dimensions to drop, from 0 on (int or list of int; may be per sample).
+        axis_names: the dimensions by their letters in the layout (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def stack(
+    *data: _Data,
+    axis: int = 0,
+    axis_name: str | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Join inputs of one shape along a new dimension.
+
+    Inputs:
+        data (one or more)
+
+    Args:
+        axis: of the output, in front of that of the inputs (int; default 0).
+        axis_name: its letter; without, the output has no layout (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def transpose(
+    data: _Data,
+    /,
+    *,
+    perm: int | Sequence[int] | None = None,
+    transpose_layout: bool | int = True,
+    output_layout: str | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Put the dimensions of samples into another order. The output shares the input's memory.
+
+    Inputs:
+        data
+
+    Args:
+        perm: dimension of the input for each; by default reversed (int or list of int).
+        transpose_layout: permute the letters of the layout as well (bool (0 or 1); default True).
+        output_layout: of the output, whatever the input's is (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
 def uniform(
@@ -530,4 +1034,46 @@ def video_reader(
 
     Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
     prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check, tensor_init_bytes.
+    """
+
+def zeros(
+    *,
+    shape: int | Sequence[int] | _Values = ...,
+    dtype: Any = ...,
+    layout: str = '',
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Make samples of zeros.
+
+    Args:
+        shape: of a sample; a scalar by default (int or list of int, at least 0; default (); may be
+            per sample).
+        dtype: element type of the output (element type; default torch.int32).
+        layout: of the output (str; default '').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def zeros_like(
+    data_like: _Data,
+    /,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Make samples of zeros with the shapes, element type and layout of the input.
+
+    Inputs:
+        data_like
+
+    Args:
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
     """

@@ -35,12 +35,11 @@ __all__ = [
 ]
 
 HIDDEN = (
-    "copy",
     *(f"arithmetic_{count}" for count in ARITHMETIC),
     "_subscript_dim_check",
     "_tensor_subscript",
 )
-"""Operators without a public name: `.gpu()`, `.cpu()`, `[...]` and arithmetic of a data node."""
+"""Operators without a public name: `[...]` and arithmetic of a data node."""
 
 LEGACY = {
     "coin_flip": "random.coin_flip",
@@ -88,6 +87,9 @@ class Function:
             common = {**given, "device": device, "layout": layout}
             return _each_input_set(self, values, name, common)
         inputs, positional = operator.split(values)
+        twice = sorted(positional.keys() & given.keys())
+        if twice:
+            raise ArgumentError(f"fn.{operator.name}: {', '.join(twice)} was given twice")
         given = {**positional, **given}
         if layout is not None and operator.declares("layout"):
             given["layout"], layout = layout, None

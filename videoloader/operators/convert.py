@@ -15,7 +15,7 @@ from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
-__all__ = ["cast", "scale_and_shift"]
+__all__ = ["cast", "cast_like", "scale_and_shift"]
 
 
 def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.Tensor) -> None:
@@ -86,4 +86,15 @@ def cast(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:  # no
     Floating point values are rounded to the nearest integer (halves away from zero) and clamped to
     the range of an integer type, integers are clamped; nothing wraps around.
     """
+    return values.each(lambda value: saturate(value, dtype))
+
+
+def _infer_like(context: Context, values: Spec, like: Spec) -> Spec:  # noqa: ARG001
+    return replace(values, dtype=like.dtype)
+
+
+@declare("cast_like", inputs=("data", "like"), infer=_infer_like)
+def cast_like(context: Context, values: Batch, like: Batch) -> Batch:  # noqa: ARG001
+    """Convert the first input to the element type of the second, as `fn.cast` does."""
+    dtype = like.spec.dtype
     return values.each(lambda value: saturate(value, dtype))

@@ -152,7 +152,7 @@ class Operator:
         doc: documentation, without the arguments.
         kind: what it is.
         inputs: the positional inputs.
-        positional: arguments that may be given by position, for operators without inputs.
+        positional: arguments that may be given by position, behind the inputs.
         arguments: keyword arguments.
         devices: values of `device`; the first is the default.
         num_outputs: number of outputs for given arguments.
@@ -165,8 +165,8 @@ class Operator:
             None where a decoder cannot give it. Operators without this are never done by a decoder.
         absorbed_per_sample: arguments that may differ between the samples of an absorbed operator.
         has_effects: whether it runs though no output of the pipeline needs it.
-        whole_batch: whether a sample of the output depends on others of the batch, which then is
-            not shared by threads.
+        whole_batch: whether a sample of the output depends on others of the batch, which threads
+            then do not share; or a function that tells it of the arguments.
         is_elementwise: whether it gives the same values whatever the layout is.
         decoding: arguments that say how clips are decoded, which `run` does not take. What has any
             gives clips: `PlannedClip`s become its outputs, the pictures first.
@@ -190,7 +190,7 @@ class Operator:
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
     absorbed_per_sample: tuple[str, ...] = ()
     has_effects: bool = False
-    whole_batch: bool = False
+    whole_batch: bool | Callable[[Mapping[str, Any]], bool] = False
     is_elementwise: bool = False
     decoding: tuple[str, ...] = ()
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
@@ -206,6 +206,12 @@ class Operator:
     def has_draws(self) -> bool:
         """Whether its place among the operators that draw is part of the key of its draws."""
         return self.draws or self.kind != "map"
+
+    def takes_whole_batch(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether a sample of the output depends on others, with these arguments."""
+        if callable(self.whole_batch):
+            return self.whole_batch(arguments)
+        return self.whole_batch
 
     def declares(self, name: str) -> bool:
         """Whether it has an argument of this name."""

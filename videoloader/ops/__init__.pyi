@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from videoloader.ops import decoders as decoders
 from videoloader.ops import random as random
 from videoloader.ops import readers as readers
+from videoloader.ops import reductions as reductions
 from videoloader.ops.operator_class import Compose as Compose
 
 _Data: TypeAlias = Any
@@ -84,6 +85,57 @@ class Cast:
     @property
     def device(self) -> str: ...
 
+class CastLike:
+    """Convert the first input to the element type of the second, as `fn.cast` does.
+
+    Inputs:
+        data
+        like
+
+    Args:
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, like: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Cat:
+    """Join inputs along a dimension, in which alone their shapes may differ.
+
+    Inputs:
+        data (one or more)
+
+    Args:
+        axis: number of the dimension; the first by default (int).
+        axis_name: the dimension by its letter in the layout (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        axis: int | None = None,
+        axis_name: str | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class CoinFlip:
     """Draw 1 with a probability, otherwise 0.
 
@@ -110,6 +162,29 @@ class CoinFlip:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Copy:
+    """Copy to the device of the operator; the data itself where it is there.
+
+    Inputs:
+        input
+
+    Args:
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -234,6 +309,31 @@ class CropMirrorNormalize:
     @property
     def device(self) -> str: ...
 
+class ElementExtract:
+    """Take single frames of each sample: as many outputs as numbers.
+
+    Inputs:
+        data
+
+    Args:
+        element_map: numbers of frames, one for each output (int or list of int; required).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        element_map: int | Sequence[int] = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class ExternalSource:
     """Take samples from Python code.
 
@@ -320,6 +420,264 @@ class Flip:
     @property
     def device(self) -> str: ...
 
+class Full:
+    """Make samples of a shape out of a value, which is broadcast as numpy does.
+
+    Inputs:
+        fill_value
+
+    Args:
+        shape: of a sample; a scalar by default (int or list of int, at least 0; default (); may be
+            per sample).
+        layout: of the output (str; default '').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        shape: int | Sequence[int] | _Values = ...,
+        layout: str = '',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, fill_value: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class FullLike:
+    """Make samples with the shapes, type and layout of the first input out of the second's values.
+
+    The values are broadcast as numpy does.
+
+    Inputs:
+        data_like
+        fill_value
+
+    Args:
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data_like: _Data, fill_value: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class LookupTable:
+    """Give for each integer the value that a table has for it.
+
+    Inputs:
+        data
+
+    Args:
+        keys: numbers of the table (int or list of int, at least 0, at most 65535; default ()).
+        values: what each key stands for; of a repeated key, the last (float or list of float;
+            default ()).
+        default_value: for numbers that are no key (float; default 0.0).
+        dtype: element type of the output (element type; default torch.float32).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        keys: int | Sequence[int] = ...,
+        values: float | Sequence[float] = ...,
+        default_value: float = 0.0,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Normalize:
+    """Take the mean off and divide by the standard deviation.
+
+    out = scale * (in - mean) / sqrt(variance + epsilon) + shift. Where mean and deviation are not
+    given they are the input's, along `axes`. What does not vary becomes `shift`. Integer outputs
+    are rounded and saturated.
+
+    Inputs:
+        data
+
+    Args:
+        axes: dimensions that have one mean and deviation; all by default (int or list of int).
+        axis_names: the dimensions by their letters in the layout (str).
+        batch: one mean and deviation for the whole batch (bool (0 or 1); default False).
+        mean: in place of the input's: a number, or of size 1 along the axes (float or tensor; may
+            be per sample).
+        stddev: in place of the input's, as the mean (float or tensor; may be per sample).
+        ddof: taken off the number of elements for the deviation (int; default 0).
+        epsilon: added to the variance (float, at least 0; default 0.0).
+        scale: deviation of the output (float; default 1.0).
+        shift: mean of the output (float; default 0.0).
+        dtype: element type of the output (element type; default torch.float32).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        axes: int | Sequence[int] | None = None,
+        axis_names: str | None = None,
+        batch: bool | int = False,
+        mean: Any = None,
+        stddev: Any = None,
+        ddof: int = 0,
+        epsilon: float = 0.0,
+        scale: float = 1.0,
+        shift: float = 0.0,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class OneHot:
+    """Mark the class that each number stands for along a new dimension.
+
+    A class that is not one of `num_classes` is marked nowhere. Samples of one element are scalars:
+    their output has the dimension of the classes alone, unless `axis` is given.
+
+    Inputs:
+        data
+
+    Args:
+        num_classes: length of the new dimension (int, at least 0; default 0).
+        axis: where it stands; last by default (int).
+        axis_name: its letter; without, the output has no layout (str).
+        dtype: element type of the output (element type; default torch.float32).
+        on_value: at the class (float; default 1.0).
+        off_value: elsewhere (float; default 0.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        num_classes: int = 0,
+        axis: int | None = None,
+        axis_name: str | None = None,
+        dtype: Any = ...,
+        on_value: float = 1.0,
+        off_value: float = 0.0,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Ones:
+    """Make samples of ones.
+
+    Args:
+        shape: of a sample; a scalar by default (int or list of int, at least 0; default (); may be
+            per sample).
+        dtype: element type of the output (element type; default torch.int32).
+        layout: of the output (str; default '').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        shape: int | Sequence[int] | _Values = ...,
+        dtype: Any = ...,
+        layout: str = '',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class OnesLike:
+    """Make samples of ones with the shapes, element type and layout of the input.
+
+    Inputs:
+        data_like
+
+    Args:
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Pad:
+    """Fill samples up at their ends, by default to the size of the largest one of the batch.
+
+    Inputs:
+        data
+
+    Args:
+        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
+            of int; may be per sample).
+        axis_names: the dimensions by their letters in the layout (str).
+        align: sizes are multiples of this (int or list of int; may be per sample).
+        shape: least sizes; -1: that of the largest sample (int or list of int; may be per sample).
+        fill_value: of what is added (float; default 0.0; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        axes: int | Sequence[int] | _Values | None = None,
+        axis_names: str | None = None,
+        align: int | Sequence[int] | _Values | None = None,
+        shape: int | Sequence[int] | _Values | None = None,
+        fill_value: float | _Values = 0.0,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class PerFrame:
     """Say that the first dimension of samples counts frames.
 
@@ -342,6 +700,102 @@ class PerFrame:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, values: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class PermuteBatch:
+    """Put the samples of a batch into another order; some may come twice and others not at all.
+
+    Inputs:
+        data
+
+    Args:
+        indices: number of the sample that each one is (int; required; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        indices: int | _Values = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Reinterpret:
+    """Take the bytes of samples for elements of another type.
+
+    Without a shape the last dimension grows or shrinks. Shapes are given as for `reshape`.
+
+    Inputs:
+        data
+
+    Args:
+        shape: of the output; -1: what fits (int or list of int; may be per sample).
+        rel_shape: of the output, in sizes of the input; -1: what fits (float or list of float; may
+            be per sample).
+        src_dims: dimensions to keep; -1: a new one (int or list of int; may be per sample).
+        layout: of the output; the input's if the dimensions are as many (str).
+        dtype: element type of the output (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        shape: int | Sequence[int] | _Values | None = None,
+        *,
+        rel_shape: float | Sequence[float] | _Values | None = None,
+        src_dims: int | Sequence[int] | _Values | None = None,
+        layout: str | None = None,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Reshape:
+    """Give samples another shape, another layout, or both.
+
+    The shape is given itself, or in sizes of the input's (`rel_shape`), or by the dimensions of
+    the input to keep (`src_dims`). One extent may be -1: it takes what the others leave.
+
+    Inputs:
+        data
+
+    Args:
+        shape: of the output; -1: what fits (int or list of int; may be per sample).
+        rel_shape: of the output, in sizes of the input; -1: what fits (float or list of float; may
+            be per sample).
+        src_dims: dimensions to keep; -1: a new one (int or list of int; may be per sample).
+        layout: of the output; the input's if the dimensions are as many (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        shape: int | Sequence[int] | _Values | None = None,
+        *,
+        rel_shape: float | Sequence[float] | _Values | None = None,
+        src_dims: int | Sequence[int] | _Values | None = None,
+        layout: str | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -412,6 +866,140 @@ class Resize:
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class SequenceRearrange:
+    """Put the frames of each sample into another order.
+
+    Inputs:
+        data
+
+    Args:
+        new_order: number of the frame that stands at each place; repeated or left out as wished
+            (int or list of int; required; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        new_order: int | Sequence[int] | _Values = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Shapes:
+    """Give the shapes of samples.
+
+    Inputs:
+        data
+
+    Args:
+        dtype: element type of the sizes (element type; default torch.int64).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Squeeze:
+    """Drop dimensions of size 1.
+
+    Inputs:
+        data
+
+    Args:
+        axes: dimensions to drop, from 0 on (int or list of int; may be per sample).
+        axis_names: the dimensions by their letters in the layout (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        axes: int | Sequence[int] | _Values | None = None,
+        axis_names: str | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Stack:
+    """Join inputs of one shape along a new dimension.
+
+    Inputs:
+        data (one or more)
+
+    Args:
+        axis: of the output, in front of that of the inputs (int; default 0).
+        axis_name: its letter; without, the output has no layout (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        axis: int = 0,
+        axis_name: str | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Transpose:
+    """Put the dimensions of samples into another order. The output shares the input's memory.
+
+    Inputs:
+        data
+
+    Args:
+        perm: dimension of the input for each; by default reversed (int or list of int).
+        transpose_layout: permute the letters of the layout as well (bool (0 or 1); default True).
+        output_layout: of the output, whatever the input's is (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        perm: int | Sequence[int] | None = None,
+        transpose_layout: bool | int = True,
+        output_layout: str | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -576,5 +1164,57 @@ class VideoReader:
         tensor_init_bytes: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Zeros:
+    """Make samples of zeros.
+
+    Args:
+        shape: of a sample; a scalar by default (int or list of int, at least 0; default (); may be
+            per sample).
+        dtype: element type of the output (element type; default torch.int32).
+        layout: of the output (str; default '').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        shape: int | Sequence[int] | _Values = ...,
+        dtype: Any = ...,
+        layout: str = '',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class ZerosLike:
+    """Make samples of zeros with the shapes, element type and layout of the input.
+
+    Inputs:
+        data_like
+
+    Args:
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...

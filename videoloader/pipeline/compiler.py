@@ -112,7 +112,7 @@ def _kind(node: Node) -> StageKind:
     from_gpu = node.operator is COPY and node.inputs[0].device == "gpu"
     if node.device == "gpu" or from_gpu:
         return "gpu"
-    return "batch" if node.operator.whole_batch else "cpu"
+    return "batch" if node.operator.takes_whole_batch(node.constants) else "cpu"
 
 
 def _inputs(step: Step) -> list[DataNode]:

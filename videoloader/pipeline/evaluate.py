@@ -85,7 +85,8 @@ class Evaluator:
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
         """The error with the sample that it comes from: the first that fails alone as well."""
         state = part.state
-        positions = () if node.operator.whole_batch else range(part.start, part.stop)
+        is_whole = node.operator.takes_whole_batch(node.constants)
+        positions = () if is_whole else range(part.start, part.stop)
         for position in positions:
             single = Part(state, position, position + 1)
             for data in (*node.inputs, *node.varying.values()):

@@ -1,0 +1,154 @@
+"""Several tensors to one: along a new dimension or one that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from videoloader.errors import ArgumentError, ArgumentIndexError
+from videoloader.operators.arguments import INT, TEXT, Argument
+from videoloader.operators.axes import axis_number, dimensions, storable
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.operator import Input, declare
+
+__all__ = ["cat", "stack"]
+
+_INPUTS = (Input("data", is_repeated=True),)
+
+
+def _check_alike(specs: Sequence[Spec]) -> None:
+    if len({spec.dtype for spec in specs}) > 1:
+        kinds = ", ".join(str(spec.dtype) for spec in specs)
+        raise ArgumentError(f"the inputs must have one element type, got {kinds}")
+
+
+def _ndim(spec: Spec) -> int:
+    return len(spec.shapes[0]) if len(spec) else 0
+
+
+def _joined(
+    inputs: Sequence[Batch], join: Callable[[list[torch.Tensor], int], torch.Tensor]
+) -> Batch:
+    """Join inputs sample by sample, or all samples together; `join` is told dimensions in front."""
+    dtype = inputs[0].spec.dtype
+    blocks = [batch.block for batch in inputs if batch.block is not None]
+    if len(blocks) == len(inputs):
+        return Batch(join([storable(block) for block in blocks], 1).view(dtype))
+    return Batch(
+        [
+            join([storable(value) for value in values], 0).view(dtype)
+            for values in zip(*inputs, strict=True)
+        ]
+    )
+
+
+def _stack_axis(axis: int, ndim: int) -> int:
+    """The dimension of the output, of which there is one more than of the inputs."""
+    if not -ndim <= axis <= ndim:
+        raise ArgumentIndexError(f"axis {axis} is out of range ({-ndim} to {ndim})")
+    return axis + ndim + 1 if axis < 0 else axis
+
+
+def _infer_stack(
+    context: Context,  # noqa: ARG001
+    *specs: Spec,
+    axis: int,
+    axis_name: str | None,
+) -> Spec:
+    _check_alike(specs)
+    first = specs[0]
+    for shapes in zip(*(spec.shapes for spec in specs), strict=True):
+        if len(set(shapes)) > 1:
+            raise ArgumentError(f"stacked inputs must have one shape, got {shapes}")
+    ndim = _ndim(first)
+    place = _stack_axis(axis, ndim)
+    layout = ""
+    if axis_name is not None:
+        own = next((spec.layout for spec in specs if spec.layout), "")
+        if len(own) != ndim:
+            raise ArgumentError("axis_name needs inputs with a layout")
+        layout = own[:place] + axis_name + own[place:]
+    stacked = tuple((*shape[:place], len(specs), *shape[place:]) for shape in first.shapes)
+    return replace(first, shapes=stacked, layout=layout)
+
+
+def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    name = arguments["axis_name"]
+    if name is not None and len(name) != 1:
+        raise ArgumentError(f"fn.stack: axis_name must be one letter, got {name!r}")
+
+
+@declare(
+    "stack",
+    inputs=_INPUTS,
+    arguments=(
+        Argument("axis", INT, 0, "of the output, in front of that of the inputs"),
+        Argument("axis_name", TEXT, None, "its letter; without, the output has no layout"),
+    ),
+    infer=_infer_stack,
+    check=_check_stack,
+)
+def stack(context: Context, *inputs: Batch, axis: int, **others: Any) -> Batch:  # noqa: ARG001
+    """Join inputs of one shape along a new dimension."""
+    place = _stack_axis(axis, dimensions(inputs[0]))
+    return _joined(inputs, lambda values, front: torch.stack(values, place + front))
+
+
+def _cat_axis(specs: Sequence[Spec], axis: int, axis_name: str | None) -> int:
+    if axis_name is None:
+        return axis_number(axis, _ndim(specs[0]))
+    layouts = {spec.layout for spec in specs if spec.layout}
+    if len(layouts) != 1:
+        raise ArgumentError(f"axis_name needs inputs of one layout, got {sorted(layouts)}")
+    (layout,) = layouts
+    if axis_name not in layout:
+        raise ArgumentError(f"axis {axis_name!r} is not in the layout {layout!r} of the inputs")
+    return layout.index(axis_name)
+
+
+def _infer_cat(
+    context: Context,  # noqa: ARG001
+    *specs: Spec,
+    axis: int | None,
+    axis_name: str | None,
+) -> Spec:
+    _check_alike(specs)
+    first = specs[0]
+    if len({_ndim(spec) for spec in specs}) > 1:
+        raise ArgumentError("the inputs must have one number of dimensions")
+    place = _cat_axis(specs, axis or 0, axis_name)
+    joined = []
+    for shapes in zip(*(spec.shapes for spec in specs), strict=True):
+        if len({(*shape[:place], *shape[place + 1 :]) for shape in shapes}) > 1:
+            raise ArgumentError(f"the inputs must be alike but for axis {place}, got {shapes}")
+        length = sum(shape[place] for shape in shapes)
+        joined.append((*shapes[0][:place], length, *shapes[0][place + 1 :]))
+    layout = next((spec.layout for spec in specs if spec.layout), "")
+    return replace(first, shapes=tuple(joined), layout=layout)
+
+
+def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    if "axis" in given and "axis_name" in given:
+        raise ArgumentError("fn.cat takes axis or axis_name, not both")
+    name = arguments["axis_name"]
+    if name is not None and len(name) != 1:
+        raise ArgumentError(f"fn.cat: axis_name must be one letter, got {name!r}")
+
+
+@declare(
+    "cat",
+    inputs=_INPUTS,
+    arguments=(
+        Argument("axis", INT, None, "number of the dimension; the first by default"),
+        Argument("axis_name", TEXT, None, "the dimension by its letter in the layout"),
+    ),
+    infer=_infer_cat,
+    check=_check_cat,
+)
+def cat(context: Context, *inputs: Batch, axis: int | None, axis_name: str | None) -> Batch:  # noqa: ARG001
+    """Join inputs along a dimension, in which alone their shapes may differ."""
+    place = _cat_axis([batch.spec for batch in inputs], axis or 0, axis_name)
+    return _joined(inputs, lambda values, front: torch.cat(values, place + front))

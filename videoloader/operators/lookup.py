@@ -1,0 +1,166 @@
+"""Integers that stand for something else: a row of classes, a value of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INT, INTS, TEXT, Argument
+from videoloader.operators.axes import by_block, storable
+from videoloader.operators.batch import Batch, Context, Shape, Spec
+from videoloader.operators.operator import declare
+from videoloader.tensors import saturate
+
+__all__ = ["lookup_table", "one_hot"]
+
+_LARGEST_KEY = 65535
+
+
+def _number(value: float, dtype: torch.dtype, device: str) -> torch.Tensor:
+    return saturate(torch.tensor(value, dtype=torch.float64), dtype).to(device)
+
+
+def _class_axis(values: Spec, axis: int | None) -> int | None:
+    """Where the classes stand in the output; None where each sample is one class."""
+    ndim = len(values.shapes[0]) if len(values) else 0
+    is_scalar = all(shape == (1,) * ndim for shape in values.shapes)
+    if is_scalar and (axis is None or ndim == 0):
+        return None
+    if axis is None or axis == -1:
+        return ndim
+    if not 0 <= axis <= ndim:
+        raise ArgumentError(f"axis {axis} is out of range for a new dimension (-1 to {ndim})")
+    return axis
+
+
+def _tells_scalars(arguments: Mapping[str, Any]) -> bool:
+    """Whether the shapes of all samples tell if they are scalars."""
+    return arguments["axis"] is None
+
+
+def _infer_one_hot(
+    context: Context,  # noqa: ARG001
+    values: Spec,
+    *,
+    num_classes: int,
+    axis: int | None,
+    axis_name: str | None,
+    dtype: torch.dtype,
+    **others: float,  # noqa: ARG001
+) -> Spec:
+    place = _class_axis(values, axis)
+    if place is None:
+        shapes: tuple[Shape, ...] = ((num_classes,),) * len(values)
+        layout = axis_name or ""
+    else:
+        shapes = tuple((*each[:place], num_classes, *each[place:]) for each in values.shapes)
+        own = values.layout
+        layout = own[:place] + axis_name + own[place:] if axis_name and own else ""
+    return Spec(shapes, dtype, layout, values.device)
+
+
+def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    name = arguments["axis_name"]
+    if name is not None and len(name) != 1:
+        raise ArgumentError(f"fn.one_hot: axis_name must be one letter, got {name!r}")
+
+
+@declare(
+    "one_hot",
+    inputs=("data",),
+    arguments=(
+        Argument("num_classes", INT, 0, "length of the new dimension", least=0),
+        Argument("axis", INT, None, "where it stands; last by default"),
+        Argument("axis_name", TEXT, None, "its letter; without, the output has no layout"),
+        Argument("dtype", DTYPE, torch.float32, "element type of the output"),
+        Argument("on_value", FLOAT, 1.0, "at the class"),
+        Argument("off_value", FLOAT, 0.0, "elsewhere"),
+    ),
+    infer=_infer_one_hot,
+    check=_check_one_hot,
+    whole_batch=_tells_scalars,
+)
+def one_hot(
+    context: Context,
+    values: Batch,
+    *,
+    num_classes: int,
+    axis: int | None,
+    dtype: torch.dtype,
+    on_value: float,
+    off_value: float,
+    **others: Any,  # noqa: ARG001
+) -> Batch:
+    """Mark the class that each number stands for along a new dimension.
+
+    A class that is not one of `num_classes` is marked nowhere. Samples of one element are scalars:
+    their output has the dimension of the classes alone, unless `axis` is given.
+    """
+    place = _class_axis(values.spec, axis)
+    on, off = (_number(value, dtype, context.device) for value in (on_value, off_value))
+    classes = torch.arange(num_classes, device=context.device)
+
+    def mark(value: torch.Tensor, front: int) -> torch.Tensor:
+        if place is None:
+            value = value.reshape(value.shape[:front])
+        at = front + (place or 0)
+        # Fractions have the class in front of them, as in DALI.
+        numbers = value.to(torch.float64).trunc() if value.is_floating_point() else value
+        numbers = numbers.to(torch.int64).unsqueeze(at)
+        along = classes.reshape(-1, *[1] * (numbers.ndim - at - 1))
+        return torch.where(numbers == along, storable(on), storable(off)).view(dtype)
+
+    return by_block(values, mark)
+
+
+def _check_table(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    keys, values = arguments["keys"], arguments["values"]
+    if len(keys) != len(values):
+        raise ArgumentError(f"fn.lookup_table has {len(keys)} keys and {len(values)} values")
+
+
+def _infer_lookup(context: Context, data: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001
+    if data.dtype.is_floating_point or data.dtype == torch.bool:
+        raise ArgumentError(f"fn.lookup_table takes integers, got {data.dtype}")
+    return replace(data, dtype=dtype)
+
+
+@declare(
+    "lookup_table",
+    inputs=("data",),
+    arguments=(
+        Argument("keys", INTS, (), "numbers of the table", least=0, most=_LARGEST_KEY),
+        Argument("values", FLOATS, (), "what each key stands for; of a repeated key, the last"),
+        Argument("default_value", FLOAT, 0.0, "for numbers that are no key"),
+        Argument("dtype", DTYPE, torch.float32, "element type of the output"),
+    ),
+    infer=_infer_lookup,
+    check=_check_table,
+    is_elementwise=True,
+)
+def lookup_table(
+    context: Context,
+    data: Batch,
+    *,
+    keys: Sequence[int],
+    values: Sequence[float],
+    default_value: float,
+    dtype: torch.dtype,
+) -> Batch:
+    """Give for each integer the value that a table has for it."""
+    size = max(keys, default=-1) + 2  # the last entry is for what is not in the table
+    table = torch.full((size,), default_value, dtype=torch.float64)
+    for key, value in zip(keys, values, strict=True):
+        table[key] = value
+    entries = saturate(table.to(torch.float32), dtype).to(context.device)
+
+    def look_up(value: torch.Tensor) -> torch.Tensor:
+        numbers = saturate(value, torch.int64)
+        numbers = numbers.masked_fill((numbers < 0) | (numbers >= size), size - 1)
+        return storable(entries)[numbers].view(dtype)
+
+    return data.each(look_up)

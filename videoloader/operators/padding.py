@@ -1,0 +1,81 @@
+"""`fn.pad`: samples filled up to a common or an aligned size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import FLOAT, INTS, Argument, PerSample
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.operator import declare
+from videoloader.tensors import saturate
+
+__all__ = ["pad"]
+
+
+def _for_axes(values: Sequence[int] | None, count: int, default: int, name: str) -> list[int]:
+    """A value for each padded dimension; one is for all of them."""
+    if values is None:
+        return [default] * count
+    if len(values) not in (1, count):
+        raise ArgumentError(f"{name} has {len(values)} values for {count} dimensions")
+    return list(values) * (count if len(values) == 1 else 1)
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    values: Spec,
+    *,
+    axes: PerSample,
+    axis_names: str | None,
+    align: PerSample,
+    shape: PerSample,
+    fill_value: PerSample,  # noqa: ARG001
+) -> Spec:
+    ndim = len(values.shapes[0]) if len(values) else 0
+    largest = [max(sides) for sides in zip(*values.shapes, strict=True)]
+    padded = []
+    for own, numbers, aligned, wanted in zip(values.shapes, axes, align, shape, strict=True):
+        chosen = axis_numbers(ndim, values.layout, numbers, axis_names) or tuple(range(ndim))
+        count = len(chosen)
+        steps = _for_axes(aligned, count, 1, "align")
+        if any(step < 1 for step in steps):
+            raise ArgumentError(f"align must be at least 1, got {tuple(steps)}")
+        sides = list(own)
+        for axis, step, least in zip(
+            chosen, steps, _for_axes(wanted, count, -1, "shape"), strict=True
+        ):
+            extent = max(own[axis], largest[axis] if least < 0 else least)
+            sides[axis] = -(-extent // step) * step
+        padded.append(tuple(sides))
+    return replace(values, shapes=tuple(padded))
+
+
+@declare(
+    "pad",
+    inputs=("data",),
+    arguments=(
+        replace(AXES, per_sample=True, doc=f"{AXES.doc}; all by default"),
+        AXIS_NAMES,
+        Argument("align", INTS, None, "sizes are multiples of this", per_sample=True),
+        Argument(
+            "shape", INTS, None, "least sizes; -1: that of the largest sample", per_sample=True
+        ),
+        Argument("fill_value", FLOAT, 0.0, "of what is added", per_sample=True),
+    ),
+    infer=_infer,
+    check=check_axes("pad"),
+    whole_batch=True,
+)
+def pad(context: Context, values: Batch, *, fill_value: PerSample, **others: object) -> Batch:  # noqa: ARG001
+    """Fill samples up at their ends, by default to the size of the largest one of the batch."""
+    out = context.empty()
+    for sample, target, fill in zip(values, out, fill_value, strict=True):
+        number = torch.tensor(fill, dtype=torch.float64)
+        target.copy_(saturate(number, target.dtype).to(target.device).expand(target.shape))
+        target[tuple(slice(0, side) for side in sample.shape)].copy_(sample)
+    return out

@@ -1,0 +1,283 @@
+"""Sums, means, deviations and extremes along dimensions of samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import BOOL, DTYPE, INT, Argument
+from videoloader.operators.axes import (
+    AXES,
+    AXIS_NAMES,
+    axis_numbers,
+    by_block,
+    check_axes,
+    without,
+)
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.operator import declare
+from videoloader.tensors import saturate
+
+__all__ = ["kept_shape", "mean_over", "squares_over", "sum_over"]
+
+_ARGUMENTS = (
+    replace(AXES, doc=f"{AXES.doc}; all by default"),
+    AXIS_NAMES,
+    Argument("keep_dims", BOOL, default=False, doc="keep reduced dimensions, of size 1"),
+)
+
+Reduction: TypeAlias = Callable[[torch.Tensor, tuple[int, ...]], torch.Tensor]
+"""A tensor and the dimensions that it reduces, which it keeps."""
+
+
+def _axes(spec: Spec, axes: Sequence[int] | None, names: str | None) -> tuple[int, ...]:
+    ndim = len(spec.shapes[0]) if len(spec) else 0
+    found = axis_numbers(ndim, spec.layout, axes, names)
+    return tuple(range(ndim)) if found is None else found
+
+
+def kept_shape(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
+    """A shape with size 1 in place of the reduced dimensions."""
+    return tuple(1 if axis in axes else side for axis, side in enumerate(shape))
+
+
+def _reduced(spec: Spec, axes: tuple[int, ...], dtype: torch.dtype, *, keep_dims: bool) -> Spec:
+    if keep_dims:
+        shapes = tuple(kept_shape(shape, axes) for shape in spec.shapes)
+        return replace(spec, shapes=shapes, dtype=dtype)
+    shapes = tuple(without(shape, axes) for shape in spec.shapes)
+    return replace(spec, shapes=shapes, dtype=dtype, layout="".join(without(spec.layout, axes)))
+
+
+def sum_over(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """The sum in float64, or for integers in int64, whose bits are those of a uint64 too."""
+    if values.dtype.is_floating_point:
+        return _summed(values, axes, torch.float64)
+    if values.dtype == torch.uint64:
+        values = values.view(torch.int64)
+    elif values.dtype in (torch.uint16, torch.uint32):
+        values = values.to(torch.int64)
+    return _summed(values, axes, torch.int64)
+
+
+def _summed(values: torch.Tensor, axes: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    if not axes:
+        return values.to(dtype)  # for torch no dimensions are all of them
+    return values.sum(axes, keepdim=True, dtype=dtype)
+
+
+def _volume(values: torch.Tensor, axes: tuple[int, ...]) -> int:
+    return math.prod(values.shape[axis] for axis in axes)
+
+
+def mean_over(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """The mean in float64; of nothing it is NaN."""
+    if values.dtype == torch.uint64:
+        values = values.to(torch.float64)
+    return sum_over(values, axes).to(torch.float64) / _volume(values, axes)
+
+
+def squares_over(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """The sum of squares in float64."""
+    return _summed(values.to(torch.float64).square(), axes, torch.float64)
+
+
+def _mean_square(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    return squares_over(values, axes) / _volume(values, axes)
+
+
+def _extreme(values: torch.Tensor, axes: tuple[int, ...], *, largest: bool) -> torch.Tensor:
+    dtype = values.dtype
+    if not axes:
+        return values
+    if not _volume(values, axes):
+        shape = kept_shape(values.shape, axes)
+        limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
+        limit = limits.min if largest else limits.max
+        return torch.full(shape, limit, dtype=dtype, device=values.device)
+    if dtype == torch.uint64:  # flipping the first bit keeps the order in the signed type
+        low = torch.iinfo(torch.int64).min
+        signed = values.view(torch.int64) ^ low
+        return (_extreme(signed, axes, largest=largest) ^ low).view(dtype)
+    wide = values.to(torch.int64) if dtype in (torch.uint16, torch.uint32) else values
+    found = wide.amax(axes, keepdim=True) if largest else wide.amin(axes, keepdim=True)
+    return found.to(dtype)
+
+
+def _maximum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    return _extreme(values, axes, largest=True)
+
+
+def _minimum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    return _extreme(values, axes, largest=False)
+
+
+def _run(
+    reduce: Reduction, values: Batch, axes: tuple[int, ...], dtype: torch.dtype, *, keep_dims: bool
+) -> Batch:
+    def run(value: torch.Tensor, front: int) -> torch.Tensor:
+        shifted = tuple(axis + front for axis in axes)
+        kept = reduce(value, shifted)
+        if dtype == torch.uint64 and kept.dtype == torch.int64:
+            kept = kept.view(dtype)
+        result = saturate(kept, dtype)
+        return result if keep_dims else result.reshape(without(kept.shape, shifted))
+
+    return by_block(values, run)
+
+
+def _sum_type(dtype: torch.dtype) -> torch.dtype:
+    """Of the sum of elements: the largest type of their kind, but for floating point their own."""
+    if dtype.is_floating_point:
+        return dtype
+    is_signed = dtype != torch.bool and torch.iinfo(dtype).min < 0
+    return torch.int64 if is_signed else torch.uint64
+
+
+def _mean_type(dtype: torch.dtype) -> torch.dtype:
+    return dtype if dtype.is_floating_point else torch.float32
+
+
+def _own_type(dtype: torch.dtype) -> torch.dtype:
+    return dtype
+
+
+def _declare(
+    name: str, reduce: Reduction, result: Callable[[torch.dtype], torch.dtype], doc: str
+) -> None:
+    """Declare a reduction of one input."""
+
+    def infer(
+        context: Context,  # noqa: ARG001
+        values: Spec,
+        *,
+        axes: Sequence[int] | None,
+        axis_names: str | None,
+        keep_dims: bool,
+        dtype: torch.dtype | None = None,
+    ) -> Spec:
+        kind = dtype or result(values.dtype)
+        return _reduced(values, _axes(values, axes, axis_names), kind, keep_dims=keep_dims)
+
+    def run(
+        context: Context,
+        values: Batch,
+        *,
+        axes: Sequence[int] | None,
+        axis_names: str | None,
+        keep_dims: bool,
+        dtype: torch.dtype | None = None,  # noqa: ARG001
+    ) -> Batch:
+        numbers = _axes(values.spec, axes, axis_names)
+        return _run(reduce, values, numbers, context.outputs[0].dtype, keep_dims=keep_dims)
+
+    run.__doc__ = doc
+    typed = (Argument("dtype", DTYPE, None, "element type of the output"),)
+    declare(
+        f"reductions.{name}",
+        inputs=("data",),
+        arguments=(*_ARGUMENTS, *(() if result is _own_type else typed)),
+        infer=infer,
+        check=check_axes(f"reductions.{name}"),
+    )(run)
+
+
+_SATURATED = "The output is rounded and saturated."
+
+_declare(
+    "sum",
+    sum_over,
+    _sum_type,
+    f"Sum elements: integers to 64 bits, others to their own type. {_SATURATED}",
+)
+_declare("mean", mean_over, _mean_type, f"Give the mean, of integers in float32. {_SATURATED}")
+_declare(
+    "mean_square",
+    _mean_square,
+    _mean_type,
+    f"Give the mean of squares, of integers in float32. {_SATURATED}",
+)
+_declare(
+    "rms",
+    lambda values, axes: _mean_square(values, axes).sqrt(),
+    _mean_type,
+    f"Give the root of the mean of squares, of integers in float32. {_SATURATED}",
+)
+_declare("max", _maximum, _own_type, "Give the largest element.")
+_declare("min", _minimum, _own_type, "Give the smallest element.")
+
+
+def _infer_deviation(
+    context: Context,  # noqa: ARG001
+    values: Spec,
+    mean: Spec,
+    *,
+    axes: Sequence[int] | None,
+    axis_names: str | None,
+    keep_dims: bool,
+    ddof: int,  # noqa: ARG001
+) -> Spec:
+    numbers = _axes(values, axes, axis_names)
+    for shape, own in zip(values.shapes, mean.shapes, strict=True):
+        if math.prod(own) not in (1, math.prod(kept_shape(shape, numbers))):
+            raise ArgumentError(
+                f"a mean of shape {own} is none of a sample of shape {shape} along axes {numbers}"
+            )
+    return _reduced(values, numbers, _mean_type(values.dtype), keep_dims=keep_dims)
+
+
+def _declare_deviation(name: str, finish: Callable[[torch.Tensor], torch.Tensor], doc: str) -> None:
+    def run(
+        context: Context,
+        values: Batch,
+        mean: Batch,
+        *,
+        axes: Sequence[int] | None,
+        axis_names: str | None,
+        keep_dims: bool,
+        ddof: int,
+    ) -> Batch:
+        numbers = _axes(values.spec, axes, axis_names)
+        dtype = context.outputs[0].dtype
+
+        def deviation(value: torch.Tensor, center: torch.Tensor, front: int) -> torch.Tensor:
+            shifted = tuple(axis + front for axis in numbers)
+            shape = kept_shape(value.shape, shifted)
+            ones = (*center.shape[:front], *(1 for _ in range(value.ndim - front)))
+            center = center.reshape(shape if center.numel() == math.prod(shape) else ones)
+            squares = squares_over(value.to(torch.float64) - center.to(torch.float64), shifted)
+            freedom = max(0, _volume(value, shifted) - ddof)  # without any it is infinite
+            result = finish(squares / freedom)
+            return result.to(dtype).reshape(shape if keep_dims else without(shape, shifted))
+
+        if values.block is not None and mean.block is not None:
+            return Batch(deviation(values.block, mean.block, 1))
+        return Batch([deviation(*pair, 0) for pair in zip(values, mean, strict=True)])
+
+    run.__doc__ = doc
+    declare(
+        f"reductions.{name}",
+        inputs=("data", "mean"),
+        arguments=(*_ARGUMENTS, Argument("ddof", INT, 0, "taken off the number of elements")),
+        infer=_infer_deviation,
+        check=check_axes(f"reductions.{name}"),
+    )(run)
+
+
+_declare_deviation(
+    "std_dev",
+    torch.sqrt,
+    "Give the standard deviation of the first input, whose mean is the second: the root of the sum"
+    "\n    of squared differences divided by the number of elements less `ddof`.",
+)
+_declare_deviation(
+    "variance",
+    lambda variance: variance,
+    "Give the variance of the first input, whose mean is the second: the sum of squared differences"
+    "\n    divided by the number of elements less `ddof`.",
+)
