@@ -28,9 +28,10 @@ from videoloader.errors import (
 from videoloader.indexing import VideoIndex, index_video
 from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
 from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
+from videoloader.sampling.seeding import seed
 
 if TYPE_CHECKING:
-    from videoloader import backend, fn, math, pipeline, tensors, types
+    from videoloader import backend, fn, math, ops, pipeline, tensors, types
     from videoloader.dataset import ClipDataset
     from videoloader.decoding.batch import (
         BatchDecoder,
@@ -92,9 +93,11 @@ __all__ = [
     "math",
     "newaxis",
     "open_dataset",
+    "ops",
     "pipeline",
     "pipeline_def",
     "sampling",
+    "seed",
     "tensors",
     "types",
 ]
@@ -119,6 +122,7 @@ _LAZY = {
     "fn": None,
     "math": None,
     "newaxis": "videoloader.pipeline",
+    "ops": None,
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
     "tensors": None,

@@ -12,7 +12,7 @@ import numpy as np
 from videoloader.decoding.output import View, normalize_size
 from videoloader.errors import ArgumentError
 
-__all__ = ["Framing"]
+__all__ = ["Framing", "random_part"]
 
 _TRIES = 10  # for a random crop that fits
 
@@ -91,7 +91,7 @@ class Framing:
         size: tuple[int, int] = displayed if self.size is None else tuple(self.size)  # type: ignore[assignment, arg-type]
         part = None
         if self.random_resized_crop is not None and rng is not None:
-            part = _random_part(displayed, *self.random_resized_crop, rng)
+            part = random_part(displayed, *self.random_resized_crop, rng)
         if self.resize_shorter is not None:
             scale = self.resize_shorter / min(displayed)
             height, width = (max(1, math.floor(side * scale + 0.5)) for side in displayed)
@@ -108,11 +108,12 @@ class Framing:
         return View(size, part, flip, window)
 
 
-def _random_part(
+def random_part(
     displayed: tuple[int, int],
     areas: tuple[float, float],
     ratios: tuple[float, float],
     rng: np.random.Generator,
+    tries: int = _TRIES,
 ) -> tuple[int, int, int, int]:
     """(top, left, height, width): the area equally likely, the ratio on a logarithmic scale.
 
@@ -120,7 +121,7 @@ def _random_part(
     """
     height, width = displayed
     low, high = (math.log(ratio) for ratio in ratios)
-    for _ in range(_TRIES):
+    for _ in range(tries):
         area = height * width * rng.uniform(*areas)
         ratio = math.exp(rng.uniform(low, high))
         columns, rows = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))

@@ -22,6 +22,7 @@ from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
 from videoloader.sampling import generator
+from videoloader.sampling.seeding import next_call
 from videoloader.tensors import TensorList
 from videoloader.types import ArrayConstant, ScalarConstant
 
@@ -389,8 +390,9 @@ def _run(
     if operator.draws:
         seed = given.pop("seed")
         if seed in (None, -1):
-            raise ArgumentError(f"fn.{operator.name} outside a pipeline needs a seed")
-        context.random = lambda position: generator(seed, sample=position)
+            context.random = next_call()
+        else:
+            context.random = lambda position: generator(seed, sample=position)
     return operator.apply(context, inputs, given)
 
 

@@ -125,7 +125,8 @@ def video(
         on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
             clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
             'raise').
-        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 

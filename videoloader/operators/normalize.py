@@ -15,7 +15,7 @@ from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, INT, Argument, K
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
 from videoloader.operators.batch import Batch, Context, Shape, Spec
 from videoloader.operators.operator import declare
-from videoloader.operators.reductions import kept_shape, sum_over
+from videoloader.operators.reductions import float_sum, kept_shape
 from videoloader.tensors import saturate
 
 __all__ = ["normalize"]
@@ -180,7 +180,7 @@ def normalize(
 
     counts = pooled([math.prod(group.shape[axis] for axis in along) for group in groups])
     if mean[0] is None:
-        sums = pooled([_sum(group, along) for group in groups])
+        sums = pooled([float_sum(group, along) for group in groups])
         centers = [total / count for total, count in zip(sums, counts, strict=True)]
     else:
         centers = [value.to(context.device) for value in mean]
@@ -189,7 +189,7 @@ def normalize(
         for group, center in zip(groups, centers, strict=False)
     ]
     if stddev[0] is None:
-        squares = pooled([_sum(value.square(), along) for value in centered])
+        squares = pooled([float_sum(value.square(), along) for value in centered])
         factors = [
             _inverse(total / (count - ddof) if count > ddof else total * 0, epsilon)
             for total, count in zip(squares, counts, strict=True)
@@ -210,11 +210,6 @@ def _is_one(values: PerSample) -> bool:
 
 def _wide(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype.itemsize > torch.float32.itemsize else torch.float32
-
-
-def _sum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    wide = values.to(torch.float64) if values.dtype == torch.uint64 else values
-    return sum_over(wide, axes).to(torch.float64)
 
 
 def _inverse(variance: torch.Tensor, epsilon: float) -> torch.Tensor:

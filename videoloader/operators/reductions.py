@@ -23,7 +23,7 @@ from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
-__all__ = ["kept_shape", "mean_over", "squares_over", "sum_over"]
+__all__ = ["float_sum", "kept_shape"]
 
 _ARGUMENTS = (
     replace(AXES, doc=f"{AXES.doc}; all by default"),
@@ -54,8 +54,8 @@ def _reduced(spec: Spec, axes: tuple[int, ...], dtype: torch.dtype, *, keep_dims
     return replace(spec, shapes=shapes, dtype=dtype, layout="".join(without(spec.layout, axes)))
 
 
-def sum_over(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    """The sum in float64, or for integers in int64, whose bits are those of a uint64 too."""
+def _sum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """The sum in float64, or of integers in int64, whose bits are those of a uint64 too."""
     if values.dtype.is_floating_point:
         return _summed(values, axes, torch.float64)
     if values.dtype == torch.uint64:
@@ -75,20 +75,24 @@ def _volume(values: torch.Tensor, axes: tuple[int, ...]) -> int:
     return math.prod(values.shape[axis] for axis in axes)
 
 
-def mean_over(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    """The mean in float64; of nothing it is NaN."""
-    if values.dtype == torch.uint64:
+def float_sum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """The sum in float64, of integers too: those of 64 bits may leave their range."""
+    if values.dtype in (torch.int64, torch.uint64):
         values = values.to(torch.float64)
-    return sum_over(values, axes).to(torch.float64) / _volume(values, axes)
+    return _sum(values, axes).to(torch.float64)
 
 
-def squares_over(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+def _mean(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    return float_sum(values, axes) / _volume(values, axes)  # NaN of nothing
+
+
+def _squares(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
     """The sum of squares in float64."""
     return _summed(values.to(torch.float64).square(), axes, torch.float64)
 
 
 def _mean_square(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    return squares_over(values, axes) / _volume(values, axes)
+    return _squares(values, axes) / _volume(values, axes)
 
 
 def _extreme(values: torch.Tensor, axes: tuple[int, ...], *, largest: bool) -> torch.Tensor:
@@ -191,11 +195,11 @@ _SATURATED = "The output is rounded and saturated."
 
 _declare(
     "sum",
-    sum_over,
+    _sum,
     _sum_type,
     f"Sum elements: integers to 64 bits, others to their own type. {_SATURATED}",
 )
-_declare("mean", mean_over, _mean_type, f"Give the mean, of integers in float32. {_SATURATED}")
+_declare("mean", _mean, _mean_type, f"Give the mean, of integers in float32. {_SATURATED}")
 _declare(
     "mean_square",
     _mean_square,
@@ -250,7 +254,7 @@ def _declare_deviation(name: str, finish: Callable[[torch.Tensor], torch.Tensor]
             shape = kept_shape(value.shape, shifted)
             ones = (*center.shape[:front], *(1 for _ in range(value.ndim - front)))
             center = center.reshape(shape if center.numel() == math.prod(shape) else ones)
-            squares = squares_over(value.to(torch.float64) - center.to(torch.float64), shifted)
+            squares = _squares(value.to(torch.float64) - center.to(torch.float64), shifted)
             freedom = max(0, _volume(value, shifted) - ddof)  # without any it is infinite
             result = finish(squares / freedom)
             return result.to(dtype).reshape(shape if keep_dims else without(shape, shifted))

@@ -139,12 +139,16 @@ class Cat:
 class CoinFlip:
     """Draw 1 with a probability, otherwise 0.
 
+    Inputs:
+        shape_like (may be left out)
+
     Args:
         probability: of a 1 (float, at least 0, at most 1; default 0.5; may be per sample).
-        shape: shape of the output; a scalar by default (int or list of int; default (); may be per
-            sample).
-        dtype: element type of the output (element type; default torch.int32).
-        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        shape: of the output; a scalar by default (int or list of int; may be per sample).
+        dtype: element type of the output, rounded and saturated (element type; default
+            torch.int32).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -153,7 +157,7 @@ class CoinFlip:
         self,
         *,
         probability: float | _Values = 0.5,
-        shape: int | Sequence[int] | _Values = ...,
+        shape: int | Sequence[int] | _Values | None = None,
         dtype: Any = ...,
         seed: int | None = None,
         device: str | None = None,
@@ -161,7 +165,7 @@ class CoinFlip:
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
     ) -> None: ...
-    def __call__(self, **arguments: Any) -> Any: ...
+    def __call__(self, shape_like: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -506,6 +510,41 @@ class LookupTable:
     @property
     def device(self) -> str: ...
 
+class NormalDistribution:
+    """Draw numbers of a normal distribution.
+
+    Inputs:
+        shape_like (may be left out)
+
+    Args:
+        mean: of the numbers (float; default 0.0; may be per sample).
+        stddev: their standard deviation (float; default 1.0; may be per sample).
+        shape: of the output; a scalar by default (int or list of int; may be per sample).
+        dtype: element type of the output, rounded and saturated (element type; default
+            torch.float32).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        mean: float | _Values = 0.0,
+        stddev: float | _Values = 1.0,
+        shape: int | Sequence[int] | _Values | None = None,
+        dtype: Any = ...,
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, shape_like: _Data = ..., /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Normalize:
     """Take the mean off and divide by the standard deviation.
 
@@ -728,6 +767,43 @@ class PermuteBatch:
     @property
     def device(self) -> str: ...
 
+class RandomCropGenerator:
+    """Draw a window of images of the given shapes: its anchor (y, x), and its shape (height, width).
+
+    The area is equally likely, the ratio of width to height on a logarithmic scale. After some
+    tries that do not fit it is the largest window in the middle with a ratio in the bounds.
+    `fn.slice` and `fn.decoders.image_slice` take both outputs.
+
+    Inputs:
+        shapes
+
+    Args:
+        random_area: (least, most) part of the image (float or list of float; default (0.08, 1.0)).
+        random_aspect_ratio: (least, most) width to height (float or list of float; default (0.75,
+            1.333333)).
+        num_attempts: tries for a window that fits (int; default 10).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        random_area: float | Sequence[float] = ...,
+        random_aspect_ratio: float | Sequence[float] = ...,
+        num_attempts: int = 10,
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, shapes: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Reinterpret:
     """Take the bytes of samples for elements of another type.
 
@@ -869,6 +945,46 @@ class Resize:
     @property
     def device(self) -> str: ...
 
+class ROIRandomCrop:
+    """Draw where a window of a given shape begins, with as much of a region in it as it can hold.
+
+    A window that is larger than the region holds all of it, a smaller one lies inside. It stays in
+    the bounds of the input, or of `in_shape`, if there are any.
+
+    Inputs:
+        shape_like (may be left out)
+
+    Args:
+        crop_shape: of the window (int or list of int, at least 0; required; may be per sample).
+        roi_start: where the region of interest begins (int or list of int; required; may be per
+            sample).
+        roi_end: where it ends, exclusively (int or list of int; may be per sample).
+        roi_shape: its shape, in place of its end (int or list of int; may be per sample).
+        in_shape: bounds of the window (int or list of int, at least 0; may be per sample).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        crop_shape: int | Sequence[int] | _Values = ...,
+        roi_start: int | Sequence[int] | _Values = ...,
+        roi_end: int | Sequence[int] | _Values | None = None,
+        roi_shape: int | Sequence[int] | _Values | None = None,
+        in_shape: int | Sequence[int] | _Values | None = None,
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, shape_like: _Data = ..., /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class SequenceRearrange:
     """Put the frames of each sample into another order.
 
@@ -1006,13 +1122,18 @@ class Transpose:
 class Uniform:
     """Draw numbers from a range, each equally likely, or from a list of values.
 
+    Inputs:
+        shape_like (may be left out)
+
     Args:
-        range: [low, high); (-1, 1) by default (float or list of float; may be per sample).
+        range: [low, high); by default (-1, 1), or all values of an integer type (float or list of
+            float; may be per sample).
         values: draw one of these in place of a range (float or list of float; may be per sample).
-        shape: shape of the output; a scalar by default (int or list of int; default (); may be per
-            sample).
-        dtype: element type of the output (element type; default torch.float32).
-        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        shape: of the output; a scalar by default (int or list of int; may be per sample).
+        dtype: element type of the output, rounded and saturated (element type; default
+            torch.float32).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -1022,7 +1143,7 @@ class Uniform:
         *,
         range: float | Sequence[float] | _Values | None = None,
         values: float | Sequence[float] | _Values | None = None,
-        shape: int | Sequence[int] | _Values = ...,
+        shape: int | Sequence[int] | _Values | None = None,
         dtype: Any = ...,
         seed: int | None = None,
         device: str | None = None,
@@ -1030,7 +1151,7 @@ class Uniform:
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
     ) -> None: ...
-    def __call__(self, **arguments: Any) -> Any: ...
+    def __call__(self, shape_like: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -1097,7 +1218,8 @@ class VideoReader:
         on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
             clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
             'raise').
-        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 

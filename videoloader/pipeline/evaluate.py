@@ -68,9 +68,13 @@ class Evaluator:
         self, node: Node, part: Part, seed: int | None, position: int
     ) -> np.random.Generator:
         identity = part.state.identities[part.start + position]
+        if seed in (None, -1):
+            seed, stage = self._seed, node.stage
+        else:
+            stage = 0  # operators with one seed draw the same numbers
         return generator(
-            self._seed if seed in (None, -1) else seed,
-            stage=node.stage,
+            seed,
+            stage=stage,
             sample=identity.sample,
             epoch=identity.epoch,
         )
