@@ -14,9 +14,8 @@ from videoloader.operators.arguments import DTYPE, FLOATS, INTS, TEXT, Argument,
 from videoloader.operators.axes import AXIS_NAMES, axis_numbers, check_axes, check_layout, without
 from videoloader.operators.batch import Batch, Context, Shape, Spec
 from videoloader.operators.operator import declare
-from videoloader.tensors import saturate
 
-__all__ = ["reinterpret", "reshape", "shapes", "squeeze"]
+__all__ = ["reinterpret", "reshape", "squeeze"]
 
 _TARGET = (
     Argument("shape", INTS, None, "of the output; -1: what fits", per_sample=True),
@@ -219,20 +218,3 @@ def _check_squeeze(given: Collection[str], arguments: Mapping[str, Any]) -> None
 def squeeze(context: Context, values: Batch, **arguments: Any) -> Batch:  # noqa: ARG001
     """Drop dimensions of size 1."""
     return _viewed(context, values)
-
-
-def _infer_shapes(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec:
-    shapes = tuple((len(shape),) for shape in values.shapes)
-    return Spec(shapes, dtype, "", context.device)
-
-
-@declare(
-    "shapes",
-    inputs=("data",),
-    arguments=(Argument("dtype", DTYPE, torch.int64, "element type of the sizes"),),
-    infer=_infer_shapes,
-)
-def shapes(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:
-    """Give the shapes of samples."""
-    sides = [torch.tensor(shape, dtype=torch.int64) for shape in values.spec.shapes]
-    return Batch([saturate(each, dtype).to(context.device) for each in sides])

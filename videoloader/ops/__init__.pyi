@@ -169,6 +169,38 @@ class CoinFlip:
     @property
     def device(self) -> str: ...
 
+class Constant:
+    """Give the same tensor for every sample.
+
+    Values that `dtype` cannot hold are saturated, fractions rounded half away from zero.
+
+    Args:
+        fdata: values (float or list of float).
+        idata: values (int or list of int).
+        shape: of a sample; one value fills it; by default a list (int or list of int).
+        dtype: by default FLOAT for `fdata` and INT32 for `idata` (element type).
+        layout: such as "HWC" (str; default '').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        fdata: float | Sequence[float] | None = None,
+        idata: int | Sequence[int] | None = None,
+        shape: int | Sequence[int] | None = None,
+        dtype: Any = None,
+        layout: str = '',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Copy:
     """Copy to the device of the operator; the data itself where it is there.
 
@@ -338,6 +370,33 @@ class ElementExtract:
     @property
     def device(self) -> str: ...
 
+class ExpandDims:
+    """Insert dimensions of size 1. The data is not copied.
+
+    Inputs:
+        data
+
+    Args:
+        axes: where the new dimensions stand in the output (int or list of int; required).
+        new_axis_names: their letters; without, the layout is dropped (str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        axes: int | Sequence[int] = ...,
+        new_axis_names: str | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class ExternalSource:
     """Take samples from Python code.
 
@@ -475,6 +534,32 @@ class FullLike:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, fill_value: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class GetProperty:
+    """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
+
+    Inputs:
+        input
+
+    Args:
+        key: where samples come from, such as their files; or their layout (one of 'source_info',
+            'layout'; required).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        key: str = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -726,13 +811,15 @@ class PerFrame:
         values
 
     Args:
-        device: 'cpu'.
+        replace: rename the first dimension of another layout to F (bool (0 or 1); default False).
+        device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
     def __init__(
         self,
         *,
+        replace: bool | int = False,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
@@ -768,7 +855,7 @@ class PermuteBatch:
     def device(self) -> str: ...
 
 class RandomCropGenerator:
-    """Draw a window of images of the given shapes: its anchor (y, x), and its shape (height, width).
+    """Draw a window of images of these shapes: its anchor (y, x) and its shape (height, width).
 
     The area is equally likely, the ratio of width to height on a logarithmic scale. After some
     tries that do not fit it is the largest window in the middle with a ratio in the bounds.
@@ -1012,13 +1099,13 @@ class SequenceRearrange:
     def device(self) -> str: ...
 
 class Shapes:
-    """Give the shapes of samples.
+    """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same.
 
     Inputs:
-        data
+        input
 
     Args:
-        dtype: element type of the sizes (element type; default torch.int64).
+        dtype: element type of the output (element type; default torch.int64).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -1030,6 +1117,72 @@ class Shapes:
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Slice:
+    """Take a part of every sample, given by start and end or by start and size.
+
+    Coordinates that are not whole are rounded to the nearest integer. A part that lies inside of
+    the data is not copied.
+
+    Inputs:
+        data
+
+    Args:
+        anchor: where the slice begins; integers are positions, floating point numbers are parts of
+            the size unless `normalized_anchor` is False (numbers; may be per sample).
+        shape_input: its size, likewise (numbers; may be per sample).
+        start: where the slice begins (int or list of int; may be per sample).
+        rel_start: the same as a part of the size (float or list of float; may be per sample).
+        end: where the slice ends, exclusively; by default the data's end (int or list of int; may
+            be per sample).
+        rel_end: the same as a part of the size (float or list of float; may be per sample).
+        shape: size of the slice, in place of its end (int or list of int; may be per sample).
+        rel_shape: the same as a part of the size (float or list of float; may be per sample).
+        axes: dimensions that the coordinates are for; (1, 0) by default, none: all (int or list of
+            int; may be per sample).
+        axis_names: the same by the layout; WH by default (str).
+        normalized_anchor: see `anchor` (bool (0 or 1); default True).
+        normalized_shape: see `shape_input` (bool (0 or 1); default True).
+        out_of_bounds_policy: what stands outside of the data: `constant` or `pad` (`fill_values`),
+            `edge` or `clamp`, `reflect_1001` or `reflect`, `reflect_101`, `wrap`; or
+            `trim_to_shape` (one of 'error', 'constant', 'edge', 'reflect_1001', 'reflect_101',
+            'wrap', 'trim_to_shape'; default 'error').
+        fill_values: one value, or one for each channel (C) (float or list of float; default
+            (0.0,)).
+        dtype: element type of the output; the data's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: image_type.
+    """
+
+    def __init__(
+        self,
+        anchor: Any = None,
+        shape_input: Any = None,
+        *,
+        start: int | Sequence[int] | _Values | None = None,
+        rel_start: float | Sequence[float] | _Values | None = None,
+        end: int | Sequence[int] | _Values | None = None,
+        rel_end: float | Sequence[float] | _Values | None = None,
+        shape: int | Sequence[int] | _Values | None = None,
+        rel_shape: float | Sequence[float] | _Values | None = None,
+        axes: int | Sequence[int] | _Values | None = None,
+        axis_names: str | None = None,
+        normalized_anchor: bool | int = True,
+        normalized_shape: bool | int = True,
+        out_of_bounds_policy: str = 'error',
+        fill_values: float | Sequence[float] = ...,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        image_type: Any = ...,
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
