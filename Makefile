@@ -9,13 +9,20 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && \
 	echo $$python && break; done)
 
+DALI := .venv-dali
+
+# A folder with test modules of NVIDIA DALI, media for them and a runner; docs/dali.md.
+DALI_TESTS ?= ../shared/dali_tests
+# Modules to run, all when empty.
+MODULES ?=
+
 # Our own clips when empty; `make demo VIDEOS=folder` for one's own.
 VIDEOS ?=
 
 PIP := -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench fuzz attack clean
+.PHONY: help demo test lint types format bench fuzz attack dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +55,16 @@ attack: $(VENV)/.installed-test ## some minutes of damaged files and killed work
 	for script in tests/attacks/*.py; do \
 		[ $$script = tests/attacks/trainers.py ] || $(VENV)/bin/python $$script || exit 1; done
 
+dali: $(DALI)/.installed ## run DALI's own tests on us: DALI_TESTS=folder MODULES="a.py b.py"
+	rm -rf build/dali && mkdir -p build/dali
+	cp -r "$(DALI_TESTS)/." build/dali/runner && chmod -R u+w build/dali/runner
+	$(DALI)/bin/python build/dali/runner/make_lmdb.py $(CURDIR)/build/dali/runner/extra >/dev/null
+	cd build/dali/runner && ../../../$(DALI)/bin/python run.py videoloader $(MODULES) \
+		--python $(CURDIR)/$(DALI)/bin/python --tests $(CURDIR)/build/dali/runner/tests \
+		--extra $(CURDIR)/build/dali/runner/extra --out $(CURDIR)/build/dali/results
+	cd build/dali/runner && ../../../$(DALI)/bin/python run.py report $(MODULES) \
+		--out $(CURDIR)/build/dali/results
+
 clean: ## remove what was built and cached; the environments stay
 	rm -rf build dist demo benchmarks/data *.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -67,6 +84,11 @@ $(VENV)/.installed-test: pyproject.toml constraints.txt
 $(BENCH)/.installed: pyproject.toml constraints.txt Makefile
 	$(call make-environment,$(BENCH))
 	@$(BENCH)/bin/python $(PIP) install --constraint constraints.txt --editable . $(PEERS)
+	@touch $@
+
+$(DALI)/.installed: pyproject.toml constraints.txt
+	$(call make-environment,$(DALI))
+	@$(DALI)/bin/python $(PIP) install --constraint constraints.txt --editable '.[dali-tests]'
 	@touch $@
 
 # An environment whose pip does not run is made anew.
