@@ -8,7 +8,7 @@ import torch
 import videoloader
 from videoloader import fn, math, pipeline_def, types
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.tensors import TensorList
+from videoloader.tensors import Tensor, TensorList
 
 A = np.arange(12, dtype=np.uint8).reshape(2, 6) + 1
 B = np.array([[3, 1, 2, 1, 2, 3], [1, 2, 3, 1, 2, 3]], dtype=np.uint8)
@@ -209,6 +209,12 @@ def test_functions_of_tensors_and_batches_are_computed_at_once():
     assert [sample.tolist() for sample in roots] == [[[2]], [[3, 4]]]
     assert (roots.layout(), roots.dtype) == ("XY", types.FLOAT)
     assert [each.tolist() for each in math.max(batch, torch.tensor([10]))] == [[[10]], [[10, 16]]]
+    doubled = 1 + batch * 2.5
+    assert [sample.tolist() for sample in doubled] == [[[11]], [[23.5, 41]]]
+    assert [sample.tolist() for sample in -batch % 3] == [[[-1]], [[0, -1]]]
+    assert [sample.tolist() for sample in batch > 4] == [[[False]], [[True, True]]]
+    assert (np.ones(1, np.float32) + Tensor([1.0, 2.0])).tolist() == [2, 3]
+    assert batch == batch
     with pytest.raises(ArgumentTypeError, match="takes data nodes, tensors, batches and numbers"):
         math.sqrt("4")
 

@@ -12,7 +12,7 @@ import videoloader.operators
 import videoloader.readers.decoder
 import videoloader.readers.external
 import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
-from videoloader.fn import decoders, random, readers, reductions  # noqa: F401
+from videoloader.fn import decoders, eager_math, random, readers, reductions  # noqa: F401
 from videoloader.fn.document import operators_page  # noqa: F401
 from videoloader.fn.function import public_functions
 

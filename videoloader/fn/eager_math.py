@@ -59,3 +59,7 @@ def _operand(function: str, value: Any) -> Any:
     raise ArgumentTypeError(
         f"{function} takes data nodes, tensors, batches and numbers, got {type(value).__name__}"
     )
+
+
+TensorList._expression = staticmethod(compute_now)
+Tensor._expression = staticmethod(compute_now)

@@ -19,12 +19,12 @@ from videoloader.tensors.memory import copy_to_address
 from videoloader.tensors.printing import print_batch, type_name
 from videoloader.tensors.sample import SampleTensor
 from videoloader.tensors.tensor import Tensor, check_layout, gpu_device, same_size_view
-from videoloader.types import DataType
+from videoloader.types import Computable, DataType
 
 __all__ = ["TensorList"]
 
 
-class TensorList:
+class TensorList(Computable):
     """N samples of one element type, one number of dimensions and one device.
 
     The samples may differ in shape (*ragged*) or not (*dense*). A batch made from one tensor

@@ -12,12 +12,12 @@ from videoloader.tensors.importing import to_tensor
 from videoloader.tensors.memory import copy_to_address
 from videoloader.tensors.printing import print_tensor, type_name
 from videoloader.tensors.sample import SampleTensor
-from videoloader.types import DataType
+from videoloader.types import Computable, DataType
 
 __all__ = ["Tensor", "check_layout", "gpu_device", "same_size_view"]
 
 
-class Tensor:
+class Tensor(Computable):
     """A tensor with DALI's methods around a torch tensor, which is `.tensor`.
 
     torch, numpy, CuPy and JAX take it by DLPack and by the array interfaces, without a copy.

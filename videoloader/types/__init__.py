@@ -5,7 +5,7 @@ from __future__ import annotations
 from videoloader.types.constants import ArrayConstant, Constant, ScalarConstant
 from videoloader.types.conversions import to_dali_type, to_numpy_type, to_torch
 from videoloader.types.names import DataType, ImageType, InterpType, PipelineAPIType
-from videoloader.types.operands import Operand
+from videoloader.types.operands import Computable, Operand
 
 __all__ = [
     "ANY_DATA",
@@ -43,6 +43,7 @@ __all__ = [
     "UINT32",
     "UINT64",
     "ArrayConstant",
+    "Computable",
     "Constant",
     "DALIDataType",
     "DALIImageType",

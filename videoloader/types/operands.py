@@ -1,4 +1,4 @@
-"""The operators and methods of what stands in an expression of a graph: nodes and constants."""
+"""Operators: of data nodes and constants in a graph, of tensors and batches at once."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ from typing import Any, ClassVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["Operand"]
+__all__ = ["Computable", "Operand"]
 
 
-def _no_graph(*operands: Any, **given: Any) -> Any:  # noqa: ARG001
-    raise ArgumentError("expressions are parts of a graph: import videoloader.pipeline first")
+def _not_loaded(*operands: Any, **given: Any) -> Any:  # noqa: ARG001
+    raise ArgumentError("operators compute once they are loaded: import videoloader.fn first")
 
 
-class Operand:
-    """What data nodes and constants can do; all of it adds an operator to a graph.
+class Computable:
+    """What arithmetic is defined on; `_expression(function, *operands)` computes it.
 
-    `videoloader.pipeline.expressions` sets the functions that do it.
+    `videoloader.pipeline` sets it for what stands in graphs, `videoloader.fn` for tensors.
     """
 
     __slots__ = ()
-    _expression: ClassVar[Callable[..., Any]] = staticmethod(_no_graph)
-    _index: ClassVar[Callable[..., Any]] = staticmethod(_no_graph)
-    _describe: ClassVar[Callable[..., Any]] = staticmethod(_no_graph)
-    __array_ufunc__ = None  # arrays leave operators to the node
-    __hash__ = object.__hash__
+    __array_priority__ = 1000  # arrays leave operators to the other operand
+    _expression: ClassVar[Callable[..., Any]] = staticmethod(_not_loaded)
 
     def __add__(self, other: Any) -> Any:
         return self._expression("add", self, other)
@@ -99,12 +96,6 @@ class Operand:
     def __rrshift__(self, other: Any) -> Any:
         return self._expression("rshift", other, self)
 
-    def __eq__(self, other: object) -> Any:
-        return self._expression("eq", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._expression("neq", self, other)
-
     def __lt__(self, other: Any) -> Any:
         return self._expression("lt", self, other)
 
@@ -128,6 +119,22 @@ class Operand:
 
     def __abs__(self) -> Any:
         return self._expression("abs", self)
+
+
+class Operand(Computable):
+    """What data nodes and constants can do; all of it adds an operator to a graph."""
+
+    __slots__ = ()
+    __array_ufunc__ = None
+    __hash__ = object.__hash__
+    _index: ClassVar[Callable[..., Any]] = staticmethod(_not_loaded)
+    _describe: ClassVar[Callable[..., Any]] = staticmethod(_not_loaded)
+
+    def __eq__(self, other: object) -> Any:
+        return self._expression("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._expression("neq", self, other)
 
     def __bool__(self) -> bool:
         raise ArgumentTypeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from videoloader.types import DataType
 __all__ = ["ARITHMETIC", "broadcast_shape", "common_layout"]
 
 _MOST_INPUTS = 3
+_LOOP = 64
+"""Elements of an innermost loop beside which its overhead is small."""
 
 
 def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
@@ -64,7 +67,7 @@ def _run(context: Context, *inputs: Batch, expression: str) -> Batch:
     for at in parts(*inputs) if len(out) else ():
         target = out.part(at)
         operands = [_aligned(batch.part(at), target.ndim) for batch in inputs]
-        parsed.apply(kinds, operands, target)
+        parsed.apply(kinds, [_thickened(each, target.shape) for each in operands], target)
     return out
 
 
@@ -75,6 +78,22 @@ def _kinds(specs: Sequence[Spec]) -> tuple[DataType, ...]:
 def _aligned(values: torch.Tensor, ndim: int) -> torch.Tensor:
     """Samples (n, ...) with new dimensions behind the first one, `ndim` in all; a view."""
     return values[(slice(None), *(None,) * (ndim - values.ndim))]
+
+
+def _thickened(values: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """Values that broadcast, repeated until torch's innermost loop is long enough.
+
+    The three numbers of a colour beside an image make a loop of three elements for each pixel.
+    """
+    if values.device.type != "cpu" or values.shape == shape:
+        return values
+    axis = values.ndim - 1
+    while axis > 0 and values.shape[axis] == shape[axis]:
+        axis -= 1
+    length = math.prod(values.shape[axis + 1 :])
+    if axis == 0 or not 1 < length < _LOOP or values.shape[axis] != 1:
+        return values
+    return values.expand(*values.shape[:axis], *shape[axis:]).contiguous()
 
 
 def _declared(count: int) -> Operator:

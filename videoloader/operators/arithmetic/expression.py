@@ -36,10 +36,24 @@ class Expression:
         return Expression(FUNCTIONS[name], tuple(map(_operand, rest.split())))
 
     def kinds(self, inputs: tuple[DataType, ...]) -> tuple[DataType, ...]:
-        """Element types of the operands."""
+        """Element types of the operands.
+
+        An integer beside integers to compare it with has their type if it fits: nothing is
+        converted then, and the result is the same.
+        """
         return tuple(
-            inputs[each] if isinstance(each, int) else each.dtype for each in self.operands
+            inputs[each] if isinstance(each, int) else self._kind(each, inputs)
+            for each in self.operands
         )
+
+    def _kind(self, constant: ScalarConstant, inputs: tuple[DataType, ...]) -> DataType:
+        (other, *others) = inputs
+        integers_only = other.is_integer and constant.dtype.is_integer and not others
+        if self.function.compares and integers_only:
+            limits = torch.iinfo(other.torch)
+            if limits.min <= constant.value <= limits.max:
+                return other
+        return constant.dtype
 
     def apply(
         self,
@@ -55,8 +69,8 @@ class Expression:
             out: of the type and shape of the result.
         """
         operands = tuple(
-            inputs[each] if isinstance(each, int) else _scalar(each, out.device)
-            for each in self.operands
+            inputs[each] if isinstance(each, int) else _scalar(each.value, kind, out.device)
+            for each, kind in zip(self.operands, kinds, strict=True)
         )
         self.function.apply(kinds, operands, out)
 
@@ -96,9 +110,8 @@ def _operand(text: str) -> int | ScalarConstant:
     return ScalarConstant(float(value) if kind.is_floating_point else int(value), kind)
 
 
-def _scalar(constant: ScalarConstant, device: torch.device) -> torch.Tensor:
-    """A constant as a tensor without dimensions, of its own type."""
-    kind, value = constant.dtype, constant.value
+def _scalar(value: bool | int | float, kind: DataType, device: torch.device) -> torch.Tensor:
+    """A number of a type as a tensor without dimensions."""
     if kind is DataType.UINT64:
         signed = int(value) - ((int(value) >> 63) << 64)
         return torch.full((), signed, dtype=torch.int64, device=device).view(torch.uint64)

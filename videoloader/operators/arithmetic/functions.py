@@ -153,12 +153,21 @@ def _less(kind: DataType, left: torch.Tensor, right: torch.Tensor) -> torch.Tens
     return integers.is_less(left, right, kind, kind)
 
 
+def _is_plain(kind: DataType) -> bool:
+    """Whether torch compares values of the type, and none is NaN."""
+    return not kind.is_floating_point and kind is not DataType.UINT64
+
+
 def _least(kind: DataType, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """The lesser one; `right` where one is NaN."""
+    if _is_plain(kind):
+        return torch.minimum(left, right)
     return torch.where(_less(kind, left, right), left, right)
 
 
 def _greatest(kind: DataType, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    if _is_plain(kind):
+        return torch.maximum(left, right)
     return torch.where(_less(kind, right, left), left, right)
 
 
@@ -166,6 +175,8 @@ def _clamp(
     kind: DataType, value: torch.Tensor, low: torch.Tensor, high: torch.Tensor
 ) -> torch.Tensor:
     """`high` where low > high; NaN stays, and a limit that is NaN is none."""
+    if _is_plain(kind):
+        return torch.clamp(value, low, high)
     value = torch.where(_less(kind, value, low), low, value)
     return torch.where(_less(kind, high, value), high, value)
 
