@@ -18,6 +18,7 @@ from videoloader.operators.arithmetic.arithmetic import (
     common_layout,
 )
 from videoloader.operators.arithmetic.expression import write_expression
+from videoloader.operators.arithmetic.functions import FUNCTIONS
 from videoloader.operators.arithmetic.promotion import promote
 from videoloader.operators.batch import Batch, Context
 from videoloader.types import DataType, ScalarConstant
@@ -27,7 +28,7 @@ EVERY_TYPE = [*reference.TYPES, np.float16]
 TABLE = np.load(Path(reference.__file__).with_suffix(".npz"))
 
 
-def compute(function, *operands):
+def compute(function, *operands, device="cpu"):
     """A function of arrays and constants, on a batch of one sample."""
     inputs, described = [], []
     for operand in operands:
@@ -35,10 +36,11 @@ def compute(function, *operands):
             described.append(operand)
         else:
             described.append(len(inputs))
-            inputs.append(Batch(torch.from_numpy(np.asarray(operand))[None]))
+            inputs.append(Batch(torch.from_numpy(np.asarray(operand))[None].to(device)))
     text = write_expression(function, tuple(described))
-    (result,) = ARITHMETIC[len(inputs)].apply(Context(1), inputs, {"expression": text})
-    return result[0].numpy()
+    context = Context(1, str(inputs[0].spec.device))
+    (result,) = ARITHMETIC[len(inputs)].apply(context, inputs, {"expression": text})
+    return result[0].cpu().numpy()
 
 
 def wrapped(value, kind):
@@ -322,3 +324,29 @@ def test_expressions_are_text_that_reads_back():
         batch = Batch(torch.ones(1, 1))
         (result,) = ARITHMETIC[1].apply(Context(1), [batch], {"expression": parsed})
         assert result[0].item() == expected.item()
+
+
+def _left(kind):
+    return (
+        np.array([3, -7, 9999, np.nan, 0.5], kind) if kind is np.float16 else reference.left(kind)
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_a_gpu_computes_what_the_cpu_does(name):
+    """Every function on every type; division by zero is left out, it is undefined there."""
+    arity = FUNCTIONS[name].arity
+    for kinds in itertools.product(EVERY_TYPE, repeat=min(arity, 2)):
+        values = [_left(kinds[0]), reference.right(kinds[-1]), _left(kinds[-1])]
+        try:
+            expected = compute(name, *values[:arity])
+        except ArgumentError:
+            continue
+        result = compute(name, *values[:arity], device="cuda")
+        assert result.dtype == expected.dtype
+        tolerance = 3e-3 if expected.dtype == np.float16 else 3e-6
+        if expected.dtype.kind == "f":
+            np.testing.assert_allclose(result, expected, rtol=tolerance, err_msg=str(kinds))
+        else:
+            np.testing.assert_array_equal(result, expected, err_msg=str(kinds))

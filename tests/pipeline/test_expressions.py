@@ -175,13 +175,14 @@ def test_shapes_layouts_and_names_of_the_source_are_data():
 def test_the_source_of_samples_travels_through_operators():
     batch = TensorList(list(torch.ones(2, 4, 4, 3)), "HWC", source_info=["a.jpg", "b.jpg"])
 
-    def definition(a):
+    def definition(a, unknown):
         changed = fn.flip(a[1:]) * 2 + np.ones(3)
-        mixed = np.ones(3) + fn.random.coin_flip() * a
+        mixed = unknown + fn.random.coin_flip() * a
         return changed, mixed, changed.source_info(), fn.get_property(mixed, key="source_info")
 
     for threads in (1, 3):
-        outputs = run(definition, batch, layout="HWC", num_threads=threads)
+        others = np.ones((2, 1, 1, 3))
+        outputs = run(definition, batch, others, layout="HWC", num_threads=threads)
         assert outputs[0].source_info() == outputs[1].source_info() == ["a.jpg", "b.jpg"]
         assert outputs[0][1].source_info() == "b.jpg"
         for texts in outputs[2:]:

@@ -14,7 +14,7 @@ import torch
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import Batch
+from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.operator import Source, SourceContext
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
@@ -195,14 +195,7 @@ class Program:
                 state.identities = [clip.identity for clip in planned]
                 state.origins = [str(clip) for clip in planned]
                 continue
-            columns = [
-                Batch(
-                    [sample.value for sample in column],
-                    column[0].layout,
-                    [sample.source_info for sample in column],
-                )
-                for column in zip(*planned, strict=True)
-            ]
+            columns = [_column(column) for column in zip(*planned, strict=True)]
             try:
                 self._evaluator.put(node, columns, state.whole())
             except ArgumentError as error:
@@ -301,7 +294,7 @@ class Program:
             origin = state.origins[error.position]
             raise failure(node, state.iteration, error.position, origin, cause) from cause
         given = [whole.value(data).source_info for data in node.inputs]
-        info = next((each for each in given if any(each)), decoded.origins)
+        info = next(filter(any, [*given, decoded.origins]), ())
         frames = Batch(decoded.frames, decoded.layout, info)
         others = [Batch(column) for column in zip(*decoded.others, strict=True)]
         nothing = Batch([torch.empty(0)] * count)
@@ -353,6 +346,12 @@ class Program:
                     f"{data.node.describe()} made an uneven batch: {error}"
                 ) from error
         return Outputs(tuple(lists), state.ready)
+
+
+def _column(samples: Sequence[Sample]) -> Batch:
+    """One output of a source."""
+    info = [sample.source_info for sample in samples]
+    return Batch([sample.value for sample in samples], samples[0].layout, info if any(info) else ())
 
 
 def _bounds(count: int, parts: int) -> list[int]:
