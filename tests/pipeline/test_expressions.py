@@ -189,6 +189,16 @@ def test_the_source_of_samples_travels_through_operators():
             assert [bytes(text.tolist()) for text in texts] == [b"a.jpg", b"b.jpg"]
 
 
+def test_eager_calls_take_arrays_and_containers_and_keep_what_they_know():
+    image = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
+    np.testing.assert_array_equal(fn.flip(image, layout="HWC").numpy(), image[:, ::-1])
+    np.testing.assert_array_equal(fn.flip(Tensor(image, "HWC")).numpy(), image[:, ::-1])
+    for samples in (image[None], [torch.from_numpy(image)]):
+        batch = TensorList(samples, "HWC", source_info=["a.jpg"])
+        flipped = fn.flip(batch) * 2
+        assert (flipped.layout(), flipped.source_info()) == ("HWC", ["a.jpg"])
+
+
 def test_a_node_knows_its_operator():
     def definition(a):
         total = a + 1

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
@@ -23,7 +24,7 @@ from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
-from videoloader.tensors import TensorList
+from videoloader.tensors import Tensor, TensorList, to_tensor
 from videoloader.types import ArrayConstant, ScalarConstant
 
 __all__ = [
@@ -311,7 +312,11 @@ def run_eagerly(
         )
     outputs = _run(operator, [_batch(operator, data, layout) for data in inputs], bound, device)
     lists = tuple(
-        TensorList(output.samples if output.block is None else output.block, output.layout)
+        TensorList(
+            output.samples if output.block is None else output.block,
+            output.layout,
+            source_info=output.source_info or None,
+        )
         for output in outputs
     )
     return lists if len(lists) > 1 else lists[0]
@@ -330,6 +335,11 @@ def _of_one(operator: Operator, inputs: tuple[Any, ...], name: str, value: Any) 
 
 
 def _single(operator: Operator, value: Any, layout: str | None) -> Batch:
+    if isinstance(value, Tensor):
+        layout = value.layout() or None if layout is None else layout
+        value = value.tensor
+    elif isinstance(value, np.ndarray | np.generic) and operator.kind == "map":
+        value = to_tensor(value)
     layout = _layout(operator, value, layout)
     return Batch(value[None] if isinstance(value, torch.Tensor) else [value], layout)
 
@@ -339,8 +349,10 @@ def _batch(operator: Operator, data: Any, layout: str | None) -> Batch:
     own = data.layout() if isinstance(data, TensorList) else ""
     if not own and len(data):
         own = _layout(operator, data[0], layout)
-    block = data.block if isinstance(data, TensorList) else None
-    return Batch(list(data) if block is None else block, own)
+    if not isinstance(data, TensorList):
+        return Batch(data, own)
+    info = data.source_info()
+    return Batch(data.tensors if data.block is None else data.block, own, info if any(info) else ())
 
 
 def _layout(operator: Operator, value: Any, given: str | None) -> str:
