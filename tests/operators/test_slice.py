@@ -169,6 +169,17 @@ def test_every_sample_has_its_own_slice():
     assert batch.shape() == [(3, 7, 3), (1, 7, 3)]
 
 
+def test_positions_beside_data_on_the_gpu_may_be_there_too():
+    data, at = fn.external_source(name="data"), fn.external_source(name="at")
+    sliced = fn.slice(data.gpu(), at.gpu(), at, axes=[0])
+    assert sliced.device == "gpu"
+    assert {node.device for node in sliced.source.varying.values()} == {"cpu"}
+    with pytest.raises(ArgumentError, match="arguments come from the CPU"):
+        fn.slice(data, at.gpu(), at, axes=[0])
+    with pytest.raises(ArgumentError, match="arguments come from the CPU"):
+        fn.slice(data.gpu(), start=at.gpu(), axes=[0])
+
+
 def test_a_slice_inside_is_a_view():
     values = torch.from_numpy(DATA.copy())
     result = fn.slice(values, start=(1, 1), end=(3, 3), axes=(0, 1), layout="HWC")

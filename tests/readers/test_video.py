@@ -320,6 +320,24 @@ def test_a_clip_that_fails_is_replaced_by_the_next_and_told(videos):
     assert stats.seconds > 0
 
 
+def test_clips_tell_their_file_through_operators_that_decoding_absorbs(videos):
+    """The file of the replacement, where a clip was replaced."""
+    videos.broken.add("b.mp4")
+    videos.length = 4
+
+    @pipeline_def(batch_size=2)
+    def definition(fuse_with):
+        clips = fn.readers.video(filenames=FILES, sequence_length=4, on_error="replace")
+        small = fn.resize(clips, size=4)
+        return small * 2, small.source_info(), *([clips] if fuse_with else [])
+
+    for fuse_with in (False, True):
+        with definition(fuse_with) as pipe:
+            doubled, texts, *_ = pipe.run()
+        assert doubled.source_info() == ["a.mp4", "c.mp4"]
+        assert [bytes(text.tolist()) for text in texts] == [b"a.mp4", b"c.mp4"]
+
+
 def test_a_file_that_cannot_be_indexed_is_left_out_or_an_error(videos):
     videos.lengths = {"b.mp4": 0}
     with pytest.raises(FormatError, match=r"b\.mp4: there is no frame"):

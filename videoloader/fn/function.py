@@ -255,6 +255,9 @@ def _add_node(
             )
     is_kept = given.get("preserve") or operator.has_effects
     given = {key: _argument(value) for key, value in given.items()}
+    for key in operator.positional:  # as in DALI, these may be on the GPU beside data there
+        if device == "gpu" and isinstance(given.get(key), DataNode):
+            given[key] = given[key].cpu()
     varying = {key: value for key, value in given.items() if isinstance(value, DataNode)}
     fixed = {key: value for key, value in given.items() if key not in varying}
     constants = operator.bind(fixed, later=varying)
