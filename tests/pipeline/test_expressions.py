@@ -178,14 +178,16 @@ def test_the_source_of_samples_travels_through_operators():
     def definition(a, unknown):
         changed = fn.flip(a[1:]) * 2 + np.ones(3)
         mixed = unknown + fn.random.coin_flip() * a
-        return changed, mixed, changed.source_info(), fn.get_property(mixed, key="source_info")
+        known = changed.source_info(), fn.get_property(mixed, key="source_info")
+        return changed, mixed, a, a[:, ::-2], *known
 
     for threads in (1, 3):
         others = np.ones((2, 1, 1, 3))
         outputs = run(definition, batch, others, layout="HWC", num_threads=threads)
-        assert outputs[0].source_info() == outputs[1].source_info() == ["a.jpg", "b.jpg"]
+        for output in outputs:
+            assert output.source_info() == ["a.jpg", "b.jpg"]
         assert outputs[0][1].source_info() == "b.jpg"
-        for texts in outputs[2:]:
+        for texts in outputs[4:]:
             assert [bytes(text.tolist()) for text in texts] == [b"a.jpg", b"b.jpg"]
 
 
