@@ -5,6 +5,7 @@ import re
 import threading
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 import torch
 
@@ -108,10 +109,6 @@ def test_executor_statistics_are_asked_for_beforehand(videos):
         ("debug", True, False),
         ("default_cuda_stream_priority", -1, 0),
         ("enable_conditionals", True, False),
-        ("exec_async", False, True),
-        ("exec_dynamic", False, True),
-        ("exec_pipelined", False, True),
-        ("experimental_exec_dynamic", False, True),
         ("max_streams", 3, -1),
         ("output_dtype", "uint8", None),
         ("output_ndim", 3, None),
@@ -287,9 +284,103 @@ def test_checkpoints_that_do_not_fit_are_errors(videos):
         with pytest.raises(ArgumentError, match=message):
             graph(**{"checkpoint": state, **arguments}).build()
 
+
+def test_executors_that_are_one_here_give_the_same(videos):
+    names = ("exec_async", "exec_dynamic", "exec_pipelined", "experimental_exec_dynamic")
+    with graph() as pipe:
+        expected = taken(pipe, 3)
+    with graph(**dict.fromkeys(names, False)) as pipe:
+        assert same(taken(pipe, 3), expected)
+
+
+def numbered(by, **arguments):
+    """A pipeline whose source tells batch, sample and epoch, with three batches an epoch."""
+
+    def by_sample(info):
+        if info.iteration == 3:
+            raise StopIteration
+        return np.array([info.iteration, info.idx_in_batch, info.epoch_idx])
+
+    def by_batch(info):
+        if info.iteration == 3:
+            raise StopIteration
+        return np.array([[info.iteration, at, info.epoch_idx] for at in range(2)])
+
+    @pipeline_def(batch_size=2, seed=1, **arguments)
+    def definition():
+        if by == "sample":
+            data = fn.external_source(by_sample, batch=False)
+        else:
+            data = fn.external_source(by_batch, batch_info=True)
+        return data, fn.random.uniform(shape=[2])
+
+    return definition()
+
+
+def epochs(pipe, batches):
+    """Batches over the ends of epochs."""
+    found = []
+    while len(found) < batches:
+        try:
+            found.append([output.as_tensor().clone() for output in pipe.run()])
+        except StopIteration:
+            pipe.reset()
+    return found
+
+
+@pytest.mark.parametrize("by", ["sample", "batch"])
+@pytest.mark.parametrize("done", [0, 2, 3, 4, 7])
+def test_external_sources_that_are_told_the_batch_go_on_from_a_checkpoint(by, done):
+    with numbered(by) as pipe:
+        everything = epochs(pipe, 9)
+    with numbered(by, enable_checkpointing=True) as pipe:
+        epochs(pipe, done)
+        state = pipe.checkpoint()
+    with numbered(by, checkpoint=state) as pipe:
+        assert same(epochs(pipe, 9 - done), everything[done:])
+
+
+def test_a_checkpoint_at_the_end_of_an_epoch_goes_on_with_the_end_or_with_the_next():
+    for resets in (False, True):
+        with numbered("sample", enable_checkpointing=True) as pipe:
+            epochs(pipe, 3)
+            with pytest.raises(StopIteration):
+                pipe.run()
+            if resets:
+                pipe.reset()
+            state = pipe.checkpoint()
+        with numbered("sample", checkpoint=state) as pipe:
+            if not resets:
+                with pytest.raises(StopIteration):
+                    pipe.run()
+                pipe.reset()
+            assert pipe.run()[0][1].tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "source", [lambda: np.zeros((1, 1)), [np.zeros((1, 1))], iter([np.zeros((1, 1))])]
+)
+def test_sources_whose_place_nobody_knows_run_but_give_no_checkpoint(source):
     @pipeline_def(batch_size=1, enable_checkpointing=True)
     def external():
-        return fn.external_source(lambda: torch.zeros(1))
+        return fn.external_source(source, name="mine")
 
-    with external() as pipe, pytest.raises(UnsupportedError, match="external_source"):
-        pipe.build()
+    with external() as pipe:
+        assert pipe.run()[0].as_array().tolist() == [[0]]
+        with pytest.raises(UnsupportedError, match="external source 'mine'"):
+            pipe.checkpoint()
+
+
+def test_a_pipeline_that_is_fed_gives_checkpoints():
+    @pipeline_def(batch_size=1, seed=1)
+    def fed():
+        return fn.external_source(name="mine"), fn.random.uniform(range=(0, 1))
+
+    with fed(enable_checkpointing=True) as pipe:
+        for at in range(3):
+            pipe.feed_input("mine", np.full((1, 1), at))
+        pipe.run(), pipe.run()
+        state, expected = pipe.checkpoint(), taken(pipe, 1)
+    with fed(checkpoint=state) as pipe:
+        pipe.feed_input("mine", np.full((1, 1), 2))
+        assert same(taken(pipe, 1), expected)

@@ -113,3 +113,13 @@ def test_a_dense_batch_is_one_tensor_of_any_shape():
     assert batch.as_reshaped_tensor([3, 4]).tolist() == torch.arange(12).view(3, 4).tolist()
     assert batch.data_ptr() == batch.as_tensor().data_ptr()
     assert [type(tensor) for tensor in batch.tensors] == [torch.Tensor] * 2
+
+
+def test_a_batch_as_one_tensor_answers_dali_calls():
+    batch = TensorList([torch.zeros(4, 3), torch.ones(4, 3)], "WC")
+    for _ in range(2):  # stacked, and kept
+        tensor = batch.as_tensor()
+        assert tensor.shape() == [2, 4, 3]
+        assert tensor.get_property("layout") == "NWC"
+        assert type(tensor + 1) is torch.Tensor
+    assert batch.as_reshaped_tensor((8, 3)).shape() == [8, 3]

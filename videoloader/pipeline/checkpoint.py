@@ -20,11 +20,15 @@ class Checkpoint:
         seed: of its random draws.
         batch_size: samples in a batch.
         batches: that were taken.
+        epoch: epochs of external sources that have ended and were followed by `reset`.
+        epoch_start: number of the first batch of this epoch.
     """
 
     seed: int
     batch_size: int
     batches: int
+    epoch: int = 0
+    epoch_start: int = 0
 
     @classmethod
     def read(cls, text: str | bytes) -> Checkpoint:
@@ -38,8 +42,11 @@ class Checkpoint:
             raise ArgumentError(
                 f"checkpoint is not what Pipeline.checkpoint() gives: {text[:60]!r}"
             ) from error
-        if state.batches < 0:
-            raise ArgumentError(f"checkpoint has {state.batches} batches")
+        if not 0 <= state.epoch_start <= state.batches or state.epoch < 0:
+            raise ArgumentError(
+                f"checkpoint has {state.batches} batches, epoch {state.epoch} of which begins "
+                f"with batch {state.epoch_start}"
+            )
         return state
 
     def write(self) -> bytes:

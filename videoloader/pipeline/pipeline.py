@@ -30,10 +30,10 @@ _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "debug": (False,),
     "default_cuda_stream_priority": (0,),
     "enable_conditionals": (False,),
-    "exec_async": (True,),
-    "exec_dynamic": (True,),
-    "exec_pipelined": (True,),
-    "experimental_exec_dynamic": (True,),
+    "exec_async": (True, False),
+    "exec_dynamic": (True, False),
+    "exec_pipelined": (True, False),
+    "experimental_exec_dynamic": (True, False),
     "max_streams": (-1,),
     "output_dtype": (),
     "output_ndim": (),
@@ -81,13 +81,14 @@ class Pipeline:
             or those of the process. Worker processes that decode are not pinned.
         enable_memory_stats: count the memory of the outputs of operators, for
             `executor_statistics`.
-        enable_checkpointing: let `checkpoint()` give the state; not with `fn.external_source`.
+        enable_checkpointing: let `checkpoint()` give the state.
         checkpoint: state of a pipeline to go on from, as `checkpoint()` gave it.
-        **others: DALI's other arguments, where they ask for what happens here anyway: exec_async,
-            exec_pipelined, exec_dynamic and experimental_exec_dynamic True, and the defaults of
-            bytes_per_sample, debug, default_cuda_stream_priority, enable_conditionals,
-            max_streams, output_dtype, output_ndim, py_callback_pickler, py_num_workers and
-            py_start_method. Other values are an error.
+        **others: DALI's other arguments: exec_async, exec_pipelined, exec_dynamic and
+            experimental_exec_dynamic, which choose between executors that give the same batches
+            and have no effect, and the defaults of bytes_per_sample, debug,
+            default_cuda_stream_priority, enable_conditionals, max_streams, output_dtype,
+            output_ndim, py_callback_pickler, py_num_workers and py_start_method. Other values
+            are an error.
     """
 
     def __init__(
@@ -124,6 +125,7 @@ class Pipeline:
         self._with_memory = bool(enable_memory_stats)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
         self._graph: Graph | None = None
+        self._epoch = self._epoch_start = 0
         self._outputs: tuple[DataNode, ...] = ()
         self._kept: list[Node] = []
         self._ownership = object()  # of its nodes, which must not keep the pipeline alive
@@ -198,12 +200,9 @@ class Pipeline:
                 set_affinity=self._set_affinity,
                 with_memory=self._with_memory,
             )
-            if self._has_checkpoints and self._program.may_end:
-                self._program = None
-                raise UnsupportedError(
-                    "checkpoints of a pipeline with fn.external_source are not supported yet: "
-                    "the state of its source is not known"
-                )
+            if self._state is not None:
+                self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
+                self._program.resume(self._epoch, self._epoch_start)
 
     def run(self) -> tuple[TensorList, ...]:
         """The next batch, one `TensorList` for each output; the caller owns its memory.
@@ -317,16 +316,19 @@ class Pipeline:
         """The state of the pipeline after the last batch that was taken.
 
         A pipeline of the same definition and arguments that gets it as `checkpoint` goes on with
-        the same batches.
+        the same batches. An external source must be a function of `SampleInfo`, `BatchInfo` or
+        the number of the batch, or be fed with `feed_input`; others are refused.
 
         Args:
             filename: a file to write it to as well.
         """
         if not self._has_checkpoints:
             raise ArgumentError("checkpoint() needs a pipeline with enable_checkpointing=True")
-        self.build()
+        self._built().check_has_no_state()
         taken = self.resumed_at if self._runner is None else self._runner.taken
-        state = Checkpoint(self.seed, self.batch_size, taken).write()
+        state = Checkpoint(
+            self.seed, self.batch_size, taken, self._epoch, self._epoch_start
+        ).write()
         if filename is not None:
             Path(filename).write_bytes(state)
         return state
@@ -352,7 +354,10 @@ class Pipeline:
         """
         if self._runner is None or self._program is None or not self._program.may_end:
             return False
-        return self._runner.resume(self._program.reset)
+        has_ended = self._runner.resume(self._program.reset)
+        if has_ended:
+            self._epoch, self._epoch_start = self._epoch + 1, self._runner.taken
+        return has_ended
 
     def close(self) -> None:
         """End the threads and drop the batches made ahead. The pipeline cannot run again."""

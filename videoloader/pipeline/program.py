@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from videoloader.decoding.memory import Recycler
-from videoloader.errors import ArgumentError, OperatorError
+from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.decoded import DecodedForm
@@ -131,6 +131,22 @@ class Program:
     def may_end(self) -> bool:
         """Whether there is a source with epochs that end; those of readers go on for ever."""
         return any(isinstance(source, ExternalSource) for source in self.sources.values())
+
+    def resume(self, epoch: int, first: int) -> None:
+        """Have external sources go on in an epoch that began with batch `first`."""
+        for source in self.sources.values():
+            if isinstance(source, ExternalSource):
+                source.resume(epoch, first)
+
+    def check_has_no_state(self) -> None:
+        """Fail for sources of which no checkpoint can tell where they are."""
+        for name, source in self.sources.items():
+            if isinstance(source, ExternalSource) and source.has_state:
+                raise UnsupportedError(
+                    f"no checkpoint of a pipeline with external source {name!r}: nobody knows "
+                    "where an iterable, a generator or a function without an argument is; give it "
+                    "a function of SampleInfo, BatchInfo or the number of the batch"
+                )
 
     def operator_stats(self) -> dict[str, OperatorStats]:
         """What every operator has done so far, by name."""

@@ -73,6 +73,15 @@ class ExternalSource:
         self._fed.append(batch)
         self.num_fed += 1
 
+    @property
+    def has_state(self) -> bool:
+        """Whether it has a place of its own to go on from, which nobody but itself knows."""
+        return not self.is_fed and not (self._is_function and _takes_argument(self._source))
+
+    def resume(self, epoch: int, first: int) -> None:
+        """Go on in an epoch that began with batch `first`."""
+        self._epoch, self._first = epoch, first
+
     def plan(self, iteration: int) -> list[tuple[Sample, ...]]:
         """The samples of the next batch."""
         return [self._read(item) for item in self._batch(iteration)]
@@ -118,9 +127,13 @@ class ExternalSource:
             self._first = iteration
         return iteration - self._first
 
+    @property
+    def _is_function(self) -> bool:
+        return callable(self._source) and not inspect.isgeneratorfunction(self._source)
+
     def _caller(self, source: Any) -> Callable[[Any], Any]:
         """A function of one argument that gives the next item."""
-        if callable(source) and not inspect.isgeneratorfunction(source):
+        if self._is_function:
             if _takes_argument(source):
                 function: Callable[[Any], Any] = source
                 return function

@@ -147,8 +147,14 @@ class TensorList(Computable):
         """Whether all samples have one shape, so that `as_tensor()` works."""
         return len({sample.shape for sample in self._samples}) <= 1
 
-    def as_tensor(self) -> torch.Tensor:
-        """The batch as one tensor (N, ...): a view where the batch is one block, else a copy."""
+    def as_tensor(self) -> SampleTensor:
+        """The batch as one tensor (N, ...): a view where the batch is one block, else a copy.
+
+        Its layout is that of a sample with an N in front.
+        """
+        return SampleTensor.of(self._stacked(), self._layout and f"N{self._layout}")
+
+    def _stacked(self) -> torch.Tensor:
         if self._dense is None:
             if not self.is_dense_tensor():
                 raise UnsupportedError(
@@ -161,15 +167,15 @@ class TensorList(Computable):
 
     def as_array(self) -> np.ndarray[Any, Any]:
         """The batch as one numpy array (N, ...), on the CPU."""
-        return self.as_tensor().cpu().numpy()
+        return self._stacked().cpu().numpy()
 
-    def as_reshaped_tensor(self, shape: Sequence[int]) -> torch.Tensor:
+    def as_reshaped_tensor(self, shape: Sequence[int]) -> SampleTensor:
         """The elements of a dense batch as one tensor of another shape."""
-        return self.as_tensor().reshape(tuple(shape))
+        return SampleTensor.of(self._stacked().reshape(tuple(shape)))
 
     def data_ptr(self) -> int:
         """Address of the first element of `as_tensor()`, on the batch's device."""
-        return self.as_tensor().data_ptr()
+        return self._stacked().data_ptr()
 
     def device_id(self) -> int | None:
         """Number of the GPU; None on the CPU."""

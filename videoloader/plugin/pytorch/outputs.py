@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.tensors import TensorList
+from videoloader.tensors import TensorList, to_tensor
 
 __all__ = ["dense", "feed_ndarray", "sparse_coo", "sparse_list"]
 
@@ -20,7 +20,7 @@ def dense(name: str, output: TensorList, count: int) -> torch.Tensor:
             "(fn.resize, fn.crop) to have it as one tensor, or take it as a list or a sparse "
             "tensor with RaggedIterator"
         )
-    tensor = output.as_tensor()
+    tensor = to_tensor(output.as_tensor())
     return tensor if count >= len(tensor) else tensor[:count].clone()
 
 
