@@ -87,7 +87,7 @@ def test_padded_channels_are_zero():
     [
         ({"mean": [1, 2]}, "mean must have 1 value or one for each of 3 channels"),
         ({"std": [1, 0, 1]}, "std must not be 0"),
-        ({"output_layout": "WHC"}, "output_layout must be one of"),
+        ({"output_layout": "ABC"}, "output_layout='ABC' does not fit layout HWC"),
         ({"mirror": 2}, "mirror must be bool"),
     ],
 )

@@ -78,7 +78,8 @@ def test_nothing_to_draw_from_is_an_error(arguments):
 def test_a_dense_batch_shares_memory_and_a_ragged_one_is_no_tensor():
     block = torch.arange(24).reshape(2, 3, 4)
     batch = TensorList(block)
-    assert batch.as_tensor() is block
+    assert batch.block is block
+    assert batch.as_tensor().data_ptr() == block.data_ptr()
     assert batch[1].data_ptr() == block[1].data_ptr()
     ragged = TensorList([torch.zeros(2, 3), torch.zeros(4, 3)])
     with pytest.raises(UnsupportedError, match=r"shapes are \(2, 3\), \(4, 3\)"):

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from videoloader import fn
-from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.operators.geometry import anchor
+from videoloader.errors import ArgumentError
+from videoloader.operators.geometry.windows import CROPPED, anchor
 from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList
 
@@ -73,10 +73,40 @@ def test_arguments_without_a_meaning_are_errors(arguments, message):
         fn.crop(frames(10, 12, 3), **arguments)
 
 
-def test_an_argument_that_is_not_there_yet_says_so_unless_it_is_harmless():
-    with pytest.raises(UnsupportedError, match=r"fn\.crop: out_of_bounds_policy is not supported"):
-        fn.crop(frames(10, 12, 3), crop=(4, 4), out_of_bounds_policy="pad")
-    assert fn.crop(frames(10, 12, 3), crop=(4, 4), out_of_bounds_policy="error").shape == (4, 4, 3)
+@pytest.mark.parametrize("layout", ["HWC", "FHWC", "DHWC", "FDHWC"])
+def test_channels_may_be_anywhere(layout):
+    sides = dict(zip("FDHWC", (2, 5, 10, 12, 3), strict=True))
+    clip = frames(*(sides[letter] for letter in layout))
+    expected = fn.crop(clip, crop=(4, 5), crop_pos_x=0.2, layout=layout)
+    for at in range(len(layout) - 1):
+        moved = f"{layout[:at]}C{layout[at:-1]}"
+        if moved not in CROPPED:
+            continue
+        result = fn.crop(clip.movedim(-1, at), crop=(4, 5), crop_pos_x=0.2, layout=moved)
+        assert torch.equal(result, expected.movedim(-1, at))
+
+
+def test_what_lies_outside_is_filled_also_for_each_frame():
+    clip = frames(2, 4, 7, 3)[:, :, :4]
+    cropped = fn.crop(
+        clip,
+        layout="FHWC",
+        crop=(6, 4),
+        crop_pos_y=[0.0, 1.0],
+        out_of_bounds_policy="pad",
+        fill_values=[1, 2, 3],
+    )
+    assert torch.equal(cropped[0, :4], clip[0])
+    assert torch.equal(cropped[1, 2:], clip[1])
+    assert cropped[0, 4:].reshape(-1, 3).unique(dim=0).tolist() == [[1, 2, 3]]
+    assert cropped[1, :2].reshape(-1, 3).unique(dim=0).tolist() == [[1, 2, 3]]
+
+
+def test_volumes_alone_are_flipped_depthwise():
+    volume = frames(3, 4, 5, 2)
+    assert torch.equal(fn.flip(volume, horizontal=0, depthwise=1, layout="DHWC"), volume.flip(0))
+    with pytest.raises(ArgumentError, match="depthwise needs a volume"):
+        fn.flip(volume, depthwise=1, layout="FHWC")
 
 
 @pytest.mark.parametrize(("horizontal", "vertical", "code"), [(1, 0, 1), (0, 1, 0), (1, 1, -1)])

@@ -29,9 +29,9 @@ def folder(tmp_path_factory):
 
 OPERATORS = {
     "resize": lambda clips: fn.resize(clips, resize_x=120, resize_y=90),
-    "resize_shorter": lambda clips: fn.resize(clips, resize_shorter=97),
+    "resize_shorter": lambda clips: fn.resize(clips, resize_shorter=97, subpixel_scale=False),
     "resize_each": lambda clips: fn.resize(
-        clips, resize_shorter=fn.random.uniform(range=(60, 140))
+        clips, resize_shorter=fn.random.uniform(range=(60, 140)), subpixel_scale=False
     ),
     "nearest": lambda clips: fn.resize(clips, size=80, interp_type=types.INTERP_NN),
     "bilinear": lambda clips: fn.resize(clips, size=(150, 170), antialias=False),

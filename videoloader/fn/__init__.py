@@ -12,12 +12,19 @@ import videoloader.operators
 import videoloader.readers.decoder
 import videoloader.readers.external
 import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
-from videoloader.fn import decoders, eager_math, random, readers, reductions  # noqa: F401
+from videoloader.fn import (  # noqa: F401
+    decoders,
+    eager_math,
+    random,
+    readers,
+    reductions,
+    transforms,
+)
 from videoloader.fn.document import operators_page  # noqa: F401
 from videoloader.fn.function import public_functions
 
 globals().update(public_functions(""))
 
-_modules = ["decoders", "random", "readers", "reductions"]
+_modules = ["decoders", "random", "readers", "reductions", "transforms"]
 
 __all__ = sorted([*public_functions(""), *_modules, "operators_page"])

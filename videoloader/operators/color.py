@@ -1,22 +1,17 @@
-"""What pixels are worth: brightness, contrast and normalisation."""
+"""What pixels are worth: brightness and contrast."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from videoloader.decoding.output import CHANNELS
-from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import (
-    BOOL,
     DTYPE,
     FLOAT,
-    FLOATS,
-    TEXT,
     Argument,
     PerFrame,
     PerSample,
@@ -24,23 +19,10 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.convert import scale_and_shift
-from videoloader.operators.decoded import DecodedForm, element_type
-from videoloader.operators.geometry import (
-    CROP_ABSENT,
-    CROP_ARGUMENTS,
-    WINDOW,
-    Windows,
-    absorb_crop,
-    check_crop,
-    crop_windows,
-    cut,
-    mirrored,
-    window_sizes,
-)
 from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.tensors import saturate
 
-__all__ = ["brightness_contrast", "crop_mirror_normalize"]
+__all__ = ["brightness_contrast"]
 
 
 def _number(name: str, default: float | None, doc: str) -> Argument:
@@ -132,165 +114,3 @@ def _each_of(function: Callable[..., float], *values: PerSample) -> list[Any]:
 
 def _middle(dtype: torch.dtype) -> float:
     return 0.5 if dtype.is_floating_point else float(torch.iinfo(dtype).max // 2 + 1)
-
-
-def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
-    scale, shift = arguments["scale"], arguments["shift"]
-    dtype = element_type(arguments["dtype"])
-    mean, std = (_each(name, arguments[name], CHANNELS) for name in ("mean", "std"))
-    is_plain = (scale, shift, set(mean), set(std)) == (1, 0, {0.0}, {1.0})
-    if dtype is None or not scale or arguments["pad_output"]:
-        return None
-    if dtype == "uint8" and not is_plain:
-        return None
-    window = {name: arguments[name] for name in WINDOW}
-    cropped = absorb_crop(form, window)
-    assert cropped is not None
-    # scale * (x - mean) / std + shift = (x - (mean - shift * std / scale)) / (std / scale)
-    normal = (
-        {}
-        if is_plain
-        else {
-            "mean": tuple(m - shift * s / scale for m, s in zip(mean, std, strict=True)),
-            "std": tuple(s / scale for s in std),
-        }
-    )
-    mirrored = cropped.flipped() if arguments["mirror"] else cropped
-    layout = "FCHW" if arguments["output_layout"].endswith("CHW") else "FHWC"
-    return mirrored.finished(dtype=dtype, layout=layout, **normal)
-
-
-def _infer_normalized(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    *,
-    dtype: torch.dtype,
-    output_layout: str,
-    pad_output: bool,
-    mean: PerSample,
-    std: PerSample,
-    mirror: PerSample,  # noqa: ARG001
-    scale: float,  # noqa: ARG001
-    shift: float,  # noqa: ARG001
-    **window: Any,
-) -> Spec:
-    shapes = []
-    sizes = window_sizes(crop_windows(frames, window))
-    for position, (shape, size) in enumerate(zip(frames.shapes, sizes, strict=True)):
-        channels = shape[-1]
-        for name, values in (("mean", mean), ("std", std)):
-            _each(name, values[position], channels)
-        padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
-        last = (padded, *size) if output_layout.endswith("CHW") else (*size, padded)
-        shapes.append((*shape[:-3], *last))
-    layout = frames.layout[:-3] + output_layout.removeprefix("F")
-    return replace(frames, shapes=tuple(shapes), dtype=dtype, layout=layout)
-
-
-@declare(
-    "crop_mirror_normalize",
-    inputs=(Input("frames", ("HWC", "FHWC")),),
-    arguments=(
-        *CROP_ARGUMENTS,
-        Argument(
-            "mirror",
-            BOOL,
-            default=False,
-            doc="swap left and right",
-            per_sample=True,
-            per_frame=True,
-        ),
-        Argument("mean", FLOATS, (0.0,), "subtracted, for all channels or each", per_sample=True),
-        Argument("std", FLOATS, (1.0,), "divided by, for all channels or each", per_sample=True),
-        Argument("scale", FLOAT, 1.0, "factor after that"),
-        Argument("shift", FLOAT, 0.0, "added at the end"),
-        Argument("dtype", DTYPE, torch.float32, "element type of the output"),
-        Argument(
-            "output_layout",
-            TEXT,
-            "CHW",
-            "order of the output's dimensions; a clip keeps its frames first",
-            choices=("CHW", "HWC", "FCHW", "FHWC"),
-        ),
-        Argument(
-            "pad_output", BOOL, default=False, doc="zero channels up to the next power of two"
-        ),
-    ),
-    infer=_infer_normalized,
-    absorb=_absorb,
-    absorbed_per_sample=(*WINDOW, "mirror"),
-    check=check_crop,
-    absent=CROP_ABSENT,
-)
-def crop_mirror_normalize(
-    context: Context,
-    frames: Batch,
-    *,
-    mirror: PerSample,
-    mean: PerSample,
-    std: PerSample,
-    scale: float,
-    shift: float,
-    dtype: torch.dtype,  # noqa: ARG001
-    output_layout: str,
-    pad_output: bool,  # noqa: ARG001
-    **window: Any,
-) -> Batch:
-    """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
-
-    out = scale * (in - mean) / std + shift. Integer outputs are rounded and clamped. The window
-    is that of `fn.crop`.
-    """
-    windows = crop_windows(frames.spec, window)
-    out = context.empty()
-    view = out.each(lambda v: v.movedim(-3, -1)) if output_layout.endswith("CHW") else out
-    normals = list(zip(mean, std, strict=True))
-    for at in parts(view) if frames.block is not None else parts(frames):
-        pictures = _pictures(frames.between(at.start, at.stop), windows[at], mirror.values[at])
-        place = view.part(at)
-        channels = pictures.shape[-1]
-        if place.shape[-1] > channels:
-            place[..., channels:] = 0
-        rows = (
-            normals[at] if any(each != normals[at][0] for each in normals[at]) else normals[at][:1]
-        )
-        factor = torch.tensor(
-            [[scale / value for value in _each("std", each, channels)] for _, each in rows]
-        )
-        means = torch.tensor([_each("mean", each, channels) for each, _ in rows])
-        offset = shift - means * factor
-        shape = (len(rows), *[1] * (pictures.ndim - 2), channels)
-        scale_and_shift(
-            pictures,
-            factor.reshape(shape).to(pictures.device, non_blocking=True),
-            offset.reshape(shape).to(pictures.device, non_blocking=True),
-            place[..., :channels],
-        )
-    return out
-
-
-def _pictures(
-    frames: Batch, windows: Sequence[Windows], mirror: Sequence[bool | PerFrame]
-) -> torch.Tensor:
-    """The windows of samples, mirrored, as one tensor (N, ...); they are of one size."""
-    pieces = parts(frames, alike=(windows, mirror))
-    cuts = []
-    for at in pieces:
-        picture, side = cut(frames.part(at), windows[at.start]), mirror[at.start]
-        if isinstance(side, PerFrame):
-            clip = zip(picture[0], side.values, strict=True)
-            picture = torch.stack([mirrored(frame, horizontal=each) for frame, each in clip])[None]
-        else:
-            picture = mirrored(picture, horizontal=side)
-        cuts.append(picture)
-    return cuts[0] if len(cuts) == 1 else torch.cat(cuts)
-
-
-def _each(name: str, values: tuple[float, ...], channels: int) -> list[float]:
-    if name == "std" and 0 in values:
-        raise ArgumentError(f"std must not be 0, got {values}")
-    if len(values) not in (1, channels):
-        raise ArgumentError(
-            f"{name} must have 1 value or one for each of {channels} channels, got {values}"
-        )
-    return list(values) * (channels if len(values) == 1 else 1)

@@ -53,7 +53,7 @@ FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
 IGNORED = ("bytes_per_sample_hint", "preserve")
 """Arguments of every DALI operator that have no meaning here; they are taken and not used."""
 
-_UNNAMED = {3: "HWC", 4: "FHWC"}
+_UNNAMED = {3: "HWC", 4: "FHWC", 5: "FDHWC"}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -77,10 +77,10 @@ class Input:
     is_repeated: bool = False
     on_cpu: bool = False
 
-    def view(self, batch: Batch, operator: str) -> tuple[Batch, bool]:
-        """The batch with channels last, and whether they were first."""
+    def view(self, batch: Batch, operator: str) -> tuple[Batch, int]:
+        """The batch with channels last, and where they were, counted from the end: -1 is last."""
         if not self.layouts:
-            return batch, False
+            return batch, -1
         first = batch[0] if len(batch) else None
         if first is not None and not hasattr(first, "ndim"):
             raise ArgumentError(f"fn.{operator} takes tensors, got a {type(first).__name__}")
@@ -90,10 +90,12 @@ class Input:
                 f"fn.{operator} takes layouts {', '.join(self.layouts)}; got "
                 f"{layout or 'no layout'} with shape {tuple(first.shape)}"
             )
-        if layout.endswith("CHW"):
-            return batch.each(lambda value: value.movedim(-3, -1), layout[:-3] + "HWC"), True
+        channel = layout.find("C") - len(layout) if "C" in layout else -1
+        if channel != -1:
+            others = layout.replace("C", "")
+            return batch.each(lambda value: value.movedim(channel, -1), others + "C"), channel
         data = batch.samples if batch.block is None else batch.block
-        return Batch(data, layout, batch.source_info), False
+        return Batch(data, layout, batch.source_info), -1
 
 
 class Source(Protocol):
@@ -173,6 +175,8 @@ class Operator:
         check: looks at the arguments together; gets the names given and the bound values.
         absent: arguments of DALI's that are not there yet, with the one value that is harmless.
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
+        returns_channels: whether channels that were not last in the first input go back to their
+            place in the outputs.
     """
 
     name: str
@@ -196,6 +200,7 @@ class Operator:
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
     absent: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     unused: tuple[str, ...] = ()
+    returns_channels: bool = True
 
     @property
     def layouts(self) -> tuple[str, ...]:
@@ -276,13 +281,13 @@ class Operator:
             inputs: one batch an input, of `context.count` samples each.
             arguments: a converted value or a `PerSample` for every argument, without the seed.
         """
-        seen, was_first = [], False
+        seen, channel = [], -1
         for number, (declared, batch) in enumerate(
             zip(self.inputs_for(len(inputs)), inputs, strict=True)
         ):
             batch, moved = declared.view(batch, self.name)
             seen.append(batch)
-            was_first = moved if number == 0 else was_first
+            channel = moved if number == 0 and self.returns_channels else channel
         each = {declared.name for declared in self.arguments if declared.per_sample}
         arguments = {
             name: PerSample((value,) * context.count)
@@ -291,7 +296,7 @@ class Operator:
             for name, value in arguments.items()
         }
         self._check_frames(seen, arguments)
-        if was_first:  # the memory of the caller has another order
+        if channel != -1:  # the memory of the caller has another order
             context.allocate = allocate
         specs = self.infer(context, *(batch.spec for batch in seen), **arguments)
         context.outputs = specs if isinstance(specs, tuple) else (specs,)
@@ -301,7 +306,7 @@ class Operator:
             results = self.run(context, *seen, **arguments)
         results = results if isinstance(results, tuple) else (results,)
         outputs = tuple(
-            _given(batch, spec.layout, channels_first=was_first)
+            _given(batch, spec.layout, channel)
             for batch, spec in zip(results, context.outputs, strict=True)
         )
         info = next((batch.source_info for batch in inputs if batch.source_info), ())
@@ -390,11 +395,16 @@ def by_sample(kernel: Callable[..., Any]) -> Callable[..., Batch]:
     return run
 
 
-def _given(batch: Batch, layout: str, *, channels_first: bool) -> Batch:
-    """An output as the caller gets it: with the layout that was inferred, if it fits."""
+def _given(batch: Batch, layout: str, channel: int) -> Batch:
+    """An output as the caller gets it: with the layout that was inferred, if it fits.
+
+    Its channels go where those of the first input are, counted from the end.
+    """
     first = batch.samples[:1] if batch.block is None else [batch.block[0]] if len(batch) else []
     if first and len(layout) != getattr(first[0], "ndim", -1):
         layout = ""
-    if channels_first and layout.endswith("HWC"):
-        return batch.each(lambda value: value.movedim(-1, -3), layout[:-3] + "CHW")
+    if channel != -1 and layout.endswith("C"):
+        at = len(layout) + channel
+        named = f"{layout[:at]}C{layout[at:-1]}"
+        return batch.each(lambda value: value.movedim(-1, channel), named)
     return Batch(batch.samples if batch.block is None else batch.block, layout)

@@ -1,0 +1,154 @@
+"""Operators on points: `fn.coord_transform` and `fn.coord_flip`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, FLOATS, TEXT, Argument, PerSample
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.geometry.matrices import MATRIX
+from videoloader.operators.operator import declare
+from videoloader.tensors import saturate
+
+__all__ = ["coord_flip", "coord_transform"]
+
+
+def _transform(
+    columns: int,
+    linear: tuple[float, ...] | None,
+    offset: tuple[float, ...] | None,
+    both: tuple[float, ...] | None,
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The matrix and the offset for points of some coordinates."""
+    if both is not None:
+        if len(both) % (columns + 1):
+            raise ArgumentError(
+                f"MT must have rows of {columns + 1} numbers for points of {columns} coordinates, "
+                f"got {len(both)} numbers"
+            )
+        table = np.reshape(both, (-1, columns + 1))
+        return table[:, :-1], table[:, -1]
+    if linear is None or len(linear) == 1:
+        matrix = np.eye(columns) * (1.0 if linear is None else linear[0])
+    elif len(linear) % columns:
+        raise ArgumentError(
+            f"M must have rows of {columns} numbers for points of {columns} coordinates, "
+            f"got {len(linear)} numbers"
+        )
+    else:
+        matrix = np.reshape(linear, (-1, columns))
+    added = np.zeros(1) if offset is None else np.array(offset)
+    if len(added) not in (1, len(matrix)):
+        raise ArgumentError(f"T must have 1 or {len(matrix)} numbers, got {len(added)}")
+    return matrix, np.broadcast_to(added, len(matrix))
+
+
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    if "MT" in given and {"M", "T"} & set(given):
+        raise ArgumentError("fn.coord_transform: MT excludes M and T")
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    points: Spec,
+    *,
+    M: PerSample,  # noqa: N803  (DALI's name)
+    T: PerSample,  # noqa: N803
+    MT: PerSample,  # noqa: N803
+    dtype: torch.dtype,
+) -> Spec:
+    shapes = []
+    for position, shape in enumerate(points.shapes):
+        if not shape:
+            raise ArgumentError("fn.coord_transform takes points, got a scalar")
+        matrix, _ = _transform(shape[-1], M[position], T[position], MT[position])
+        shapes.append((*shape[:-1], len(matrix)))
+    return replace(points, shapes=tuple(shapes), dtype=dtype)
+
+
+@declare(
+    "coord_transform",
+    inputs=("points",),
+    arguments=(
+        Argument("M", MATRIX, None, "matrix (m, n), or one factor for all", per_sample=True),
+        Argument("T", FLOATS, None, "added after that", per_sample=True),
+        Argument("MT", MATRIX, None, "(m, n + 1): both in one matrix", per_sample=True),
+        Argument("dtype", DTYPE, torch.float32, "element type of the output"),
+    ),
+    infer=_infer,
+    check=_check,
+)
+def coord_transform(
+    context: Context,  # noqa: ARG001
+    points: Batch,
+    *,
+    M: PerSample,  # noqa: N803
+    T: PerSample,  # noqa: N803
+    MT: PerSample,  # noqa: N803
+    dtype: torch.dtype,
+) -> Batch:
+    """Transform points, whose coordinates are the last dimension: M @ point + T."""
+    results = []
+    for position, sample in enumerate(points):
+        given = (M[position], T[position], MT[position])
+        matrix, offset = (
+            torch.from_numpy(np.asarray(each, np.float32)).to(sample.device)
+            for each in _transform(sample.shape[-1], *given)
+        )
+        results.append(saturate(sample.float() @ matrix.T + offset, dtype))
+    return Batch(results)
+
+
+def _side(axis: str, *, default: bool) -> Argument:
+    return Argument(
+        f"flip_{axis}", BOOL, default=default, doc=f"mirror the {axis} coordinates", per_sample=True
+    )
+
+
+def _center(axis: str) -> Argument:
+    return Argument(f"center_{axis}", FLOAT, 0.5, f"{axis} of the mirror", per_sample=True)
+
+
+@declare(
+    "coord_flip",
+    inputs=("points",),
+    arguments=(
+        _side("x", default=True),
+        _side("y", default=False),
+        _side("z", default=False),
+        *(_center(axis) for axis in "xyz"),
+        Argument("layout", TEXT, "", 'order of the coordinates; "x", "xy" or "xyz" by default'),
+    ),
+)
+def coord_flip(
+    context: Context,  # noqa: ARG001
+    points: Batch,
+    *,
+    layout: str,
+    **given: PerSample,
+) -> Batch:
+    """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate."""
+    results = []
+    for position, sample in enumerate(points):
+        columns = sample.shape[-1] if sample.ndim else 0
+        order = layout or "xyz"[:columns]
+        if len(order) != columns or not set(order) <= set("xyz"):
+            raise ArgumentError(
+                f"fn.coord_flip: layout {order!r} does not name the {columns} coordinates of points"
+            )
+        mirrored = sample.clone()
+        for axis in "xyz":
+            if not given[f"flip_{axis}"][position]:
+                continue
+            if axis not in order:
+                raise ArgumentError(f"fn.coord_flip: points in {order!r} have no {axis}")
+            column = order.index(axis)
+            mirrored[..., column] = 2 * given[f"center_{axis}"][position] - sample[..., column]
+        results.append(mirrored)
+    return Batch(results)

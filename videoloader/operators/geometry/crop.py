@@ -1,0 +1,95 @@
+"""`fn.crop`: a window out of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from videoloader.operators.arguments import DTYPE, Argument
+from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.geometry.windows import (
+    BEYOND,
+    CROP_ARGUMENTS,
+    CROPPED,
+    WINDOW,
+    check_crop,
+    crop_window,
+    crop_windows,
+    cut,
+    window_shapes,
+)
+from videoloader.operators.operator import Input, declare
+from videoloader.tensors import saturate
+
+__all__ = ["absorb_crop", "crop"]
+
+
+def absorb_crop(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    """The form behind `crop`."""
+    if arguments.get("dtype") not in (None, torch.uint8):
+        return None
+    if arguments.get("out_of_bounds_policy", "error") != "error":
+        return None
+    if arguments["crop_d"] or len(arguments["crop"] or ()) == len("DHW"):
+        return None
+    window = crop_window(form.size, **{name: arguments[name] for name in WINDOW})
+    rows, columns = window.slices
+    return form.cropped(rows, columns)
+
+
+def _infer_crop(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype | None,
+    fill_values: tuple[float, ...],  # noqa: ARG001
+    **window: Any,
+) -> Spec:
+    shapes = window_shapes(frames, crop_windows(frames, window))
+    return replace(frames, shapes=tuple(shapes), dtype=dtype or frames.dtype)
+
+
+@declare(
+    "crop",
+    inputs=(Input("frames", CROPPED),),
+    arguments=(
+        *CROP_ARGUMENTS,
+        *BEYOND,
+        Argument("dtype", DTYPE, None, "element type of the output"),
+    ),
+    infer=_infer_crop,
+    check=check_crop,
+    absorb=absorb_crop,
+    absorbed_per_sample=WINDOW,
+    unused=("image_type",),
+)
+def crop(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,
+    fill_values: tuple[float, ...],
+    **window: Any,
+) -> Batch:
+    """Cut a window out of frames, the same one out of every frame of a clip by default.
+
+    Along each side the window begins at round(position * (side - window)), half away from zero.
+    The output shares memory with the input where the window lies inside.
+    """
+    windows = crop_windows(frames.spec, window)
+    dtype = context.outputs[0].dtype
+    pieces = []
+    for at in parts(frames, alike=(windows,)):
+        own = windows[at.start]
+        pictures = frames.part(at)
+        if dtype != pictures.dtype and len(own) == 1:  # convert what is wanted only
+            inside = own[0].clipped(pictures.shape[1:-1])
+            moved = tuple(a - b for a, b in zip(own[0].start, inside.start, strict=True))
+            pictures = saturate(cut(pictures, (inside,)), dtype)
+            own = (replace(own[0], start=moved),)
+        pieces.append(Batch(cut(saturate(pictures, dtype), own, fill_values)))
+    return Batch.joined(pieces)

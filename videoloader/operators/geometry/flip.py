@@ -1,0 +1,85 @@
+"""`fn.flip`: frames and volumes mirrored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import BOOL, Argument, PerFrame, PerSample
+from videoloader.operators.batch import Batch, Context, parts
+from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.operator import Input, declare
+
+__all__ = ["flip", "mirrored"]
+
+_LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "DHWC", "FDHWC", "CDHW", "FCDHW")
+
+
+def _absorb_flip(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    if arguments["vertical"] or arguments["depthwise"]:
+        return None
+    return form.flipped() if arguments["horizontal"] else form
+
+
+def _side(name: str, doc: str, *, default: bool) -> Argument:
+    return Argument(name, BOOL, default=default, doc=doc, per_sample=True, per_frame=True)
+
+
+@declare(
+    "flip",
+    inputs=(Input("frames", _LAYOUTS),),
+    arguments=(
+        _side("horizontal", "swap left and right", default=True),
+        _side("vertical", "swap top and bottom", default=False),
+        _side("depthwise", "swap front and back, of volumes", default=False),
+    ),
+    absorb=_absorb_flip,
+    absorbed_per_sample=("horizontal",),
+)
+def flip(
+    context: Context,
+    frames: Batch,
+    *,
+    horizontal: PerSample,
+    vertical: PerSample,
+    depthwise: PerSample,
+) -> Batch:
+    """Mirror frames, by default every frame of a clip alike."""
+    sides = (horizontal, vertical, depthwise)
+    if any(map(_is_wanted, depthwise)) and "D" not in frames.layout:
+        raise ArgumentError(
+            f"fn.flip: depthwise needs a volume (DHWC, CDHW), the layout is {frames.layout}"
+        )
+    ways = list(zip(*sides, strict=True))
+    pieces = parts(frames, alike=(ways,))
+    if len(pieces) == 1 and not any(isinstance(way, PerFrame) for way in ways[0]):
+        return frames.each(lambda value: _mirrored(value, ways[0]))
+    out = context.empty()
+    for position, (sample, result) in enumerate(zip(frames, out, strict=True)):
+        if not any(isinstance(way, PerFrame) for way in ways[position]):
+            result.copy_(_mirrored(sample, ways[position]))
+            continue
+        each = (way.frames(position, len(sample)) for way in sides)
+        for frame, place, *way in zip(sample, result, *each, strict=True):
+            place.copy_(_mirrored(frame, way))
+    return out
+
+
+def _is_wanted(side: bool | PerFrame) -> bool:
+    return any(side.values) if isinstance(side, PerFrame) else side
+
+
+def _mirrored(frames: torch.Tensor, way: Sequence[bool]) -> torch.Tensor:
+    return mirrored(frames, horizontal=way[0], vertical=way[1], depthwise=way[2])
+
+
+def mirrored(
+    frames: torch.Tensor, *, horizontal: bool, vertical: bool = False, depthwise: bool = False
+) -> torch.Tensor:
+    """Frames (..., D, H, W, C) mirrored; themselves if no side is wanted."""
+    wanted = ((-2, horizontal), (-3, vertical), (-4, depthwise))
+    sides = [side for side, is_wanted in wanted if is_wanted]
+    return frames.flip(sides) if sides else frames

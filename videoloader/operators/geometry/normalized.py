@@ -1,0 +1,247 @@
+"""`fn.crop_mirror_normalize`: what a network wants of frames, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import torch
+
+from videoloader.decoding.output import CHANNELS
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import (
+    BOOL,
+    DTYPE,
+    FLOAT,
+    FLOATS,
+    TEXT,
+    Argument,
+    PerFrame,
+    PerSample,
+)
+from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.convert import scale_and_shift
+from videoloader.operators.decoded import DecodedForm, element_type
+from videoloader.operators.geometry.crop import absorb_crop
+from videoloader.operators.geometry.flip import mirrored
+from videoloader.operators.geometry.windows import (
+    BEYOND,
+    CROP_ARGUMENTS,
+    CROPPED,
+    WINDOW,
+    Windows,
+    check_crop,
+    crop_windows,
+    cut,
+    filled,
+    window_shapes,
+)
+from videoloader.operators.operator import Input, declare
+
+__all__ = ["crop_mirror_normalize"]
+
+
+def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    scale, shift = arguments["scale"], arguments["shift"]
+    dtype = element_type(arguments["dtype"])
+    mean, std = (_each(name, arguments[name], CHANNELS) for name in ("mean", "std"))
+    is_plain = (scale, shift, set(mean), set(std)) == (1, 0, {0.0}, {1.0})
+    if dtype is None or not scale or arguments["pad_output"]:
+        return None
+    if dtype == "uint8" and not is_plain:
+        return None
+    cropped = absorb_crop(form, {**arguments, "dtype": None})
+    if cropped is None:
+        return None
+    # scale * (x - mean) / std + shift = (x - (mean - shift * std / scale)) / (std / scale)
+    normal = (
+        {}
+        if is_plain
+        else {
+            "mean": tuple(m - shift * s / scale for m, s in zip(mean, std, strict=True)),
+            "std": tuple(s / scale for s in std),
+        }
+    )
+    mirrored = cropped.flipped() if arguments["mirror"] else cropped
+    layout: Literal["FCHW", "FHWC"]
+    match arguments["output_layout"]:
+        case "CHW" | "FCHW":
+            layout = "FCHW"
+        case "HWC" | "FHWC":
+            layout = "FHWC"
+        case _:
+            return None
+    return mirrored.finished(dtype=dtype, layout=layout, **normal)
+
+
+def _infer_normalized(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype,
+    output_layout: str,
+    pad_output: bool,
+    mean: PerSample,
+    std: PerSample,
+    mirror: PerSample,  # noqa: ARG001
+    scale: float,  # noqa: ARG001
+    shift: float,  # noqa: ARG001
+    fill_values: tuple[float, ...],  # noqa: ARG001
+    **window: Any,
+) -> Spec:
+    shapes = []
+    layout = _output_layout(frames.layout, output_layout)
+    order = [frames.layout.index(letter) for letter in layout]
+    for position, shape in enumerate(window_shapes(frames, crop_windows(frames, window))):
+        channels = shape[-1]
+        for name, values in (("mean", mean), ("std", std)):
+            _each(name, values[position], channels)
+        padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
+        whole = (*shape[:-1], padded)
+        shapes.append(tuple(whole[at] for at in order))
+    return replace(frames, shapes=tuple(shapes), dtype=dtype, layout=layout)
+
+
+def _output_layout(layout: str, wanted: str) -> str:
+    """The layout of the output; a clip keeps its frames first where it does not name them."""
+    full = wanted if len(wanted) == len(layout) or "F" not in layout else "F" + wanted
+    if sorted(full) != sorted(layout):
+        raise ArgumentError(
+            f"fn.crop_mirror_normalize: output_layout={wanted!r} does not fit layout {layout}"
+        )
+    return full
+
+
+@declare(
+    "crop_mirror_normalize",
+    inputs=(Input("frames", CROPPED),),
+    arguments=(
+        *CROP_ARGUMENTS,
+        *BEYOND,
+        Argument(
+            "mirror",
+            BOOL,
+            default=False,
+            doc="swap left and right",
+            per_sample=True,
+            per_frame=True,
+        ),
+        Argument("mean", FLOATS, (0.0,), "subtracted, for all channels or each", per_sample=True),
+        Argument("std", FLOATS, (1.0,), "divided by, for all channels or each", per_sample=True),
+        Argument("scale", FLOAT, 1.0, "factor after that"),
+        Argument("shift", FLOAT, 0.0, "added at the end"),
+        Argument("dtype", DTYPE, torch.float32, "element type of the output"),
+        Argument(
+            "output_layout",
+            TEXT,
+            "CHW",
+            "order of the output's dimensions; a clip keeps its frames first by default",
+        ),
+        Argument(
+            "pad_output", BOOL, default=False, doc="zero channels up to the next power of two"
+        ),
+    ),
+    infer=_infer_normalized,
+    absorb=_absorb,
+    absorbed_per_sample=(*WINDOW, "mirror"),
+    check=check_crop,
+    returns_channels=False,
+    unused=("image_type",),
+)
+def crop_mirror_normalize(
+    context: Context,
+    frames: Batch,
+    *,
+    mirror: PerSample,
+    mean: PerSample,
+    std: PerSample,
+    scale: float,
+    shift: float,
+    dtype: torch.dtype,  # noqa: ARG001
+    output_layout: str,  # noqa: ARG001
+    pad_output: bool,  # noqa: ARG001
+    fill_values: tuple[float, ...],
+    **window: Any,
+) -> Batch:
+    """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
+
+    out = scale * (in - mean) / std + shift. Integer outputs are rounded and clamped. The window
+    is that of `fn.crop`; where it reaches outside, the fill values come out as they are.
+    """
+    windows = crop_windows(frames.spec, window)
+    out = context.empty()
+    layout = context.outputs[0].layout
+    order = [layout.index(letter) - len(layout) for letter in frames.layout]
+    view = out.each(lambda v: v.permute(*range(v.ndim - len(order)), *order))
+    normals = list(zip(mean, std, strict=True))
+    for at in parts(view) if frames.block is not None else parts(frames):
+        pictures = _pictures(frames.between(at.start, at.stop), windows[at], mirror.values[at])
+        place = view.part(at)
+        channels = pictures.shape[-1]
+        if place.shape[-1] > channels:
+            place[..., channels:] = 0
+        place = place[..., :channels]
+        rows = (
+            normals[at] if any(each != normals[at][0] for each in normals[at]) else normals[at][:1]
+        )
+        factor = torch.tensor(
+            [[scale / value for value in _each("std", each, channels)] for _, each in rows]
+        )
+        means = torch.tensor([_each("mean", each, channels) for each, _ in rows])
+        offset = shift - means * factor
+        shape = (len(rows), *[1] * (pictures.ndim - 2), channels)
+        scale_and_shift(
+            pictures,
+            factor.reshape(shape).to(pictures.device, non_blocking=True),
+            offset.reshape(shape).to(pictures.device, non_blocking=True),
+            place,
+        )
+    _fill_outside(frames.spec, Batch(view.samples), windows, mirror, fill_values)
+    return out
+
+
+def _fill_outside(
+    frames: Spec,
+    outputs: Batch,
+    windows: Sequence[Windows],
+    mirror: PerSample,
+    fill: tuple[float, ...],
+) -> None:
+    """Overwrite what is not of the frames; it is not normalised."""
+    for position, (shape, own) in enumerate(zip(frames.shapes, windows, strict=True)):
+        if all(window.clipped(shape[:-1]) == window for window in own):
+            continue
+        out = outputs[position]
+        inside = torch.ones(shape[:-1], dtype=torch.bool, device=out.device)[..., None]
+        sample = Batch(inside[None], frames.layout)
+        mask = _pictures(sample, (own,), mirror.values[position : position + 1])[0]
+        pixels = out[..., : shape[-1]]
+        pixels.copy_(torch.where(mask, pixels, filled(pixels, pixels.shape, fill)))
+
+
+def _pictures(
+    frames: Batch, windows: Sequence[Windows], mirror: Sequence[bool | PerFrame]
+) -> torch.Tensor:
+    """The windows of samples, mirrored, as one tensor (N, ...); they are of one size."""
+    pieces = parts(frames, alike=(windows, mirror))
+    cuts = []
+    for at in pieces:
+        picture, side = cut(frames.part(at), windows[at.start], (0.0,)), mirror[at.start]
+        if isinstance(side, PerFrame):
+            clip = zip(picture[0], side.values, strict=True)
+            picture = torch.stack([mirrored(frame, horizontal=each) for frame, each in clip])[None]
+        else:
+            picture = mirrored(picture, horizontal=side)
+        cuts.append(picture)
+    return cuts[0] if len(cuts) == 1 else torch.cat(cuts)
+
+
+def _each(name: str, values: tuple[float, ...], channels: int) -> list[float]:
+    if name == "std" and 0 in values:
+        raise ArgumentError(f"std must not be 0, got {values}")
+    if len(values) not in (1, channels):
+        raise ArgumentError(
+            f"{name} must have 1 value or one for each of {channels} channels, got {values}"
+        )
+    return list(values) * (channels if len(values) == 1 else 1)

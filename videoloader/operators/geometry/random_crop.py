@@ -1,0 +1,102 @@
+"""`fn.random_resized_crop`: a random part of frames, in one size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from videoloader.decoding.framing import random_part
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argument, PerSample
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.geometry.resampling import Axis
+from videoloader.operators.geometry.resize import resized
+from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, resize_axes
+from videoloader.operators.operator import Input, declare
+
+__all__ = ["random_resized_crop"]
+
+
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    for name, least in (("random_area", 0.0), ("random_aspect_ratio", 0.0)):
+        low_high = arguments[name]
+        if len(low_high) != 2 or not least < low_high[0] <= low_high[1]:
+            raise ArgumentError(
+                f"fn.random_resized_crop: {name} must be (low, high) with 0 < low <= high, "
+                f"got {low_high}"
+            )
+    if arguments["random_area"][1] > 1:
+        raise ArgumentError("fn.random_resized_crop: random_area is a part of 1 at most")
+
+
+def _size(size: tuple[int, ...]) -> tuple[int, int]:
+    if len(size) not in (1, 2) or min(size) < 1:
+        raise ArgumentError(f"size must be (height, width) or one number, at least 1, got {size}")
+    return size[0], size[-1]
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    size: PerSample,
+    dtype: torch.dtype | None,
+    **others: Any,  # noqa: ARG001
+) -> Spec:
+    return replace(frames.with_frames([_size(each) for each in size]), dtype=dtype or frames.dtype)
+
+
+@declare(
+    "random_resized_crop",
+    inputs=(Input("frames", ("HWC", "FHWC", "CHW", "FCHW", "CFHW")),),
+    draws=True,
+    arguments=(
+        Argument("size", INTS, REQUIRED, "(height, width) of the output", per_sample=True),
+        Argument("random_area", FLOATS, (0.08, 1.0), "part of the area, equally likely"),
+        Argument(
+            "random_aspect_ratio",
+            FLOATS,
+            (3 / 4, 4 / 3),
+            "width to height, its logarithm equally likely",
+        ),
+        Argument("num_attempts", INT, 10, "draws before a part in the middle is taken", least=1),
+        *FILTER_ARGUMENTS,
+        Argument("seed", INT, None, "in place of the pipeline's; -1: the pipeline's", least=-1),
+    ),
+    infer=_infer,
+    check=_check,
+    unused=("minibatch_size", "temp_buffer_hint"),
+)
+def random_resized_crop(
+    context: Context,
+    frames: Batch,
+    *,
+    size: PerSample,
+    random_area: tuple[float, ...],
+    random_aspect_ratio: tuple[float, ...],
+    num_attempts: int,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **filters: Any,
+) -> Batch:
+    """Resize a random part of frames, the same one of every frame of a clip."""
+    axes: list[tuple[Axis, ...]] = []
+    for at, shape in enumerate(frames.spec.shapes):
+        area = (random_area[0], random_area[1])
+        ratio = (random_aspect_ratio[0], random_aspect_ratio[1])
+        top, left, rows, columns = random_part(
+            (shape[-3], shape[-2]), area, ratio, context.random(at), tries=num_attempts
+        )
+        own = {k: v[at] if isinstance(v, PerSample) else v for k, v in filters.items()}
+        axes.append(
+            resize_axes(
+                (shape[-3], shape[-2]),
+                size=_size(size[at]),
+                roi_start=(top, left),
+                roi_end=(top + rows, left + columns),
+                **own,
+            )
+        )
+    return resized(context, frames, axes)

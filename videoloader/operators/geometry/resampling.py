@@ -1,0 +1,180 @@
+"""Filters along one dimension: which source pixels make an output pixel, and how much each weighs.
+
+As in DALI: pixel centres lie at half-integers; a filter that shrinks is as wide as the scale where
+it antialiases; what it would read outside the picture is the pixel at the border; weights sum to 1.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.tensors import saturate
+from videoloader.types import InterpType
+
+__all__ = ["Axis", "resample"]
+
+_BLOCK = 16  # outputs whose weights are one dense matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """How a dimension is resized.
+
+    Attributes:
+        start, end: the part of the source that becomes the output, in pixels, from edge to edge;
+            the output is mirrored where `end` is less.
+        size: pixels of the output.
+        filter: how they are computed.
+        antialias: widen the filter where it shrinks.
+        window: first pixel and number of those of the output that are wanted; all by default.
+        mirrored: give the wanted ones in the other order.
+    """
+
+    start: float
+    end: float
+    size: int
+    filter: InterpType = InterpType.INTERP_LINEAR
+    antialias: bool = True
+    window: tuple[int, int] | None = None
+    mirrored: bool = False
+
+    @property
+    def count(self) -> int:
+        """Pixels that come out."""
+        return self.size if self.window is None else self.window[1]
+
+    def within(self, window: tuple[int, int], *, mirrored: bool = False) -> Axis:
+        """A part of the output, which may be mirrored."""
+        return replace(self, window=window, mirrored=mirrored)
+
+
+def resample(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> torch.Tensor:
+    """Resize the dimensions in front of the last one, which holds channels.
+
+    Args:
+        frames: (..., *sides, C).
+        axes: one for each side.
+        dtype: element type of the result, converted once at the end.
+    """
+    first = frames.ndim - 1 - len(axes)
+    sides = frames.shape[first:-1]
+    if frames.numel() == 0:
+        shape = (*frames.shape[:first], *(axis.count for axis in axes), frames.shape[-1])
+        return frames.new_empty(shape, dtype=dtype)
+    tables = [_taps(side, axis) for side, axis in zip(sides, axes, strict=True)]
+    # What shrinks most comes first: the rest has less to do.
+    order = sorted(range(len(axes)), key=lambda at: axes[at].count / sides[at])
+    picked = all(taps.weights is None for taps in tables)
+    values = frames
+    for at in order:
+        if not tables[at].is_identity:
+            values = _filtered(values, first + at, tables[at])
+    return saturate(values, dtype) if picked or values.dtype != dtype else values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Taps:
+    """Source pixels (outputs, taps) of each output pixel and their weights; None: only one each."""
+
+    indices: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
+    is_identity: bool
+
+    def blocks(self) -> list[tuple[int, int, NDArray[np.float64]]]:
+        """For some outputs at a time: their source pixels, from and to, and a matrix of weights."""
+        assert self.weights is not None
+        found = []
+        for at in range(0, len(self.indices), _BLOCK):
+            indices, weights = self.indices[at : at + _BLOCK], self.weights[at : at + _BLOCK]
+            low, high = int(indices.min()), int(indices.max()) + 1
+            matrix = np.zeros((len(indices), high - low))
+            np.add.at(matrix, (np.arange(len(indices))[:, None], indices - low), weights)
+            found.append((low, high, matrix))
+        return found
+
+
+@functools.lru_cache(maxsize=256)
+def _taps(side: int, axis: Axis) -> _Taps:
+    scale = (axis.end - axis.start) / axis.size
+    begin, count = axis.window or (0, axis.size)
+    outputs = np.arange(begin, begin + count)[:: -1 if axis.mirrored else 1]
+    centers = axis.start + (outputs + 0.5) * scale
+    if axis.filter is InterpType.INTERP_NN:
+        nearest = np.floor(centers).clip(0, side - 1).astype(np.int64)
+        is_same = np.array_equal(nearest, np.arange(side))
+        return _Taps(nearest[:, None], None, is_same)
+    radius, weigh = _FILTERS[axis.filter]
+    width = max(1.0, abs(scale)) if axis.antialias else 1.0
+    centers = centers - 0.5
+    first = np.ceil(centers - radius * width - 1e-9)
+    indices = first[:, None] + np.arange(int(np.ceil(2 * radius * width)) + 1)
+    weights = weigh((indices - centers[:, None]) / width)
+    weights /= weights.sum(axis=1, keepdims=True)
+    used = np.abs(weights).max(axis=0) > 0
+    indices = indices[:, used].clip(0, side - 1).astype(np.int64)
+    weights = weights[:, used]
+    is_same = (
+        count == side and weights.shape[1] == 1 and np.array_equal(indices[:, 0], np.arange(side))
+    )
+    return _Taps(indices, weights, is_same)
+
+
+def _filtered(values: torch.Tensor, dim: int, taps: _Taps) -> torch.Tensor:
+    """Filter one dimension, in float32 or float64."""
+    if taps.weights is None:
+        return _rows(values, dim, torch.from_numpy(taps.indices[:, 0]).to(values.device))
+    kind = torch.float64 if values.dtype == torch.float64 else torch.float32
+    flat = values.reshape(-1, values.shape[dim], values.shape[dim + 1 :].numel())
+    is_narrow = flat.shape[-1] < _BLOCK  # the channels alone: rows are then multiplied as a whole
+    flat = (flat.movedim(1, 2) if is_narrow else flat).to(kind).contiguous()
+    done = []
+    for low, high, matrix in taps.blocks():
+        weights = torch.from_numpy(matrix).to(values.device, kind)
+        if is_narrow:
+            done.append(flat[..., low:high] @ weights.T)
+        else:
+            done.append(weights @ flat[:, low:high])
+    joined = torch.cat(done, 2).movedim(1, 2) if is_narrow else torch.cat(done, 1)
+    return joined.reshape(*values.shape[:dim], len(taps.indices), *values.shape[dim + 1 :])
+
+
+def _rows(values: torch.Tensor, dim: int, indices: torch.Tensor) -> torch.Tensor:
+    if values.dtype in (torch.uint16, torch.uint32, torch.uint64):  # torch cannot index these
+        signed = {2: torch.int16, 4: torch.int32, 8: torch.int64}[values.dtype.itemsize]
+        return values.view(signed).index_select(dim, indices).view(values.dtype)
+    return values.index_select(dim, indices)
+
+
+def _triangle(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.maximum(0.0, 1.0 - np.abs(distance))
+
+
+def _catmull_rom(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    x = np.abs(distance)
+    near = (1.5 * x - 2.5) * x * x + 1
+    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return np.where(x < 1, near, np.where(x < 2, far, 0.0))
+
+
+def _lanczos(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    inside = np.abs(distance) < 3
+    return np.where(inside, np.sinc(distance) * np.sinc(distance / 3), 0.0)
+
+
+def _gaussian(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.abs(distance) < 1, np.exp(-((2 * distance) ** 2)), 0.0)
+
+
+_FILTERS: dict[InterpType, tuple[int, Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {
+    InterpType.INTERP_LINEAR: (1, _triangle),
+    InterpType.INTERP_TRIANGULAR: (1, _triangle),
+    InterpType.INTERP_CUBIC: (2, _catmull_rom),
+    InterpType.INTERP_LANCZOS3: (3, _lanczos),
+    InterpType.INTERP_GAUSSIAN: (1, _gaussian),
+}

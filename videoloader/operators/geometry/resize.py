@@ -1,0 +1,219 @@
+"""`fn.resize` and `fn.resize_crop_mirror`: another size for frames."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from videoloader.operators.arguments import BOOL, Argument, PerSample
+from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.geometry.bytes_on_cpu import resample_bytes
+from videoloader.operators.geometry.resampling import Axis, resample
+from videoloader.operators.geometry.sizes import (
+    RESIZE_ARGUMENTS,
+    SIDES,
+    check_resize,
+    resize_axes,
+    sample_axes,
+)
+from videoloader.operators.geometry.windows import (
+    CROP_ARGUMENTS,
+    CROPPED,
+    WINDOW,
+    check_crop,
+    crop_window,
+)
+from videoloader.operators.operator import Input, declare
+from videoloader.types import InterpType
+
+__all__ = ["resize", "resize_crop_mirror", "resized"]
+
+_HINTS = ("minibatch_size", "temp_buffer_hint", "image_type")
+
+
+def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
+    if arguments["dtype"] not in (None, torch.uint8) or arguments["save_attrs"]:
+        return None
+    if arguments["mag_filter"] or arguments["min_filter"] or arguments["roi_start"]:
+        return None
+    if arguments["subpixel_scale"] and not _is_whole(arguments):
+        return None
+    given = {
+        name: arguments[name] for name in (*SIDES, "mode", "max_size", "interp_type", "antialias")
+    }
+    rows, columns = resize_axes(form.size, **given, subpixel_scale=False)
+    if any(axis.end < axis.start for axis in (rows, columns)):
+        return None
+    size = rows.size, columns.size
+    match arguments["interp_type"], arguments["antialias"]:
+        case InterpType.INTERP_NN, _:
+            return form.resized(size, "nearest")
+        case ((InterpType.INTERP_LINEAR | InterpType.INTERP_TRIANGULAR), True):
+            return form.resized(size, "triangular")
+        case ((InterpType.INTERP_LINEAR | InterpType.INTERP_TRIANGULAR), False):
+            return form.resized(size, "bilinear")
+    return None
+
+
+def _is_whole(arguments: Mapping[str, Any]) -> bool:
+    """Whether no side is ever rounded, whatever the size of the video."""
+    sides: Sequence[float | None] = (arguments["resize_x"], arguments["resize_y"])
+    if arguments["size"] is not None:
+        sides = arguments["size"]
+    return arguments["mode"] in ("default", "stretch") and all(
+        side is not None and side != 0 and float(side).is_integer() for side in sides
+    )
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype | None,
+    save_attrs: bool,
+    **given: Any,
+) -> Spec | tuple[Spec, ...]:
+    axes = sample_axes(frames, given)
+    output = _output(frames, axes, dtype)
+    if not save_attrs:
+        return output
+    sides = len(axes[0]) if axes else 2
+    return output, Spec.alike(len(frames), (sides,), torch.int32)
+
+
+def _output(frames: Spec, axes: Sequence[Sequence[Axis]], dtype: torch.dtype | None) -> Spec:
+    shapes = [
+        (*shape[: -1 - len(own)], *(axis.count for axis in own), shape[-1])
+        for shape, own in zip(frames.shapes, axes, strict=True)
+    ]
+    return replace(frames, shapes=tuple(shapes), dtype=dtype or frames.dtype)
+
+
+def _num_outputs(arguments: Mapping[str, Any]) -> int:
+    return 2 if arguments["save_attrs"] else 1
+
+
+@declare(
+    "resize",
+    inputs=(Input("frames", CROPPED),),
+    arguments=(
+        *RESIZE_ARGUMENTS,
+        Argument("save_attrs", BOOL, default=False, doc="give the sizes of the inputs as well"),
+    ),
+    num_outputs=_num_outputs,
+    infer=_infer,
+    check=check_resize,
+    unused=_HINTS,
+    absorb=_absorb,
+    absorbed_per_sample=("resize_x", "resize_y", "size", "resize_shorter", "resize_longer"),
+)
+def resize(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    save_attrs: bool,
+    **given: Any,
+) -> Batch | tuple[Batch, ...]:
+    """Resize frames, every frame of a clip alike.
+
+    Pixel centres lie at half-integers. Shrinking with `antialias` widens the filter to the scale;
+    beyond a border lie copies of the pixel there. Linear and triangular are one filter; cubic is
+    Catmull-Rom. A decoder resizes by itself where no side is rounded: where both are given in whole
+    pixels, or with `subpixel_scale=False`.
+    """
+    spec = frames.spec
+    output = resized(context, frames, sample_axes(spec, given))
+    if not save_attrs:
+        return output
+    sides = context.outputs[1].shapes[0][0] if len(spec) else 2
+    table = torch.tensor([shape[-1 - sides : -1] for shape in spec.shapes], dtype=torch.int32)
+    return output, Batch(table)
+
+
+def resized(context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]]) -> Batch:
+    """Each sample resized in its own way; the first output of the operator."""
+    inferred = context.outputs[0]
+    pieces = [
+        (at, _piece(frames.part(at), axes[at.start], inferred.dtype))
+        for at in parts(frames, alike=(axes,))
+    ]
+    if len(pieces) == 1 or inferred.is_ragged:
+        return Batch.joined([Batch(piece) for _, piece in pieces])
+    out = context.empty()
+    for at, piece in pieces:
+        out.part(at).copy_(piece)
+    return out
+
+
+def _piece(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> torch.Tensor:
+    fast = resample_bytes(frames, axes) if dtype == torch.uint8 else None
+    return resample(frames, axes, dtype) if fast is None else fast
+
+
+def _check_both(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    check_resize(given, arguments)
+    check_crop(given, arguments)
+
+
+_FOR_WINDOW = ("mirror", *WINDOW)
+
+
+def _windowed(frames: Spec, given: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
+    """The axes of each sample, and what of them lies in the window."""
+    wanted = {name: value for name, value in given.items() if name not in _FOR_WINDOW}
+    found = []
+    for position, axes in enumerate(sample_axes(frames, wanted)):
+        own = {
+            name: given[name][position] if isinstance(given[name], PerSample) else given[name]
+            for name in _FOR_WINDOW
+        }
+        mirror = own.pop("mirror")
+        window = crop_window([axis.size for axis in axes], **own)
+        whole = [(0, axis.size) for axis in axes[: len(axes) - len(window.size)]]
+        spans = [*whole, *zip(window.start, window.size, strict=True)]
+        last = len(axes) - 1
+        found.append(
+            tuple(
+                axis.within(span, mirrored=mirror and at == last)
+                for at, (axis, span) in enumerate(zip(axes, spans, strict=True))
+            )
+        )
+    return found
+
+
+def _infer_window(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype | None,
+    **given: Any,
+) -> Spec:
+    return _output(frames, _windowed(frames, given), dtype)
+
+
+@declare(
+    "resize_crop_mirror",
+    inputs=(Input("frames", CROPPED),),
+    arguments=(
+        *RESIZE_ARGUMENTS,
+        *(replace(argument, per_frame=False) for argument in CROP_ARGUMENTS),
+        Argument("mirror", BOOL, default=False, doc="swap left and right", per_sample=True),
+    ),
+    infer=_infer_window,
+    check=_check_both,
+    unused=_HINTS,
+)
+def resize_crop_mirror(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **given: Any,
+) -> Batch:
+    """Resize, crop and mirror frames in one go: only pixels inside the window are computed."""
+    return resized(context, frames, _windowed(frames.spec, given))

@@ -1,0 +1,226 @@
+"""The size that a picture is resized to, and the part of it that becomes that: arithmetic only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import (
+    BOOL,
+    DTYPE,
+    FLOAT,
+    FLOATS,
+    INTERP,
+    TEXT,
+    Argument,
+    PerSample,
+)
+from videoloader.operators.batch import Spec
+from videoloader.operators.geometry.resampling import Axis
+from videoloader.types import InterpType
+
+__all__ = [
+    "FILTER_ARGUMENTS",
+    "RESIZE_ARGUMENTS",
+    "SIDES",
+    "check_resize",
+    "output_size",
+    "resize_axes",
+    "sample_axes",
+]
+
+MODES = ("default", "stretch", "not_larger", "not_smaller")
+
+
+def _side(name: str, doc: str) -> Argument:
+    return Argument(name, FLOAT, None, doc + "; 0: not given", per_sample=True)
+
+
+def _filter(name: str, doc: str, default: InterpType | None = None) -> Argument:
+    return Argument(name, INTERP, default, doc, per_sample=True)
+
+
+FILTER_ARGUMENTS = (
+    _filter("interp_type", "how a pixel is computed", InterpType.INTERP_LINEAR),
+    _filter("mag_filter", "the same where a side grows; `interp_type` by default"),
+    _filter("min_filter", "the same where a side shrinks; `interp_type` by default"),
+    Argument("antialias", BOOL, default=True, doc="widen the filter when shrinking"),
+    Argument("dtype", DTYPE, None, "element type of the output; the input's by default"),
+)
+"""How the pixels of another size are computed."""
+
+SIZE_ARGUMENTS = (
+    _side("resize_x", "width of the output"),
+    _side("resize_y", "height of the output"),
+    _side("resize_z", "depth of the output, of volumes"),
+    Argument(
+        "size",
+        FLOATS,
+        None,
+        "(height, width), (depth, height, width), or one number for all; negative: mirrored",
+        per_sample=True,
+    ),
+    _side("resize_shorter", "length of the shorter side; keeps the aspect ratio"),
+    _side("resize_longer", "length of the longer side; keeps the aspect ratio"),
+    Argument(
+        "mode",
+        TEXT,
+        "default",
+        "a missing side: `default` keeps the aspect ratio, `stretch` keeps that side; "
+        "`not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds",
+        choices=MODES,
+    ),
+    Argument("max_size", FLOATS, None, "bound of the output: one number or (height, width)"),
+    Argument(
+        "subpixel_scale",
+        BOOL,
+        default=True,
+        doc="a side that is rounded keeps its scale, and shows a little more or less; "
+        "False: the whole picture is fitted to the rounded size",
+    ),
+    Argument(
+        "roi_start",
+        FLOATS,
+        None,
+        "corner of the part of the input that becomes the output",
+        per_sample=True,
+    ),
+    Argument("roi_end", FLOATS, None, "its opposite corner; before it: mirrored", per_sample=True),
+    Argument("roi_relative", BOOL, default=False, doc="these corners are parts of the sides"),
+)
+
+RESIZE_ARGUMENTS = (*SIZE_ARGUMENTS, *FILTER_ARGUMENTS)
+"""All that says how frames are resized."""
+
+SIDES = ("resize_x", "resize_y", "resize_z", "size", "resize_shorter", "resize_longer")
+"""The arguments that say what size is wanted."""
+
+
+def check_resize(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    """At most one way to say the size, and a mode only where it has a meaning."""
+    ways = [
+        {"resize_x", "resize_y", "resize_z"},
+        {"size"},
+        {"resize_shorter"},
+        {"resize_longer"},
+    ]
+    used = [sorted(way & set(given)) for way in ways if way & set(given)]
+    if len(used) > 1:
+        names = " and ".join(" with ".join(way) for way in used)
+        raise ArgumentError(f"fn.resize: {names} exclude each other")
+    if used and used[0][0] in ("resize_shorter", "resize_longer") and "mode" in given:
+        raise ArgumentError(f"fn.resize: mode has no meaning beside {used[0][0]}")
+    if ("roi_start" in given) != ("roi_end" in given):
+        raise ArgumentError("fn.resize: roi_start and roi_end come together")
+
+
+def output_size(height: int, width: int, **wanted: Any) -> tuple[int, int]:
+    """Height and width of the output, each rounded half up, at least 1.
+
+    >>> output_size(360, 640, resize_shorter=256)
+    (256, 455)
+    >>> output_size(600, 1200, size=(800, 800), mode="not_smaller", max_size=(1400,))
+    (700, 1400)
+    """
+    rows, columns = resize_axes((height, width), **wanted)
+    return rows.size, columns.size
+
+
+def resize_axes(
+    sides: Sequence[int],
+    *,
+    size: tuple[float, ...] | None = None,
+    resize_x: float | None = None,
+    resize_y: float | None = None,
+    resize_z: float | None = None,
+    resize_shorter: float | None = None,
+    resize_longer: float | None = None,
+    mode: str = "default",
+    max_size: tuple[float, ...] | None = None,
+    subpixel_scale: bool = True,
+    roi_start: tuple[float, ...] | None = None,
+    roi_end: tuple[float, ...] | None = None,
+    roi_relative: bool = False,
+    interp_type: InterpType = InterpType.INTERP_LINEAR,
+    mag_filter: InterpType | None = None,
+    min_filter: InterpType | None = None,
+    antialias: bool = True,
+) -> tuple[Axis, ...]:
+    """How (height, width) or (depth, height, width) are resized."""
+    count = len(sides)
+    parts = _parts(sides, roi_start, roi_end, relative=roi_relative)
+    lengths = [abs(end - start) for start, end in parts]
+    if resize_shorter:
+        wanted, mode = [resize_shorter] * count, "not_smaller"
+    elif resize_longer:
+        wanted, mode = [resize_longer] * count, "not_larger"
+    elif size is not None:
+        wanted = _each("size", size, count)
+    else:
+        wanted = [value or 0.0 for value in (resize_z, resize_y, resize_x)][-count:]
+    bounds = [bound or math.inf for bound in _each("max_size", max_size or (0.0,), count)]
+    exact = _exact(wanted, lengths, bounds, mode)
+    axes = []
+    for (start, end), length, want, signed in zip(parts, lengths, exact, wanted, strict=True):
+        rounded = max(1, math.floor(want + 0.5))
+        if subpixel_scale and want > 0:
+            center, half = (start + end) / 2, (end - start) / 2 * rounded / want
+            start, end = center - half, center + half
+        if signed < 0:
+            start, end = end, start
+        chosen = min_filter if rounded < length else mag_filter
+        axes.append(Axis(start, end, rounded, chosen or interp_type, antialias))
+    return tuple(axes)
+
+
+def sample_axes(frames: Spec, arguments: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
+    """The axes of each sample with channels last; arguments are those of `resize_axes`."""
+    depth = frames.layout.count("D")
+    return [
+        resize_axes(
+            shape[-3 - depth : -1],
+            **{k: v[at] if isinstance(v, PerSample) else v for k, v in arguments.items()},
+        )
+        for at, shape in enumerate(frames.shapes)
+    ]
+
+
+def _parts(
+    sides: Sequence[int],
+    start: tuple[float, ...] | None,
+    end: tuple[float, ...] | None,
+    *,
+    relative: bool,
+) -> list[tuple[float, float]]:
+    """First and last edge of what becomes the output, along each side."""
+    if start is None or end is None:
+        return [(0.0, float(side)) for side in sides]
+    for name, corner in (("roi_start", start), ("roi_end", end)):
+        if len(corner) != len(sides):
+            raise ArgumentError(f"{name} must have {len(sides)} numbers, got {corner}")
+    units = sides if relative else [1] * len(sides)
+    return [(a * unit, b * unit) for a, b, unit in zip(start, end, units, strict=True)]
+
+
+def _exact(
+    wanted: Sequence[float], lengths: Sequence[float], bounds: Sequence[float], mode: str
+) -> list[float]:
+    """The lengths of the output before they are rounded."""
+    sides = [abs(want) for want in wanted]
+    scales = [want / length for want, length in zip(sides, lengths, strict=True) if want and length]
+    if mode in ("default", "stretch"):
+        missing = math.prod(scales) ** (1 / len(scales)) if mode == "default" and scales else 1.0
+        each = zip(sides, lengths, bounds, strict=True)
+        return [min(want or length * missing, bound) for want, length, bound in each]
+    scale = (min(scales) if mode == "not_larger" else max(scales)) if scales else 1.0
+    fits = [bound / length for bound, length in zip(bounds, lengths, strict=True) if length]
+    scale = min(scale, *fits)
+    return [length * scale for length in lengths]
+
+
+def _each(name: str, values: tuple[float, ...], count: int) -> list[float]:
+    if len(values) not in (1, count):
+        raise ArgumentError(f"{name} must be one number or {count} numbers, got {values}")
+    return list(values) * (count if len(values) == 1 else 1)
