@@ -44,8 +44,10 @@ def test_frames_with_angles_of_their_own_share_a_canvas_and_a_centre():
     clip = smooth(3, 11, 15, 3)
     angles = [0.0, 30.0, 90.0]
     rotated = fn.rotate(clip, angle=angles, fill_value=0, layout="FHWC")
-    sizes = [canvas_size(11, 15, angle) for angle in angles]
-    rows, columns = (max(each) for each in zip(*sizes, strict=True))
+    rows, columns = canvas_size((11, 15), angles)
+    alone = [canvas_size((11, 15), [angle]) for angle in angles]
+    for side, each in zip((rows, columns), zip(*alone, strict=True), strict=True):
+        assert side - max(each) in (-1, 0, 1)
     assert rotated.shape == (3, rows, columns, 3)
     for frame, result, angle in zip(clip, rotated, angles, strict=True):
         alone = fn.rotate(frame, angle=angle, fill_value=0, size=(rows, columns), layout="HWC")

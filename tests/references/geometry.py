@@ -149,6 +149,11 @@ def _cases() -> list[Case]:
         add("rotate", (2, 10, 13, 3), "FHWC", "int16", angle=angle, interp_type="INTERP_NN")
     add("rotate", image, "HWC", angle=30.0, keep_size=True)
     add("rotate", image, "HWC", "float32", angle=30.0, size=[7, 20], fill_value=-3.0)
+    for axis in ([1.0, 0.0, 0.0], [0.3, -0.5, 0.8]):
+        for kind in ("INTERP_NN", "INTERP_LINEAR"):
+            add("rotate", volume, "DHWC", angle=37.0, axis=axis, fill_value=9.0, interp_type=kind)
+    tilted = [0.91, 0.23, 0.1, -1.03, -0.31, 1.13, 0.2, 2.57, 0.11, -0.13, 0.87, 0.4]
+    add("warp_affine", volume, "DHWC", matrix=tilted, size=[5.0, 8.0, 7.0])
     matrix = [0.91, 0.23, -1.03, -0.31, 1.13, 2.57]
     for kind in ("INTERP_NN", "INTERP_LINEAR"):
         add("warp_affine", image, "HWC", matrix=matrix, interp_type=kind, inverse_map=False)

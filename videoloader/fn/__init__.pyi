@@ -638,6 +638,7 @@ def rotate(
     /,
     *,
     angle: float | _Values,
+    axis: float | Sequence[float] | _Values | None = None,
     keep_size: bool | int = False,
     size: float | Sequence[float] | _Values | None = None,
     fill_value: float | None = None,
@@ -646,7 +647,6 @@ def rotate(
     device: str | None = None,
     name: str | None = None,
     layout: str | None = None,
-    axis: Any = ...,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
 ) -> Any:
@@ -656,12 +656,15 @@ def rotate(
     of their own lie in the middle of one canvas.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW, CFHW)
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
 
     Args:
         angle: in degrees, counter-clockwise (float; required; may be per sample or frame).
+        axis: (x, y, z) that volumes are rotated about (float or list of float; may be per sample or
+            frame).
         keep_size: the output has the size of the input (bool (0 or 1); default False).
-        size: (height, width) of the output (float or list of float, at least 0; may be per sample).
+        size: (height, width) or (depth, height, width) of the output (float or list of float, at
+            least 0; may be per sample).
         fill_value: what lies outside the input; by default copies of the pixel at the border
             (float).
         interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
@@ -671,8 +674,6 @@ def rotate(
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
-
-    Not supported yet: axis.
     """
 
 def warp_affine(
@@ -696,13 +697,15 @@ def warp_affine(
     Pixel centres lie at half-integers.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW, CFHW)
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
 
     Args:
-        matrix: (2, 3): from points (x, y) of the output to points of the input, in pixels (matrix
-            of float, (n, n + 1) or its rows in one list; required; may be per sample or frame).
+        matrix: (2, 3), of volumes (3, 4): from points (x, y, z) of the output to points of the
+            input, in pixels (matrix of float, (n, n + 1) or its rows in one list; required; may be
+            per sample or frame).
         inverse_map: False: from the input to the output instead (bool (0 or 1); default True).
-        size: (height, width) of the output (float or list of float, at least 0; may be per sample).
+        size: (height, width) or (depth, height, width) of the output (float or list of float, at
+            least 0; may be per sample).
         fill_value: what lies outside the input; by default copies of the pixel at the border
             (float).
         interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,11 +32,18 @@ from videoloader.types import InterpType
 
 __all__ = ["canvas_size", "rotate", "warp_affine"]
 
-_FRAMES = (*FRAMES, "CFHW")
+_FRAMES = (*FRAMES, "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
 _MOST_PIXELS = 1 << 22  # that are sampled at a time on the CPU
 
 _ARGUMENTS = (
-    Argument("size", FLOATS, None, "(height, width) of the output", per_sample=True, least=0),
+    Argument(
+        "size",
+        FLOATS,
+        None,
+        "(height, width) or (depth, height, width) of the output",
+        per_sample=True,
+        least=0,
+    ),
     Argument(
         "fill_value",
         FLOAT,
@@ -52,30 +61,55 @@ _ARGUMENTS = (
 )
 
 
-def canvas_size(height: int, width: int, degrees: float) -> tuple[int, int]:
-    """Height and width of the smallest canvas, as DALI has it, for a picture that is rotated.
+def canvas_size(
+    sides: Sequence[int], angles: Sequence[float], axes: Sequence[Sequence[float] | None] = (None,)
+) -> tuple[int, ...]:
+    """The smallest canvas, as DALI has it, for a picture or a volume in all its rotations.
 
     An odd side stays odd, so that the centre stays between the same pixels; where the picture is
-    turned by more than 45 degrees, its height counts for the width of the canvas.
+    turned by more than 45 degrees, its height counts for the width of the canvas. Of several
+    rotations the majority decides whether a side is odd.
 
-    >>> canvas_size(100, 150, 30), canvas_size(101, 150, 88)
+    Args:
+        sides: (height, width) or (depth, height, width).
+        angles: in degrees.
+        axes: for each angle, or one for all; None for pictures.
+
+    >>> canvas_size((100, 150), [30]), canvas_size((101, 150), [88])
     ((162, 180), (154, 107))
     """
-    angle = float(np.float32(degrees) * np.float32(math.pi / 180))
-    cos, sin = abs(math.cos(angle)), abs(math.sin(angle))
-    rows = math.ceil(cos * height + sin * width - 0.01)
-    columns = math.ceil(cos * width + sin * height - 0.01)
-    like = (height, width) if sin <= cos else (width, height)
-    return rows + (rows - like[0]) % 2, columns + (columns - like[1]) % 2
+    lengths = np.array(sides[::-1])  # along x, y, z
+    needed, odd = [], []
+    for angle, axis in zip(angles, itertools.cycle(axes), strict=False):
+        radians = float(np.float32(angle) * np.float32(math.pi / 180))
+        spread = np.abs(rotation(math.degrees(radians), axis))
+        needed.append(np.ceil(spread @ lengths - 0.01).astype(int))
+        odd.append(lengths[spread.argmax(axis=1)] % 2)
+    largest = np.max(needed, axis=0)
+    wanted = 2 * np.sum(odd, axis=0) > len(odd)
+    return tuple(int(side) for side in (largest + (largest % 2 != wanted))[::-1])
 
 
-def _rounded(size: Sequence[float], operator: str) -> tuple[int, int]:
+def _rounded(size: Sequence[float], count: int, operator: str) -> tuple[int, ...]:
     sides = tuple(math.floor(side + 0.5) for side in size)
-    if len(sides) != 2 or min(sides) < 1:
+    if len(sides) != count or min(sides) < 1:
         raise ArgumentError(
-            f"fn.{operator}: size must be (height, width), at least 1, got {tuple(size)}"
+            f"fn.{operator}: size must be {count} numbers, at least 1, got {tuple(size)}"
         )
-    return sides[0], sides[1]
+    return sides
+
+
+def _with_sides(frames: Spec, sides: Sequence[tuple[int, ...]], dtype: torch.dtype | None) -> Spec:
+    shapes = [
+        (*shape[: -1 - len(own)], *own, shape[-1])
+        for shape, own in zip(frames.shapes, sides, strict=True)
+    ]
+    return replace(frames, shapes=tuple(shapes), dtype=dtype or frames.dtype)
+
+
+def _dimensions(frames: Batch | Spec) -> int:
+    """2 for pictures, 3 for volumes."""
+    return 3 if "D" in frames.layout else 2
 
 
 def _warped(
@@ -87,69 +121,73 @@ def _warped(
 ) -> Batch:
     """Each sample through its matrices: one, or one for each frame."""
     out = context.empty()
+    count = _dimensions(frames)
     for sample, result, own in zip(frames, out, matrices, strict=True):
-        pictures = sample.reshape(-1, *sample.shape[-3:])
-        places = result.reshape(-1, *result.shape[-3:]) if result.is_contiguous() else None
+        pictures = sample.reshape(-1, *sample.shape[-1 - count :])
+        sides = tuple(result.shape[-1 - count : -1])
         table = torch.from_numpy(np.stack(own)).to(sample.device, torch.float32)
-        table = table.expand(len(pictures), 2, 3)
+        table = table.expand(len(pictures), count, count + 1)
         step = len(pictures) or 1
         if sample.device.type == "cpu":
-            step = max(1, _MOST_PIXELS // max(result.shape[-3:-1].numel(), 1))
+            step = max(1, _MOST_PIXELS // max(math.prod(sides), 1))
         done = [
             _sampled(
-                pictures[at : at + step], table[at : at + step], result, interp_type, fill_value
+                pictures[at : at + step], table[at : at + step], sides, interp_type, fill_value
             )
             for at in range(0, len(pictures), step)
         ]
-        if places is None:
-            result.copy_(torch.cat(done).reshape(result.shape))
-        elif done:
-            torch.cat(done, out=places)
+        if done:
+            result.copy_(saturate(torch.cat(done), result.dtype).reshape(result.shape))
     return out
 
 
 def _sampled(
     pictures: torch.Tensor,
     matrices: torch.Tensor,
-    like: torch.Tensor,
+    sides: Sequence[int],
     interp_type: InterpType,
     fill_value: float | None,
 ) -> torch.Tensor:
-    """Pictures (P, H, W, C) at the places that matrices (P, 2, 3) give for pixels of `like`."""
-    rows, columns = like.shape[-3:-1]
-    height, width = pictures.shape[1:3]
-    y, x = torch.meshgrid(
-        torch.arange(rows, device=like.device) + 0.5,
-        torch.arange(columns, device=like.device) + 0.5,
-        indexing="ij",
-    )
-    targets = torch.stack([x, y, torch.ones_like(x)], dim=-1).reshape(1, -1, 3)
-    sources = (targets @ matrices.transpose(1, 2)).reshape(-1, rows, columns, 2)
+    """Pictures (P, ..., H, W, C) at the places that matrices (P, n, n + 1) give for pixels."""
+    ranges = [torch.arange(side, device=pictures.device) + 0.5 for side in sides]
+    zyx = torch.meshgrid(*ranges, indexing="ij")
+    targets = torch.stack([*zyx[::-1], torch.ones_like(zyx[0])], dim=-1)
+    sources = targets.reshape(1, -1, len(sides) + 1) @ matrices.transpose(1, 2)
+    sources = sources.reshape(-1, *sides, len(sides))
     if interp_type is InterpType.INTERP_NN:
-        return _nearest(pictures, sources, like.dtype, fill_value)
-    planes = pictures.permute(0, 3, 1, 2).float()
+        return _nearest(pictures, sources, fill_value)
+    planes = pictures.movedim(-1, 1).float()
     shift = fill_value or 0.0
-    grid = 2 * sources / sources.new_tensor([width, height]) - 1
+    lengths = sources.new_tensor(pictures.shape[1:-1][::-1])
     padding = "border" if fill_value is None else "zeros"
     planes = planes - shift if shift else planes
-    values = F.grid_sample(planes, grid, "bilinear", padding, align_corners=False) + shift
-    return saturate(values.permute(0, 2, 3, 1), like.dtype)
+    grid = 2 * sources / lengths - 1
+    values = F.grid_sample(planes, grid, "bilinear", padding, align_corners=False)
+    return values.movedim(1, -1) + shift
 
 
 def _nearest(
-    pictures: torch.Tensor, sources: torch.Tensor, dtype: torch.dtype, fill_value: float | None
+    pictures: torch.Tensor, sources: torch.Tensor, fill_value: float | None
 ) -> torch.Tensor:
-    height, width = pictures.shape[1:3]
-    column, row = (each.floor().long() for each in sources.unbind(-1))
-    inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
-    at = row.clamp(0, height - 1) * width + column.clamp(0, width - 1)
-    flat = saturate(pictures, dtype).reshape(len(pictures), height * width, -1)
+    lengths = pictures.shape[1:-1]
+    inside = torch.ones(sources.shape[:-1], dtype=torch.bool, device=sources.device)
+    at = torch.zeros(sources.shape[:-1], dtype=torch.int64, device=sources.device)
+    for place, length in zip(sources.unbind(-1)[::-1], lengths, strict=True):
+        whole = place.floor().long()
+        inside &= (whole >= 0) & (whole < length)
+        at = at * length + whole.clamp(0, length - 1)
+    flat = pictures.reshape(len(pictures), math.prod(lengths), -1)
     index = at.reshape(len(pictures), -1, 1).expand(-1, -1, flat.shape[-1])
-    values = flat.gather(1, index).reshape(*sources.shape[:-1], -1)
+    values = flat.to(_indexable(flat.dtype)).gather(1, index).reshape(*sources.shape[:-1], -1)
     if fill_value is None:
         return values
-    filler = saturate(torch.tensor(fill_value, device=values.device), dtype)
-    return torch.where(inside[..., None], values, filler)
+    filler = saturate(torch.tensor(fill_value, device=values.device), pictures.dtype)
+    return torch.where(inside[..., None], values, filler.to(values.dtype))
+
+
+def _indexable(dtype: torch.dtype) -> torch.dtype:
+    """A type that torch can gather and that holds the same numbers."""
+    return {torch.uint16: torch.int32, torch.uint32: torch.int64}.get(dtype, dtype)
 
 
 def _own(value: Any, count: int) -> tuple[Any, ...]:
@@ -165,11 +203,12 @@ def _infer_warp(
     dtype: torch.dtype | None,
     **others: Any,  # noqa: ARG001
 ) -> Spec:
-    sizes = [
-        (shape[-3], shape[-2]) if wanted is None else _rounded(wanted, "warp_affine")
+    count = _dimensions(frames)
+    sides = [
+        shape[-1 - count : -1] if wanted is None else _rounded(wanted, count, "warp_affine")
         for shape, wanted in zip(frames.shapes, size, strict=True)
     ]
-    return frames.with_frames(sizes, dtype=dtype or frames.dtype)
+    return _with_sides(frames, sides, dtype)
 
 
 @declare(
@@ -181,7 +220,8 @@ def _infer_warp(
             "matrix",
             MATRIX,
             REQUIRED,
-            "(2, 3): from points (x, y) of the output to points of the input, in pixels",
+            "(2, 3), of volumes (3, 4): from points (x, y, z) of the output to points of the "
+            "input, in pixels",
             per_sample=True,
             per_frame=True,
         ),
@@ -209,19 +249,29 @@ def warp_affine(
     """
     tables = []
     for value in matrix:
-        own = [affine(each, 2) for each in _own(value, 1)]
+        own = [affine(each, _dimensions(frames)) for each in _own(value, 1)]
         tables.append(own if inverse_map else [_inverse(each) for each in own])
     return _warped(context, frames, tables, interp_type, fill_value)
 
 
 def _inverse(matrix: Matrix) -> Matrix:
     try:
-        linear = np.linalg.inv(matrix[:, :2])
+        linear = np.linalg.inv(matrix[:, :-1])
     except np.linalg.LinAlgError as error:
         raise ArgumentError(
             f"fn.warp_affine: inverse_map=False needs a matrix that has an inverse, got {matrix}"
         ) from error
-    return np.concatenate([linear, -linear @ matrix[:, 2:]], axis=1)
+    return np.concatenate([linear, -linear @ matrix[:, -1:]], axis=1)
+
+
+def _turns(angle: Any, axis: Any, dimensions: int) -> list[tuple[float, Any]]:
+    """The rotations of a sample: one, or one for each frame."""
+    if (axis is None) != (dimensions == 2):
+        raise ArgumentError(
+            "fn.rotate: volumes are rotated about an axis (x, y, z), pictures have none"
+        )
+    count = max((len(each) for each in (angle, axis) if isinstance(each, PerFrame)), default=1)
+    return list(zip(_own(angle, count), _own(axis, count), strict=True))
 
 
 def _infer_rotated(
@@ -229,22 +279,25 @@ def _infer_rotated(
     frames: Spec,
     *,
     angle: PerSample,
+    axis: PerSample,
     keep_size: bool,
     size: PerSample,
     dtype: torch.dtype | None,
     **others: Any,  # noqa: ARG001
 ) -> Spec:
-    sizes = []
+    count = _dimensions(frames)
+    found: list[tuple[int, ...]] = []
     for position, shape in enumerate(frames.shapes):
-        height, width = shape[-3], shape[-2]
-        if size[position] is not None:
-            sizes.append(_rounded(size[position], "rotate"))
+        turns = _turns(angle[position], axis[position], count)
+        own = size[position]
+        if own is not None:
+            found.append(_rounded(own, count, "rotate"))
         elif keep_size:
-            sizes.append((height, width))
+            found.append(shape[-1 - count : -1])
         else:  # one canvas for all frames of a clip
-            each = [canvas_size(height, width, own) for own in _own(angle[position], 1)]
-            sizes.append((max(rows for rows, _ in each), max(columns for _, columns in each)))
-    return frames.with_frames(sizes, dtype=dtype or frames.dtype)
+            angles, axes = zip(*turns, strict=True)
+            found.append(canvas_size(shape[-1 - count : -1], angles, axes))
+    return _with_sides(frames, found, dtype)
 
 
 @declare(
@@ -259,17 +312,25 @@ def _infer_rotated(
             per_sample=True,
             per_frame=True,
         ),
+        Argument(
+            "axis",
+            FLOATS,
+            None,
+            "(x, y, z) that volumes are rotated about",
+            per_sample=True,
+            per_frame=True,
+        ),
         Argument("keep_size", BOOL, default=False, doc="the output has the size of the input"),
         *_ARGUMENTS,
     ),
     infer=_infer_rotated,
-    absent={"axis": None},
 )
 def rotate(
     context: Context,
     frames: Batch,
     *,
     angle: PerSample,
+    axis: PerSample,
     keep_size: bool,  # noqa: ARG001
     size: PerSample,  # noqa: ARG001
     fill_value: float | None,
@@ -281,14 +342,16 @@ def rotate(
     The output is as large as the rotated frame needs. Frames of a clip that are rotated by angles
     of their own lie in the middle of one canvas.
     """
+    count = _dimensions(frames)
     tables = []
     for position, (before, after) in enumerate(
         zip(frames.spec.shapes, context.outputs[0].shapes, strict=True)
     ):
-        centers = [np.array([shape[-2], shape[-3]]) / 2 for shape in (before, after)]
+        centers = [np.array(shape[-1 - count : -1])[::-1] / 2 for shape in (before, after)]
         own = []
-        for degrees in _own(angle[position], 1):
-            linear = rotation(degrees)
+        for degrees, about in _turns(angle[position], axis[position], count):
+            # Of a volume it is seen from where its axis points to; y points down in pictures.
+            linear = rotation(degrees) if about is None else rotation(-degrees, about)
             own.append(
                 np.concatenate([linear, (centers[0] - linear @ centers[1])[:, None]], axis=1)
             )
