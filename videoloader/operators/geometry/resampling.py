@@ -130,18 +130,27 @@ def _filtered(values: torch.Tensor, dim: int, taps: _Taps) -> torch.Tensor:
     if taps.weights is None:
         return _rows(values, dim, torch.from_numpy(taps.indices[:, 0]).to(values.device))
     kind = torch.float64 if values.dtype == torch.float64 else torch.float32
-    flat = values.reshape(-1, values.shape[dim], values.shape[dim + 1 :].numel())
-    is_narrow = flat.shape[-1] < _BLOCK  # the channels alone: rows are then multiplied as a whole
-    flat = (flat.movedim(1, 2) if is_narrow else flat).to(kind).contiguous()
-    done = []
-    for low, high, matrix in taps.blocks():
-        weights = torch.from_numpy(matrix).to(values.device, kind)
-        if is_narrow:
-            done.append(flat[..., low:high] @ weights.T)
-        else:
-            done.append(weights @ flat[:, low:high])
-    joined = torch.cat(done, 2).movedim(1, 2) if is_narrow else torch.cat(done, 1)
-    return joined.reshape(*values.shape[:dim], len(taps.indices), *values.shape[dim + 1 :])
+    side, inner = values.shape[dim], values.shape[dim + 1 :].numel()
+    count = len(taps.indices)
+    blocks = [
+        (low, high, torch.from_numpy(matrix).to(values.device, kind))
+        for low, high, matrix in taps.blocks()
+    ]
+    flat = values.reshape(-1, side, inner)
+    if inner < _BLOCK:  # the channels alone: whole rows are multiplied
+        rows = flat.movedim(1, 2).to(kind).reshape(-1, side)
+        done = rows.new_empty(len(rows), count)
+        for number, (low, high, weights) in enumerate(blocks):
+            place = done[:, number * _BLOCK : (number + 1) * _BLOCK]
+            place.copy_(rows[:, low:high] @ weights.T)
+        done = done.reshape(len(flat), inner, count).movedim(1, 2)
+    else:
+        done = torch.empty(len(flat), count, inner, dtype=kind, device=values.device)
+        for picture, result in zip(flat, done, strict=True):
+            for number, (low, high, weights) in enumerate(blocks):
+                place = result[number * _BLOCK : (number + 1) * _BLOCK]
+                torch.mm(weights, picture[low:high].to(kind), out=place)
+    return done.reshape(*values.shape[:dim], count, *values.shape[dim + 1 :])
 
 
 def _rows(values: torch.Tensor, dim: int, indices: torch.Tensor) -> torch.Tensor:
