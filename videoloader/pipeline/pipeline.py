@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,6 +18,7 @@ from videoloader.pipeline.drawing import to_dot
 from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
+from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
 from videoloader.pipeline.stats import PipelineStats
 from videoloader.readers.external import ExternalSource
@@ -187,7 +188,7 @@ class Pipeline:
             if self._state is not None:
                 self._state.check(self.batch_size)
             if not self._outputs:
-                self._define()
+                self._define(self.define_graph)
             self._graph = self._collect(self._outputs)  # with sinks that were added since
             gpu = "cuda" if self.device_id is None else f"cuda:{self.device_id}"
             self._program = Program(
@@ -333,6 +334,80 @@ class Pipeline:
             Path(filename).write_bytes(state)
         return state
 
+    def serialize(
+        self, define_graph: Callable[[], Any] | None = None, filename: str | Path | None = None
+    ) -> bytes:
+        """The graph and the arguments of the pipeline as text, in a format of this library.
+
+        `Pipeline.deserialize` makes a pipeline of it that gives the same batches. Python code is
+        not written: a graph with a source or a function in it is refused. An `external_source`
+        without a source is written, and fed by its name.
+
+        Args:
+            define_graph: a function that gives the outputs, for a pipeline that has none yet.
+            filename: a file to write it to as well.
+        """
+        if define_graph is not None:
+            if self._outputs:
+                raise ArgumentError("the pipeline has outputs; define_graph is for one without")
+            self._define(define_graph)
+        if not self._outputs:
+            self._define(self.define_graph)
+        text = write_graph(
+            self._collect(self._outputs),
+            {
+                "batch_size": self.batch_size,
+                "num_threads": self.num_threads,
+                "device_id": self.device_id,
+                "seed": self.seed,
+                "prefetch_queue_depth": self.prefetch_queue_depth,
+                "fuse": self._fuse,
+                "set_affinity": self._set_affinity,
+                "enable_memory_stats": self._with_memory,
+                "enable_checkpointing": self._has_checkpoints,
+            },
+        )
+        if filename is not None:
+            Path(filename).write_bytes(text)
+        return text
+
+    @classmethod
+    def deserialize(
+        cls,
+        serialized_pipeline: str | bytes | None = None,
+        filename: str | Path | None = None,
+        **overrides: Any,
+    ) -> Pipeline:
+        """A pipeline from what `serialize` gave.
+
+        Args:
+            serialized_pipeline: the text.
+            filename: a file with it, in place of it.
+            **overrides: arguments of `Pipeline` in place of those that were written.
+        """
+        if (serialized_pipeline is None) == (filename is None):
+            raise ArgumentError("give either serialized_pipeline or filename")
+        text = Path(filename).read_bytes() if filename is not None else serialized_pipeline
+        assert text is not None
+        arguments, define = read_graph(text)
+        pipeline = Pipeline(**{**arguments, **overrides})
+        pipeline._take(define)
+        return pipeline
+
+    def deserialize_and_build(self, serialized_pipeline: str | bytes) -> None:
+        """Take the graph that `serialize` gave, with the arguments of this pipeline; build it."""
+        if self._outputs:
+            raise ArgumentError("the pipeline has a graph of its own")
+        _, define = read_graph(serialized_pipeline)
+        self._take(define)
+        self.build()
+
+    def _take(self, define: Callable[[], Any]) -> None:
+        """Take the outputs and the kept nodes of a serialized pipeline."""
+        outputs, kept = define()
+        self._kept = list(kept)
+        self.set_outputs(*outputs)
+
     @property
     def resumed_at(self) -> int:
         """Number of the first batch: 0, or by the checkpoint."""
@@ -389,11 +464,11 @@ class Pipeline:
         nodes = ", ".join(node.name for node in self._graph.nodes) if self._graph else ""
         return f"Pipeline(batch_size={self.batch_size}, seed={self.seed}, {state}: {nodes})"
 
-    def _define(self) -> None:
-        """Run `define_graph`."""
+    def _define(self, define_graph: Callable[[], Any]) -> None:
+        """Take the outputs that a function gives."""
         push_current(self)
         try:
-            outputs = self.define_graph()
+            outputs = define_graph()
         finally:
             pop_current()
         self.set_outputs(*(outputs if isinstance(outputs, tuple | list) else (outputs,)))
