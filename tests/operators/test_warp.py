@@ -62,6 +62,29 @@ def test_frames_have_matrices_of_their_own():
     assert torch.equal(warped[1, 3:], clip[1, :-3])
 
 
+@pytest.mark.parametrize("frames", [1, 3])
+def test_frames_of_volumes_have_axes_of_their_own(frames):
+    volumes = smooth(frames, 5, 7, 6, 2)
+    angles, axes = [20.0, 40.0, -70.0][:frames], [(1, 0, 0), (0, 1, 0.5), (0.3, 0.2, 1)][:frames]
+
+    @pipeline_def(batch_size=1)
+    def graph():
+        data = fn.external_source(lambda: [volumes], layout="FDHWC")
+        given = [
+            fn.per_frame(fn.external_source(lambda value=value: [np.float32(value)]))
+            for value in (angles, axes)
+        ]
+        return fn.rotate(data, angle=given[0], axis=given[1], fill_value=0)
+
+    with graph() as pipe:
+        (rotated,) = pipe.run()
+    sides = canvas_size((5, 7, 6), angles, axes)
+    assert rotated[0].shape == (frames, *sides, 2)
+    for volume, result, angle, axis in zip(volumes, rotated[0], angles, axes, strict=True):
+        alone = fn.rotate(volume, angle=angle, axis=axis, size=sides, fill_value=0, layout="DHWC")
+        assert (alone.int() - result.int()).abs().max() <= 1
+
+
 def test_ragged_batches_and_channels_first():
     batch = TensorList([smooth(9, 12, 3), smooth(20, 7, 3)], "HWC")
     first = TensorList([sample.movedim(-1, 0) for sample in batch.tensors], "CHW")

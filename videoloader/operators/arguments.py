@@ -219,8 +219,10 @@ class Argument:
 
     def convert_sample(self, value: Any, operator: str) -> Any:
         """The value of one sample: a converted value, or a `PerFrame` where that is allowed."""
-        if self.per_frame and _depth(value) > self.kind.rank and len(value) != 1:
-            return PerFrame(tuple(self.convert(item, operator) for item in value))
+        if self.per_frame and _depth(value) > self.kind.rank:
+            if len(value) != 1:
+                return PerFrame(tuple(self.convert(item, operator) for item in value))
+            value = value[0]  # a clip of one frame
         return self.convert(value, operator)
 
     def convert(self, value: Any, operator: str) -> Any:
