@@ -86,12 +86,12 @@ class _Taps:
     weights: NDArray[np.float64] | None
     is_identity: bool
 
-    def blocks(self) -> list[tuple[int, int, NDArray[np.float64]]]:
-        """For some outputs at a time: their source pixels, from and to, and a matrix of weights."""
+    def blocks(self, count: int) -> list[tuple[int, int, NDArray[np.float64]]]:
+        """For `count` outputs at a time: their source pixels, from and to, and their weights."""
         assert self.weights is not None
         found = []
-        for at in range(0, len(self.indices), _BLOCK):
-            indices, weights = self.indices[at : at + _BLOCK], self.weights[at : at + _BLOCK]
+        for at in range(0, len(self.indices), count):
+            indices, weights = self.indices[at : at + count], self.weights[at : at + count]
             low, high = int(indices.min()), int(indices.max()) + 1
             matrix = np.zeros((len(indices), high - low))
             np.add.at(matrix, (np.arange(len(indices))[:, None], indices - low), weights)
@@ -132,23 +132,28 @@ def _filtered(values: torch.Tensor, dim: int, taps: _Taps) -> torch.Tensor:
     kind = torch.float64 if values.dtype == torch.float64 else torch.float32
     side, inner = values.shape[dim], values.shape[dim + 1 :].numel()
     count = len(taps.indices)
+    on_cpu = values.device.type == "cpu"
+    step = _BLOCK if on_cpu else count  # a GPU has more use of one launch than of fewer products
     blocks = [
         (low, high, torch.from_numpy(matrix).to(values.device, kind))
-        for low, high, matrix in taps.blocks()
+        for low, high, matrix in taps.blocks(step)
     ]
     flat = values.reshape(-1, side, inner)
     if inner < _BLOCK:  # the channels alone: whole rows are multiplied
         rows = flat.movedim(1, 2).to(kind).reshape(-1, side)
         done = rows.new_empty(len(rows), count)
         for number, (low, high, weights) in enumerate(blocks):
-            place = done[:, number * _BLOCK : (number + 1) * _BLOCK]
+            place = done[:, number * step : (number + 1) * step]
             place.copy_(rows[:, low:high] @ weights.T)
         done = done.reshape(len(flat), inner, count).movedim(1, 2)
+    elif not on_cpu:
+        ((low, high, weights),) = blocks
+        done = weights @ flat[:, low:high].to(kind)
     else:
         done = torch.empty(len(flat), count, inner, dtype=kind, device=values.device)
         for picture, result in zip(flat, done, strict=True):
             for number, (low, high, weights) in enumerate(blocks):
-                place = result[number * _BLOCK : (number + 1) * _BLOCK]
+                place = result[number * step : (number + 1) * step]
                 torch.mm(weights, picture[low:high].to(kind), out=place)
     return done.reshape(*values.shape[:dim], count, *values.shape[dim + 1 :])
 
