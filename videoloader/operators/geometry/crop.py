@@ -12,6 +12,7 @@ from videoloader.operators.arguments import DTYPE, Argument
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.geometry.windows import (
+    ABSORBED,
     BEYOND,
     CROP_ARGUMENTS,
     CROPPED,
@@ -64,7 +65,7 @@ def _infer_crop(
     infer=_infer_crop,
     check=check_crop,
     absorb=absorb_crop,
-    absorbed_per_sample=WINDOW,
+    absorbed_per_sample=ABSORBED,
     unused=("image_type",),
 )
 def crop(

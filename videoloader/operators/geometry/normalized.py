@@ -26,10 +26,10 @@ from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.geometry.crop import absorb_crop
 from videoloader.operators.geometry.flip import mirrored
 from videoloader.operators.geometry.windows import (
+    ABSORBED,
     BEYOND,
     CROP_ARGUMENTS,
     CROPPED,
-    WINDOW,
     Windows,
     check_crop,
     crop_windows,
@@ -144,7 +144,7 @@ def _output_layout(layout: str, wanted: str) -> str:
     ),
     infer=_infer_normalized,
     absorb=_absorb,
-    absorbed_per_sample=(*WINDOW, "mirror"),
+    absorbed_per_sample=(*ABSORBED, "mirror"),
     check=check_crop,
     returns_channels=False,
     unused=("image_type",),

@@ -16,6 +16,7 @@ from videoloader.operators.arguments import FLOAT, FLOATS, TEXT, Argument, PerFr
 from videoloader.operators.batch import Spec
 
 __all__ = [
+    "ABSORBED",
     "BEYOND",
     "CROPPED",
     "CROP_ARGUMENTS",
@@ -90,6 +91,9 @@ BEYOND = (
 
 WINDOW = tuple(argument.name for argument in CROP_ARGUMENTS)
 """The names of the window arguments."""
+
+ABSORBED = tuple(name for name in WINDOW if name not in ("crop_d", "crop_pos_z"))
+"""Those that a decoder knows, which cuts no frames off a clip."""
 
 
 @dataclass(frozen=True, slots=True)
