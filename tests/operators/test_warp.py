@@ -154,6 +154,27 @@ def test_a_random_crop_lies_inside_and_has_the_wanted_area_and_ratio():
     assert not torch.equal(again[0], again[1])
 
 
+def test_paste_agrees_with_opencv_and_a_least_size_may_be_negative():
+    image = smooth(17, 23, 3)
+    for ratio, x, y in ((1.5, 0.5, 0.4), (2, 0.6, 0.6), (1.1, 1, 0)):
+        pasted = fn.paste(
+            image,
+            ratio=ratio,
+            paste_x=x,
+            paste_y=y,
+            fill_value=[128, 73, 39],
+            min_canvas_size=-1.0,
+            layout="HWC",
+        )
+        rows, columns = int(17 * ratio), int(23 * ratio)
+        top, left = int(y * (rows - 17)), int(x * (columns - 23))
+        borders = top, rows - 17 - top, left, columns - 23 - left
+        expected = cv2.copyMakeBorder(
+            image.numpy(), *borders, cv2.BORDER_CONSTANT, value=[128, 73, 39]
+        )
+        np.testing.assert_array_equal(pasted.numpy(), expected)
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [

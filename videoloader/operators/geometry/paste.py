@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
@@ -24,11 +26,16 @@ def _canvases(frames: Spec, given: dict[str, PerSample]) -> list[Window]:
         ratio, least = given["ratio"][at], given["min_canvas_size"][at]
         if ratio < 1:
             raise ArgumentError(f"fn.paste: ratio must be at least 1, got {ratio}")
-        size = tuple(max(int(side * ratio), int(least)) for side in shape[-3:-1])
+        size = tuple(max(_product(side, ratio), int(least)) for side in shape[-3:-1])
         places = given["paste_y"][at], given["paste_x"][at]
         each = zip(places, size, shape[-3:-1], strict=True)
-        found.append(Window(tuple(-int(place * (n - side)) for place, n, side in each), size))
+        found.append(Window(tuple(-_product(n - side, place) for place, n, side in each), size))
     return found
+
+
+def _product(length: int, part: float) -> int:
+    """The product in float32, truncated, as DALI has it."""
+    return int(np.float32(length) * np.float32(part))
 
 
 def _infer(
@@ -51,9 +58,7 @@ def _infer(
         Argument("fill_value", FLOATS, REQUIRED, "of the canvas, for all channels or each"),
         _place("paste_x", "place of the frame: 0 is leftmost, 1 rightmost"),
         _place("paste_y", "place of the frame: 0 is topmost, 1 lowest"),
-        Argument(
-            "min_canvas_size", FLOAT, 0.0, "least side of the canvas", per_sample=True, least=0
-        ),
+        Argument("min_canvas_size", FLOAT, 0.0, "least side of the canvas", per_sample=True),
         Argument("n_channels", INT, 3, "taken; the frames know their channels", least=1),
     ),
     infer=_infer,
