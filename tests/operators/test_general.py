@@ -1,5 +1,6 @@
 """General operators beside stored results of DALI 2.4: shapes, types, layouts, values, errors."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -45,12 +46,8 @@ def run(case):
         count.append(len(samples))
         return fn.external_source(lambda: [np.asarray(each) for each in samples], layout=layout)
 
-    with Pipeline(batch_size=3, num_threads=1):
-        try:
-            case(fn, types, source)  # tells the number of samples
-        except VideoError:
-            if not count:
-                raise
+    with Pipeline(batch_size=3, num_threads=1), contextlib.suppress(VideoError):
+        case(fn, types, source)  # tells the number of samples
     with Pipeline(batch_size=(count or [3])[0], num_threads=2, seed=1) as pipe:
         outputs = case(fn, types, source)
         outputs = outputs if isinstance(outputs, list | tuple) else [outputs]

@@ -188,6 +188,31 @@ def test_dimensions_are_counted_from_the_last_too():
     assert fn.reductions.mean(data, axes=-3).shape == (2, 1)
 
 
+def test_arrays_and_numbers_are_taken_for_tensors():
+    array = np.arange(6, dtype=np.uint16).reshape(2, 3)
+    np.testing.assert_array_equal(np.asarray(fn.transpose(array)), array.T)
+    assert fn.zeros_like(array).dtype == torch.uint16
+    stacked = fn.stack(1, 2)
+    assert stacked.tolist() == [1, 2]
+    assert stacked.dtype == torch.int32
+    both = fn.transpose([array, array[:1]])
+    assert [each.shape for each in both] == [(3, 2), (3, 1)]
+
+
+def test_none_is_as_if_an_argument_was_not_given():
+    assert fn.reductions.sum(torch.ones(2, 3), axes=None, keep_dims=None).item() == 6
+    with pytest.raises(VideoError, match="cast needs dtype"):
+        fn.cast(torch.ones(2), dtype=None)
+    with pytest.raises(VideoError, match="no argument 'nothing'"):
+        fn.copy(torch.ones(2), nothing=None)
+
+
+@pytest.mark.parametrize("value", [[[1], [0]], np.int32([[1], [0]]), "10"])
+def test_a_list_of_numbers_has_one_dimension(value):
+    with pytest.raises(VideoError):
+        fn.element_extract(torch.ones(2, 3), element_map=value)
+
+
 def test_an_empty_sample_keeps_its_shape():
     data = torch.zeros(0, 3)
     assert fn.reshape(data, shape=(3, 0)).shape == (3, 0)

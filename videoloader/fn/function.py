@@ -296,6 +296,7 @@ def run_eagerly(
     layout: str | None = None,
 ) -> Any:
     """Run on one sample, or on batches, and give the same kind."""
+    inputs = tuple(map(_tensors, inputs))
     are_batches = [isinstance(data, TensorList | list | tuple) for data in inputs]
     if any(are_batches) and not all(are_batches):
         raise ArgumentError(f"fn.{operator.name}: its inputs must all be batches or all samples")
@@ -323,6 +324,18 @@ def run_eagerly(
         for output in outputs
     )
     return lists if len(lists) > 1 else lists[0]
+
+
+def _tensors(data: Any) -> Any:
+    """Arrays and numbers as tensors; what else is given as it is."""
+    if isinstance(data, list | tuple):
+        return [_tensors(sample) for sample in data]
+    if isinstance(data, np.ndarray | np.generic):
+        return torch.from_numpy(np.array(data))
+    if isinstance(data, int | float):  # of 32 bits, as in a graph
+        kind = torch.float32 if isinstance(data, float) else torch.int32
+        return torch.tensor(data, dtype=torch.bool if isinstance(data, bool) else kind)
+    return data
 
 
 def _of_one(operator: Operator, inputs: tuple[Any, ...], name: str, value: Any) -> Any:

@@ -119,8 +119,8 @@ def _plain(value: Any) -> Any:
 
 def _scalar(value: Any) -> Any:
     value = _plain(value)
-    while isinstance(value, list | tuple) and len(value) == 1:
-        value = value[0]  # a tensor of shape (1,) is a scalar, as in DALI
+    if isinstance(value, list | tuple) and len(value) == 1:
+        return value[0]  # a tensor of shape (1,) is a scalar, as in DALI
     return value
 
 
@@ -148,7 +148,7 @@ def _bool(value: Any) -> bool:
 def _listed(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def convert_all(value: Any) -> Any:
         value = _plain(value)
-        if isinstance(value, str | bytes):
+        if isinstance(value, str | bytes) or _depth(value) > 1:
             raise TypeError
         return tuple(convert(item) for item in value) if _depth(value) else (convert(value),)
 

@@ -235,11 +235,16 @@ class Operator:
 
     def convert(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check and convert arguments one by one; those without an effect are left out."""
-        return {
-            name: self.argument(name).bind(value, self.name)
+        taken = {
+            name: (self.argument(name), value)
             for name, value in given.items()
             if name not in self.unused and name not in IGNORED
             if not self._is_harmless(name, value)
+        }
+        return {
+            name: argument.bind(value, self.name)
+            for name, (argument, value) in taken.items()
+            if value is not None  # as if it was not given
         }
 
     def check_varying(self, names: Collection[str]) -> None:

@@ -79,18 +79,21 @@ def random_crop_generator(
     return Batch(anchors), Batch(sizes)
 
 
-def _check_roi(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    if ("roi_end" in given) == ("roi_shape" in given):
-        raise ArgumentError("fn.roi_random_crop takes roi_end or roi_shape, and not both")
-
-
 def _infer_roi(
     context: Context,
     *like: Spec,
     crop_shape: PerSample,
     in_shape: PerSample,
+    roi_end: PerSample,
+    roi_shape: PerSample,
     **others: Any,  # noqa: ARG001
 ) -> Spec:
+    for end, extent in zip(roi_end, roi_shape, strict=True):
+        if (end is None) == (extent is None):
+            raise ArgumentError("the region needs roi_end or roi_shape, and not both")
+    for name, values in (("crop_shape", crop_shape), ("in_shape", in_shape)):
+        if any(side < 0 for each in values if each is not None for side in each):
+            raise ArgumentError(f"{name} must not be negative, got {values.values}")
     if like and any(each is not None for each in in_shape):
         raise ArgumentError("give in_shape or an input that has it, not both")
     shapes = tuple((len(each),) for each in crop_shape) or ((0,),) * context.count
@@ -103,17 +106,16 @@ def _infer_roi(
     inputs=(SHAPE_LIKE,),
     devices=("cpu",),
     arguments=(
-        Argument("crop_shape", INTS, REQUIRED, "of the window", per_sample=True, least=0),
+        Argument("crop_shape", INTS, REQUIRED, "of the window", per_sample=True),
         Argument(
             "roi_start", INTS, REQUIRED, "where the region of interest begins", per_sample=True
         ),
         Argument("roi_end", INTS, None, "where it ends, exclusively", per_sample=True),
         Argument("roi_shape", INTS, None, "its shape, in place of its end", per_sample=True),
-        Argument("in_shape", INTS, None, "bounds of the window", per_sample=True, least=0),
+        Argument("in_shape", INTS, None, "bounds of the window", per_sample=True),
         SEED,
     ),
     infer=_infer_roi,
-    check=_check_roi,
 )
 def roi_random_crop(
     context: Context,

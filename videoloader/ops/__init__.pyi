@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from videoloader.ops import decoders as decoders
+from videoloader.ops import noise as noise
 from videoloader.ops import random as random
 from videoloader.ops import readers as readers
 from videoloader.ops import reductions as reductions
@@ -1334,12 +1335,12 @@ class ROIRandomCrop:
         shape_like (may be left out)
 
     Args:
-        crop_shape: of the window (int or list of int, at least 0; required; may be per sample).
+        crop_shape: of the window (int or list of int; required; may be per sample).
         roi_start: where the region of interest begins (int or list of int; required; may be per
             sample).
         roi_end: where it ends, exclusively (int or list of int; may be per sample).
         roi_shape: its shape, in place of its end (int or list of int; may be per sample).
-        in_shape: bounds of the window (int or list of int, at least 0; may be per sample).
+        in_shape: bounds of the window (int or list of int; may be per sample).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.

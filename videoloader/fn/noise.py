@@ -1,0 +1,7 @@
+"""Noise: what a camera or a bad channel adds to pictures, and to any other data."""
+
+from videoloader.fn.function import public_functions
+
+globals().update(public_functions("noise"))
+
+__all__ = sorted(public_functions("noise"))
