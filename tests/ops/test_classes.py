@@ -63,7 +63,10 @@ def test_every_function_has_a_class_with_its_documentation():
         ("roi_random_crop", "ROIRandomCrop"),
         ("ssd_random_crop", "SSDRandomCrop"),
         ("std_dev", "StdDev"),
+        ("mxnet_reader", "MXNetReader"),
+        ("nemo_asr", "NemoAsr"),
         ("tfrecord", "TFRecord"),
+        ("tfrecord_reader", "TFRecordReader"),
     ],
 )
 def test_classes_are_spelled_as_in_dali(name, spelled):

@@ -44,12 +44,23 @@ HIDDEN = (
 """Operators without a public name: `[...]` and arithmetic of a data node."""
 
 LEGACY = {
+    "audio_decoder": "decoders.audio",
     "coin_flip": "random.coin_flip",
-    "file_reader": "readers.file",
     "image_decoder": "decoders.image",
+    "image_decoder_crop": "decoders.image_crop",
+    "image_decoder_random_crop": "decoders.image_random_crop",
+    "image_decoder_slice": "decoders.image_slice",
     "normal_distribution": "random.normal",
+    "transform_translation": "transforms.translation",
     "uniform": "random.uniform",
-    "video_reader": "readers.video",
+    **{
+        f"{kind}_reader": f"readers.{kind}"
+        for kind in (
+            *("caffe", "caffe2", "coco", "file", "mxnet", "nemo_asr", "numpy", "sequence"),
+            *("tfrecord", "video"),
+        )
+    },
+    "video_reader_resize": "readers.video_resize",
 }
 """Names without a module that DALI keeps for old programs."""
 

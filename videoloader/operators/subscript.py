@@ -146,16 +146,14 @@ def subscript_dim_check(context: Context, values: Batch, *, num_subscripts: int)
     return values
 
 
-def _check_axes(given: Any, arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    axes, names = arguments.get("axes", ()), arguments.get("new_axis_names")
+def _check_axes(axes: Sequence[int], names: str | None) -> None:
     if any(axis < 0 for axis in axes):
-        raise ArgumentError(f"fn.expand_dims: axes must not be negative, got {axes}")
+        raise ArgumentError(f"axes must not be negative, got {axes}")
     if len(set(axes)) < len(axes):
-        raise ArgumentError(f"fn.expand_dims: axes must differ, got {axes}")
+        raise ArgumentError(f"axes must differ, got {axes}")
     if names and len(names) != len(axes):
         raise ArgumentError(
-            f"fn.expand_dims: new_axis_names {names!r} names {len(names)} dimensions, "
-            f"axes has {len(axes)}"
+            f"new_axis_names {names!r} names {len(names)} dimensions, axes has {len(axes)}"
         )
 
 
@@ -166,6 +164,7 @@ def _infer_expand(
     axes: Sequence[int],
     new_axis_names: str | None,
 ) -> Spec:
+    _check_axes(axes, new_axis_names)
     ndim = len(values.shapes[0]) if len(values) else len(values.layout)
     for added, axis in enumerate(sorted(axes)):
         if axis > ndim + added:
@@ -193,7 +192,6 @@ def _infer_expand(
         Argument("new_axis_names", TEXT, None, "their letters; without, the layout is dropped"),
     ),
     infer=_infer_expand,
-    check=_check_axes,
 )
 def expand_dims(
     context: Context,

@@ -14,15 +14,16 @@ from videoloader.pipeline.graph import DataNode
 __all__ = ["Compose", "OperatorObject", "class_name", "public_classes"]
 
 _SPELLED = {
-    "bb_flip": "BbFlip",
+    "bbox": "BBox",
     "coco": "COCO",
+    "dl": "DL",
     "mfcc": "MFCC",
     "mxnet": "MXNet",
-    "nemo_asr": "NemoAsr",
     "rms": "RMS",
+    "roi": "ROI",
+    "ssd": "SSD",
     "tfrecord": "TFRecord",
 }
-_SPELLED_WORDS = {"bbox": "BBox", "roi": "ROI", "ssd": "SSD", "dl": "DL", "coco": "COCO"}
 
 
 class OperatorObject:
@@ -120,9 +121,7 @@ def class_name(name: str) -> str:
     >>> class_name("crop_mirror_normalize"), class_name("bbox_paste"), class_name("rms")
     ('CropMirrorNormalize', 'BBoxPaste', 'RMS')
     """
-    if name in _SPELLED:
-        return _SPELLED[name]
-    return "".join(_SPELLED_WORDS.get(word, word.capitalize()) for word in name.split("_"))
+    return "".join(_SPELLED.get(word, word.capitalize()) for word in name.split("_"))
 
 
 def public_classes(module: str) -> dict[str, type[OperatorObject]]:
