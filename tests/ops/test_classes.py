@@ -107,6 +107,38 @@ def test_sets_of_inputs_run_one_by_one():
     np.testing.assert_array_equal(second, IMAGES[:, ::-1, ::-1])
 
 
+def test_sets_of_several_inputs_are_paired():
+    def definition():
+        one, two = images(), fn.flip(images(), horizontal=1)
+        pairs = ops.Cat(axis=1)([one, two], [two, one])
+        with_one = fn.cat([one, two], one, axis=1, name="joined")
+        rows = [fn.reshape(each, layout="FWC") for each in (one, two)]
+        first, second = fn.element_extract(rows, element_map=[0, 1])
+        return *pairs, *with_one, *first, *second
+
+    flipped = IMAGES[:, :, ::-1]
+    results = run(definition)
+    for result, (left, right) in zip(
+        results,
+        [(IMAGES, flipped), (flipped, IMAGES), (IMAGES, IMAGES), (flipped, IMAGES)],
+        strict=False,
+    ):
+        np.testing.assert_array_equal(result, np.concatenate([left, right], axis=2))
+    for result, expected in zip(
+        results[4:], [IMAGES[:, 0], flipped[:, 0], IMAGES[:, 1], flipped[:, 1]], strict=True
+    ):
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_sets_of_inputs_have_one_length():
+    def definition():
+        data = images()
+        return fn.cat([data, data], [data])
+
+    with pytest.raises(VideoError, match="different lengths"):
+        run(definition)
+
+
 def test_a_source_may_be_given_by_position_or_in_the_call():
     def definition():
         made = ops.ExternalSource(lambda: list(IMAGES), layout="HWC")()
