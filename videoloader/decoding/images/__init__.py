@@ -1,0 +1,1 @@
+"""Still images: sizes from their headers, pixels by OpenCV, FFmpeg or nvImageCodec."""

@@ -1,0 +1,172 @@
+"""An encoded image into pixels, on the CPU: by OpenCV, and by FFmpeg what OpenCV does not read.
+
+The header is read first, by code of ours: what claims too many pixels, or is no image, never gets
+to a codec.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.images.fields import ImageHeader
+from videoloader.decoding.images.header import read_header
+from videoloader.decoding.images.pixels import convert, oriented
+from videoloader.decoding.images.tiff import predictor, read_tiff, readable, widened
+from videoloader.errors import DecodeError, UnsupportedError
+
+__all__ = ["check_size", "decode_image"]
+
+Pixels = NDArray[Any]
+
+_BY_FFMPEG = ("heic", "heic-grid")
+
+
+def decode_image(
+    data: memoryview,
+    name: str,
+    *,
+    output_type: str,
+    adjust_orientation: bool,
+    max_pixels: int,
+    header: ImageHeader | None = None,
+) -> Pixels:
+    """The pixels of an image (H, W, C), in the element type of the file.
+
+    Args:
+        data: the whole file.
+        name: of the image, for errors.
+        output_type: name of an `ImageType`.
+        adjust_orientation: turn it as its EXIF says.
+        max_pixels: most pixels that it may have.
+        header: of the image, where it has been read already.
+
+    Raises:
+        VideoError: it cannot be decoded; the error names it.
+    """
+    header = header or read_header(data, name)
+    check_size(header, name, max_pixels)
+    if header.format == "jpeg" and output_type == "GRAY" and header.channels == 3:
+        pixels = _by_opencv(data, name, is_grey=True)  # the luma, as it is stored
+    else:
+        pixels = _stored_pixels(data, header, name)
+    if pixels.shape[:2] != (header.height, header.width):
+        height, width = pixels.shape[:2]
+        raise DecodeError(
+            f"{name}: decodes to {width}x{height} where its header says "
+            f"{header.width}x{header.height}; the file is damaged"
+        )
+    if adjust_orientation:
+        pixels = oriented(pixels, header.orientation)
+    return convert(pixels, output_type)
+
+
+def check_size(header: ImageHeader, name: str, max_pixels: int) -> None:
+    """Refuse an image that claims too many pixels."""
+    if header.height * header.width * max(header.channels, 3) > 3 * max_pixels:
+        raise UnsupportedError(
+            f"{name}: {header.width}x{header.height} pixels of {header.channels} channels are over "
+            f"the limit of max_pixels={max_pixels}; the file may be damaged, or pass a larger "
+            "max_pixels"
+        )
+
+
+def _stored_pixels(data: memoryview, header: ImageHeader, name: str) -> Pixels:
+    """The pixels as they are stored, with the channels of the header."""
+    if header.format in _BY_FFMPEG:
+        return _by_ffmpeg(data, header, name)
+    if header.format == "tiff":
+        return _tiff(data, header, name)
+    if header.format == "jpeg2000" and header.channels == 2:
+        return _by_ffmpeg(data, header, name)
+    return _with_channels(_by_opencv(data, name), header.channels)
+
+
+def _tiff(data: memoryview, header: ImageHeader, name: str) -> Pixels:
+    data = readable(data, read_tiff(data)[1])
+    directory = read_tiff(data)[1]
+    own = directory.stored
+    # RGB and grey are OpenCV's; alpha it multiplies in, other channels it does not have.
+    wide = widened(data, directory) if header.channels == own and own not in (1, 3) else None
+    if wide is None:
+        return _with_channels(_by_opencv(data, name), header.channels)
+    pixels = _by_opencv(wide, name).reshape(header.height, -1, own)
+    if predictor(directory) == 2:
+        pixels = np.cumsum(pixels, axis=1, dtype=pixels.dtype)
+    return pixels
+
+
+def _by_opencv(data: memoryview, name: str, *, is_grey: bool = False) -> Pixels:
+    """(H, W, C), RGB and not BGR."""
+    import cv2
+
+    # IMREAD_UNCHANGED leaves the orientation alone, depth and channels too.
+    flags = (
+        cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION if is_grey else cv2.IMREAD_UNCHANGED
+    )
+    try:
+        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+    except cv2.error as error:
+        raise DecodeError(f"{name}: cannot be decoded ({_reason(error)})") from error
+    if pixels is None:
+        raise DecodeError(f"{name}: cannot be decoded; the file is truncated or damaged")
+    if pixels.ndim == 2:
+        return pixels[..., None]
+    if pixels.shape[-1] in (3, 4):
+        code = cv2.COLOR_BGR2RGB if pixels.shape[-1] == 3 else cv2.COLOR_BGRA2RGBA
+        if pixels.dtype in (np.uint8, np.uint16, np.float32):
+            return cv2.cvtColor(pixels, code, dst=pixels)
+        return pixels[..., [2, 1, 0, 3][: pixels.shape[-1]]]
+    return pixels
+
+
+def _by_ffmpeg(data: memoryview, header: ImageHeader, name: str) -> Pixels:
+    """The first picture that FFmpeg gives."""
+    import io
+
+    import av
+
+    if header.format == "heic-grid":
+        raise UnsupportedError(
+            f"{name}: a HEIC image that is put together of tiles; convert it to another format"
+        )
+    form = {1: "gray", 2: "ya8", 3: "rgb24", 4: "rgba"}.get(header.channels, "rgb24")
+    if header.bits > 8:
+        form = {1: "gray16le", 2: "ya16le", 3: "rgb48le", 4: "rgba64le"}[header.channels]
+    try:
+        with av.open(io.BytesIO(data)) as container:
+            frame = next(container.decode(video=0))
+            if (frame.height, frame.width) != (header.height, header.width):
+                return np.empty((frame.height, frame.width, 1), np.uint8)
+            frame = frame.reformat(format=form)
+            plane = frame.planes[0]
+            kind = np.uint16 if header.bits > 8 else np.uint8
+            rows = np.frombuffer(plane, kind).reshape(plane.height, -1)
+            pixels = rows[:, : plane.width * header.channels]
+            return pixels.reshape(header.height, header.width, header.channels).copy()
+    except (av.FFmpegError, StopIteration, ValueError) as error:
+        raise DecodeError(f"{name}: cannot be decoded ({error})") from error
+
+
+def _with_channels(pixels: Pixels, channels: int) -> Pixels:
+    """Pixels as OpenCV gives them, with the channels that the file has."""
+    own = pixels.shape[-1]
+    if own == channels:
+        return pixels
+    if own == 1:
+        return np.repeat(pixels, channels, axis=-1)
+    if channels == 2:
+        return pixels[..., [0, own - 1]]
+    if channels <= 3:
+        return pixels[..., :channels]
+    opaque = 1 if pixels.dtype.kind == "f" else np.iinfo(pixels.dtype).max
+    alpha = np.full((*pixels.shape[:2], channels - own), opaque, pixels.dtype)
+    return np.concatenate([pixels, alpha], axis=-1)
+
+
+def _reason(error: Exception) -> str:
+    """The last part of OpenCV's message, which is about the file."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rpartition("error: ")[2][:200] if lines else type(error).__name__

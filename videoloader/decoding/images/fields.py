@@ -1,0 +1,118 @@
+"""Numbers in the headers of images; reading behind the end is an error, never a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from videoloader.errors import FormatError
+
+__all__ = ["Fields", "ImageHeader", "boxes", "orientation_of_exif"]
+
+_ORIENTATION = 0x112
+_MOST_ENTRIES = 1 << 12  # of a directory; files have some dozens
+
+
+@dataclass(frozen=True, slots=True)
+class ImageHeader:
+    """What the header of an image says.
+
+    Attributes:
+        format: such as "jpeg".
+        height: as stored, before `orientation`.
+        width: likewise.
+        channels: that decoding gives: 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha, or what a
+            TIFF has. A palette and CMYK become RGB.
+        orientation: of EXIF, 1 to 8: how the stored pixels are to be turned for display.
+        bits: of a sample.
+    """
+
+    format: str
+    height: int
+    width: int
+    channels: int
+    orientation: int = 1
+    bits: int = 8
+
+    def __post_init__(self) -> None:
+        if not (self.height > 0 and self.width > 0 and self.channels > 0):
+            raise FormatError(
+                f"its {self.format} header claims {self.width}x{self.height} pixels of "
+                f"{self.channels} channels; the file is damaged"
+            )
+
+    def displayed(self, *, adjust_orientation: bool) -> tuple[int, int]:
+        """(height, width) of the decoded image."""
+        if adjust_orientation and self.orientation > 4:
+            return self.width, self.height
+        return self.height, self.width
+
+
+class Fields:
+    """The bytes of a file, of one byte order.
+
+    Args:
+        data: all of them.
+        order: "little" or "big".
+    """
+
+    def __init__(self, data: memoryview, order: str = "big") -> None:
+        self.data = data
+        self.order: str = order
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def take(self, at: int, size: int) -> bytes:
+        """Some bytes.
+
+        Raises:
+            FormatError: the file ends before.
+        """
+        if at < 0 or size < 0 or at + size > len(self.data):
+            raise FormatError(
+                f"its header points to bytes {at} to {at + size} of {len(self.data)}; "
+                "the file is truncated or damaged"
+            )
+        return bytes(self.data[at : at + size])
+
+    def number(self, at: int, size: int, *, signed: bool = False) -> int:
+        """An integer of `size` bytes."""
+        order = "little" if self.order == "little" else "big"
+        return int.from_bytes(self.take(at, size), order, signed=signed)
+
+    def starts(self, at: int, expected: bytes) -> bool:
+        """Whether these bytes stand there."""
+        return bytes(self.data[at : at + len(expected)]) == expected
+
+
+def boxes(data: Fields, start: int, stop: int) -> Iterator[tuple[bytes, int, int]]:
+    """The boxes of JPEG 2000 and HEIF between two offsets: type, begin and end of the content."""
+    at = start
+    while at + 8 <= stop:
+        size, kind, head = data.number(at, 4), data.take(at + 4, 4), 8
+        if size == 1:
+            size, head = data.number(at + 8, 8), 16
+        elif size == 0:
+            size = stop - at
+        if size < head or at + size > stop:
+            raise FormatError(f"its box {kind!r} has {size} bytes; the file is damaged")
+        yield kind, at + head, at + size
+        at += size
+
+
+def orientation_of_exif(exif: memoryview) -> int:
+    """The orientation in a block of EXIF, 1 where there is none or the block is damaged."""
+    try:
+        data = Fields(exif, "little" if exif[:2] == b"II" else "big")
+        if data.take(0, 2) not in (b"II", b"MM") or data.number(2, 2) != 42:
+            return 1
+        directory = data.number(4, 4)
+        for number in range(min(data.number(directory, 2), _MOST_ENTRIES)):
+            entry = directory + 2 + 12 * number
+            if data.number(entry, 2) == _ORIENTATION:
+                value = data.number(entry + 8, 2)
+                return value if 1 <= value <= 8 else 1
+    except FormatError:  # it describes the image, which decodes without it
+        pass
+    return 1

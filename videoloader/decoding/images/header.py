@@ -1,0 +1,64 @@
+"""The size of an image from its header, without a codec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from videoloader.decoding.images.boxed import read_heif, read_jpeg2000
+from videoloader.decoding.images.fields import ImageHeader
+from videoloader.decoding.images.raster import (
+    read_bmp,
+    read_gif,
+    read_jpeg,
+    read_png,
+    read_pnm,
+    read_webp,
+)
+from videoloader.decoding.images.tiff import read_tiff
+from videoloader.errors import FormatError, UnsupportedError
+
+__all__ = ["read_header"]
+
+_BRANDS = (b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1")
+
+
+def read_header(data: memoryview, name: str) -> ImageHeader:
+    """What an encoded image will be when it is decoded.
+
+    Args:
+        data: the whole file.
+        name: of the image, for errors.
+
+    Raises:
+        FormatError: the bytes are no image, or the header is damaged.
+        UnsupportedError: an image of a kind that is not read.
+    """
+    try:
+        return _reader(data)(data)
+    except (FormatError, UnsupportedError) as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def _reader(data: memoryview) -> Callable[[memoryview], ImageHeader]:
+    start = bytes(data[:16])
+    if start[:3] == b"\xff\xd8\xff":
+        return read_jpeg
+    if start[:8] == b"\x89PNG\r\n\x1a\n":
+        return read_png
+    if start[:2] == b"BM":
+        return read_bmp
+    if start[:6] in (b"GIF87a", b"GIF89a"):
+        return read_gif
+    if start[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
+        return lambda data: read_tiff(data)[0]
+    if start[:1] == b"P" and start[1:2] in b"1234567" and start[2:3] in b"\t\n\v\f\r #":
+        return read_pnm
+    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
+        return read_webp
+    if start[:12] == b"\0\0\0\x0cjP  \r\n\x87\n" or start[:4] == b"\xff\x4f\xff\x51":
+        return read_jpeg2000
+    if start[4:8] == b"ftyp" and start[8:12] in _BRANDS:
+        return read_heif
+    raise FormatError(
+        f"no image of a known format ({len(data)} bytes, begins with {start[:8].hex(' ') or '-'})"
+    )

@@ -1,0 +1,203 @@
+"""TIFF: the header, and a file that OpenCV reads where it does not read the original.
+
+OpenCV decodes at most four channels, multiplies colours by alpha, knows no ZSTD, and turns the
+image by its orientation always. What such a file holds is offered to it in another form, which
+only takes new entries in the directory (`rewritten`): samples of all channels as one wide grey
+image, ZSTD strips deflated anew.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from videoloader.decoding.images.fields import Fields, ImageHeader
+from videoloader.errors import FormatError, UnsupportedError
+
+__all__ = ["Directory", "read_tiff", "readable", "widened"]
+
+_WIDTH, _HEIGHT, _BITS, _COMPRESSION, _PHOTOMETRIC = 256, 257, 258, 259, 262
+_STRIPS, _ORIENTATION, _CHANNELS, _STRIP_SIZES, _PLANES = 273, 274, 277, 279, 284
+_PREDICTOR, _PALETTE, _TILE_WIDTH, _TILES, _TILE_SIZES = 317, 320, 322, 324, 325
+_EXTRA, _FORMAT = 338, 339
+
+_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8}
+_INTEGERS = {1: "B", 3: "H", 4: "I"}
+_MOST_ENTRIES = 1 << 12
+_GREYS, _RGB, _PALETTED = (0, 1), 2, 3
+_DEFLATE, _ZSTD = 8, 50000
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """The first image of a file.
+
+    Attributes:
+        order: of bytes, "little" or "big".
+        numbers: values of the entries that are whole numbers, by tag.
+        entries: (type, count, the four bytes of the value) of every entry, by tag.
+    """
+
+    order: str
+    numbers: Mapping[int, Sequence[int]]
+    entries: Mapping[int, tuple[int, int, bytes]]
+
+    def one(self, tag: int, default: int) -> int:
+        """The first value of an entry."""
+        return next(iter(self.numbers.get(tag, ())), default)
+
+    @property
+    def stored(self) -> int:
+        """Samples of a pixel as they are stored."""
+        return self.one(_CHANNELS, 1)
+
+    @property
+    def is_samples(self) -> bool:
+        """Whether the samples stand pixel by pixel in whole bytes, and are grey, RGB and others."""
+        return (
+            self.one(_PHOTOMETRIC, 1) in (1, _RGB)
+            and self.one(_PLANES, 1) == 1
+            and set(self.numbers.get(_BITS, (1,))) <= {8, 16}
+        )
+
+
+def read_tiff(data: memoryview) -> tuple[ImageHeader, Directory]:
+    """The header and the directory of the first image."""
+    fields = Fields(data, "little" if data[:2] == b"II" else "big")
+    if fields.number(2, 2) != 42:
+        raise UnsupportedError("a TIFF of over 4 GB (BigTIFF)")
+    at = fields.number(4, 4)
+    count = fields.number(at, 2)
+    if not 0 < count <= _MOST_ENTRIES:
+        raise FormatError(f"a TIFF directory of {count} entries; the file is damaged")
+    entries, numbers = {}, {}
+    for number in range(count):
+        entry = at + 2 + 12 * number
+        tag, kind, length = (fields.number(entry + n, s) for n, s in ((0, 2), (2, 2), (4, 4)))
+        entries[tag] = (kind, length, fields.take(entry + 8, 4))
+        if kind in _INTEGERS:
+            size = _SIZES[kind] * length
+            begin = entry + 8 if size <= 4 else fields.number(entry + 8, 4)
+            mark = "<" if fields.order == "little" else ">"
+            form = f"{mark}{length}{_INTEGERS[kind]}"
+            numbers[tag] = struct.unpack(form, fields.take(begin, size))
+    directory = Directory(fields.order, numbers, entries)
+    for tag in (_WIDTH, _HEIGHT):
+        if tag not in numbers:
+            raise FormatError("a TIFF without a size; the file is damaged")
+    photometric, stored = directory.one(_PHOTOMETRIC, 1), directory.stored
+    if photometric in _GREYS or photometric == _RGB:
+        channels = stored
+    else:
+        channels = 3 if photometric == _PALETTED else min(stored, 4)
+    orientation = directory.one(_ORIENTATION, 1)
+    header = ImageHeader(
+        "tiff",
+        directory.one(_HEIGHT, 0),
+        directory.one(_WIDTH, 0),
+        channels,
+        orientation if 1 <= orientation <= 8 else 1,
+        max(directory.numbers.get(_BITS, (1,)), default=1),
+    )
+    return header, directory
+
+
+def readable(data: memoryview, directory: Directory) -> memoryview:
+    """The file upright, and without ZSTD."""
+    if directory.one(_COMPRESSION, 1) == _ZSTD:
+        return _deflated(data, directory)
+    if directory.one(_ORIENTATION, 1) == 1:
+        return data
+    return _rewritten(data, directory, {_ORIENTATION: [1]})
+
+
+def widened(data: memoryview, directory: Directory) -> memoryview | None:
+    """The file as a grey image that is as many times as wide as it has channels.
+
+    None where its samples do not stand pixel by pixel, or depend on those of the pixel before.
+    """
+    if not directory.is_samples:
+        return None
+    channels, bits = directory.stored, directory.one(_BITS, 1)
+    changes: dict[int, Sequence[int]] = {
+        _WIDTH: [directory.one(_WIDTH, 0) * channels],
+        _CHANNELS: [1],
+        _BITS: [bits],
+        _PHOTOMETRIC: [1],
+        _ORIENTATION: [1],
+        _EXTRA: (),
+        _PREDICTOR: (),
+        _FORMAT: (),
+    }
+    if _TILE_WIDTH in directory.numbers:
+        if directory.one(_WIDTH, 0) % directory.one(_TILE_WIDTH, 1):
+            return None
+        changes[_TILE_WIDTH] = [directory.one(_TILE_WIDTH, 0) * channels]
+    return _rewritten(data, directory, changes)
+
+
+def predictor(directory: Directory) -> int:
+    """2 where a sample is stored as the difference to that of the pixel on its left."""
+    has_one = directory.one(_COMPRESSION, 1) in (5, _DEFLATE, 32946, _ZSTD)
+    return directory.one(_PREDICTOR, 1) if has_one else 1
+
+
+def _deflated(data: memoryview, directory: Directory) -> memoryview:
+    """The file with strips or tiles of ZSTD compressed by deflate instead."""
+    import pyarrow as pa
+
+    fields, codec = Fields(data, directory.order), pa.Codec("zstd")
+    offsets, sizes = (
+        (_TILES, _TILE_SIZES) if _TILES in directory.numbers else (_STRIPS, _STRIP_SIZES)
+    )
+    most = _strip_bytes(directory)
+    pieces = []
+    for at, size in zip(
+        directory.numbers.get(offsets, ()), directory.numbers.get(sizes, ()), strict=False
+    ):
+        with pa.CompressedInputStream(pa.BufferReader(fields.take(at, size)), codec.name) as stream:
+            pieces.append(zlib.compress(stream.read(most), 1))
+    begin, places = len(data), []
+    for piece in pieces:
+        places.append(begin)
+        begin += len(piece)
+    whole = memoryview(bytes(data) + b"".join(pieces))
+    changes = {
+        _COMPRESSION: [_DEFLATE],
+        _ORIENTATION: [1],
+        offsets: places,
+        sizes: [len(piece) for piece in pieces],
+    }
+    return _rewritten(whole, directory, changes)
+
+
+def _strip_bytes(directory: Directory) -> int:
+    """Bytes that a strip or tile may have: those of the whole image, and some."""
+    width, height = directory.one(_WIDTH, 0) + 4096, directory.one(_HEIGHT, 0) + 4096
+    bits = max(directory.numbers.get(_BITS, (1,)), default=1)
+    return width * height * directory.stored * (bits + 7) // 8
+
+
+def _rewritten(
+    data: memoryview, directory: Directory, changes: Mapping[int, Sequence[int]]
+) -> memoryview:
+    """The file with another directory at its end; entries without values are left out."""
+    mark = "<" if directory.order == "little" else ">"
+    start = len(data) + len(data) % 2
+    tags = sorted({*directory.entries, *changes} - {t for t, v in changes.items() if not len(v)})
+    values_at = start + 2 + 12 * len(tags) + 4
+    table, values = [struct.pack(f"{mark}H", len(tags))], b""
+    for tag in tags:
+        if tag not in changes:
+            kind, count, value = directory.entries[tag]
+            table.append(struct.pack(f"{mark}HHI", tag, kind, count) + value)
+            continue
+        own = struct.pack(f"{mark}{len(changes[tag])}I", *changes[tag])
+        place = own if len(own) == 4 else struct.pack(f"{mark}I", values_at + len(values))
+        values += b"" if len(own) == 4 else own
+        table.append(struct.pack(f"{mark}HHI", tag, 4, len(changes[tag])) + place)
+    head = bytes(data[:4]) + struct.pack(f"{mark}I", start)
+    body = bytes(data[8:]) + b"\0" * (len(data) % 2)
+    return memoryview(head + body + b"".join(table) + bytes(4) + values)
