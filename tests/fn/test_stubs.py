@@ -1,6 +1,7 @@
 """What editors and type checkers see of `fn`: the stubs written from the declarations."""
 
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,17 @@ FOLDER = Path(fn.__file__).parent
 
 def test_the_stubs_are_up_to_date():
     """If this fails: `python -m videoloader.fn.stubs`."""
-    written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.pyi")}
+    written = {
+        path.relative_to(FOLDER).as_posix(): path.read_text(encoding="utf-8")
+        for path in FOLDER.rglob("*.pyi")
+    }
     assert written == stubs()
 
 
 @pytest.mark.parametrize("name", sorted(stubs()))
 def test_a_stub_has_every_public_name_with_its_arguments(name):
-    module = fn if name.startswith("__init__") else getattr(fn, name.removesuffix(".pyi"))
+    path = [part for part in name.removesuffix(".pyi").split("/") if part != "__init__"]
+    module = importlib.import_module(".".join([fn.__name__, *path]))
     tree = ast.parse(stubs()[name])
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     imported = {

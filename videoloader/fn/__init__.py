@@ -15,6 +15,7 @@ import videoloader.readers.video  # noqa: F401  (importing these declares the op
 from videoloader.fn import (  # noqa: F401
     decoders,
     eager_math,
+    experimental,
     noise,
     random,
     readers,
@@ -26,6 +27,6 @@ from videoloader.fn.function import public_functions
 
 globals().update(public_functions(""))
 
-_modules = ["decoders", "noise", "random", "readers", "reductions", "transforms"]
+_modules = ["decoders", "experimental", "noise", "random", "readers", "reductions", "transforms"]
 
 __all__ = sorted([*public_functions(""), *_modules, "operators_page"])

@@ -46,6 +46,11 @@ HIDDEN = (
 LEGACY = {
     "audio_decoder": "decoders.audio",
     "coin_flip": "random.coin_flip",
+    "experimental.decoders.image": "decoders.image",
+    "experimental.decoders.image_crop": "decoders.image_crop",
+    "experimental.decoders.image_random_crop": "decoders.image_random_crop",
+    "experimental.decoders.image_slice": "decoders.image_slice",
+    "experimental.peek_image_shape": "peek_image_shape",
     "image_decoder": "decoders.image",
     "image_decoder_crop": "decoders.image_crop",
     "image_decoder_random_crop": "decoders.image_random_crop",
@@ -62,7 +67,7 @@ LEGACY = {
     },
     "video_reader_resize": "readers.video_resize",
 }
-"""Names without a module that DALI keeps for old programs."""
+"""Other names that DALI keeps for old programs."""
 
 _MOST_CHANNELS = 4  # of a picture whose layout is told by its shape
 
@@ -132,14 +137,18 @@ def public_functions(module: str) -> dict[str, Function]:
         for place, _, short in [name.rpartition(".")]
         if place == module
     }
-    if not module:
-        functions |= {old: Function(new) for old, new in LEGACY.items() if new in OPERATORS}
+    for old, new in LEGACY.items():
+        place, _, short = old.rpartition(".")
+        if place == module and new in OPERATORS:
+            functions[short] = Function(new)
     return functions
 
 
 def public_modules() -> list[str]:
     """The modules inside `fn`, such as "readers"."""
-    return sorted({name.rpartition(".")[0] for name in OPERATORS if name not in HIDDEN} - {""})
+    names = [old for old, new in LEGACY.items() if new in OPERATORS]
+    names += [name for name in OPERATORS if name not in HIDDEN]
+    return sorted({name.rpartition(".")[0] for name in names} - {""})
 
 
 def _is_input_set(value: Any) -> bool:
@@ -417,6 +426,8 @@ def _run(
     place = "cpu"
     if inputs and len(inputs[0]):
         place = str(getattr(inputs[0][0], "device", "cpu"))
+    if device == "mixed":
+        place = "cuda"
     if device == "gpu" and not place.startswith("cuda"):
         place = "cuda"
         inputs = [

@@ -110,7 +110,7 @@ def _kind(node: Node) -> StageKind:
     if node.operator.kind == "source" or (not node.inputs and node.device == "cpu"):
         return "plan"
     from_gpu = node.operator is COPY and node.inputs[0].device == "gpu"
-    if node.device == "gpu" or from_gpu:
+    if node.device in ("gpu", "mixed") or from_gpu:
         return "gpu"
     return "batch" if node.operator.takes_whole_batch(node.constants) else "cpu"
 

@@ -31,6 +31,7 @@ def decode_image(
     output_type: str,
     adjust_orientation: bool,
     max_pixels: int,
+    window: tuple[slice, slice] | None = None,
     header: ImageHeader | None = None,
 ) -> Pixels:
     """The pixels of an image (H, W, C), in the element type of the file.
@@ -41,6 +42,7 @@ def decode_image(
         output_type: name of an `ImageType`.
         adjust_orientation: turn it as its EXIF says.
         max_pixels: most pixels that it may have.
+        window: rows and columns to keep, of the image as it is turned.
         header: of the image, where it has been read already.
 
     Raises:
@@ -60,6 +62,8 @@ def decode_image(
         )
     if adjust_orientation:
         pixels = oriented(pixels, header.orientation)
+    if window is not None:
+        pixels = pixels[window]
     return convert(pixels, output_type)
 
 
@@ -136,14 +140,14 @@ def _by_ffmpeg(data: memoryview, header: ImageHeader, name: str) -> Pixels:
     if header.bits > 8:
         form = {1: "gray16le", 2: "ya16le", 3: "rgb48le", 4: "rgba64le"}[header.channels]
     try:
-        with av.open(io.BytesIO(data)) as container:
+        with av.open(io.BytesIO(data), "r") as container:
             frame = next(container.decode(video=0))
             if (frame.height, frame.width) != (header.height, header.width):
                 return np.empty((frame.height, frame.width, 1), np.uint8)
             frame = frame.reformat(format=form)
             plane = frame.planes[0]
             kind = np.uint16 if header.bits > 8 else np.uint8
-            rows = np.frombuffer(plane, kind).reshape(plane.height, -1)
+            rows = np.frombuffer(memoryview(plane), kind).reshape(plane.height, -1)
             pixels = rows[:, : plane.width * header.channels]
             return pixels.reshape(header.height, header.width, header.channels).copy()
     except (av.FFmpegError, StopIteration, ValueError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from videoloader.errors import FormatError
 
@@ -56,9 +57,9 @@ class Fields:
         order: "little" or "big".
     """
 
-    def __init__(self, data: memoryview, order: str = "big") -> None:
+    def __init__(self, data: memoryview, order: Literal["little", "big"] = "big") -> None:
         self.data = data
-        self.order: str = order
+        self.order = order
 
     def __len__(self) -> int:
         return len(self.data)
@@ -78,8 +79,7 @@ class Fields:
 
     def number(self, at: int, size: int, *, signed: bool = False) -> int:
         """An integer of `size` bytes."""
-        order = "little" if self.order == "little" else "big"
-        return int.from_bytes(self.take(at, size), order, signed=signed)
+        return int.from_bytes(self.take(at, size), self.order, signed=signed)
 
     def starts(self, at: int, expected: bytes) -> bool:
         """Whether these bytes stand there."""
@@ -104,7 +104,7 @@ def boxes(data: Fields, start: int, stop: int) -> Iterator[tuple[bytes, int, int
 def orientation_of_exif(exif: memoryview) -> int:
     """The orientation in a block of EXIF, 1 where there is none or the block is damaged."""
     try:
-        data = Fields(exif, "little" if exif[:2] == b"II" else "big")
+        data = Fields(exif, "little" if bytes(exif[:2]) == b"II" else "big")
         if data.take(0, 2) not in (b"II", b"MM") or data.number(2, 2) != 42:
             return 1
         directory = data.number(4, 4)

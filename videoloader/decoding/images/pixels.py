@@ -74,11 +74,14 @@ def _combined(pixels: Pixels, rows: tuple[tuple[float, ...], ...]) -> Pixels:
 
     top = 1.0 if pixels.dtype.kind == "f" else float(np.iinfo(pixels.dtype).max)
     matrix = np.array([[*row[:3], (row[3] if len(row) > 3 else 0.0) * top] for row in rows])
-    mixed = cv2.transform(np.ascontiguousarray(pixels, np.float32), matrix.astype(np.float32))
+    mixed: Pixels = cv2.transform(
+        np.ascontiguousarray(pixels, np.float32), matrix.astype(np.float32)
+    )
     mixed = mixed.reshape(*pixels.shape[:2], len(rows))
     if pixels.dtype.kind == "f":
         return mixed.astype(pixels.dtype)
-    return np.clip(np.floor(mixed + 0.5), 0, top).astype(pixels.dtype)
+    rounded: Pixels = np.clip(np.floor(mixed + 0.5), 0, top).astype(pixels.dtype)
+    return rounded
 
 
 def to_range(pixels: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -122,7 +122,7 @@ def read_pnm(data: memoryview) -> ImageHeader:
 
 
 def _words(head: bytes) -> Iterator[bytes]:
-    """What stands between blanks and comments."""
+    """What stands between blanks and comments, each with something behind it."""
     at = 0
     while at < len(head):
         if head[at] in _SPACE:
@@ -135,6 +135,8 @@ def _words(head: bytes) -> Iterator[bytes]:
             end = at
             while end < len(head) and head[end] not in _SPACE and head[end] != ord("#"):
                 end += 1
+            if end == len(head):  # perhaps cut off
+                return
             yield head[at:end]
             at = end
 
@@ -184,7 +186,7 @@ def read_webp(data: memoryview) -> ImageHeader:
         length = fields.number(at + 4, 4)
         if fields.starts(at, b"EXIF"):
             exif = data[at + 8 : at + 8 + length]
-            orientation = orientation_of_exif(exif[6:] if exif[:6] == b"Exif\0\0" else exif)
+            orientation = orientation_of_exif(exif[6:] if bytes(exif[:6]) == b"Exif\0\0" else exif)
         at += 8 + length + length % 2
     size = fields.number(27, 3) + 1, fields.number(24, 3) + 1
     return ImageHeader("webp", *size, 4 if flags & _ALPHA else 3, orientation)

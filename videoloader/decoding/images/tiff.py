@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from videoloader.decoding.images.fields import Fields, ImageHeader
 from videoloader.errors import FormatError, UnsupportedError
@@ -40,7 +41,7 @@ class Directory:
         entries: (type, count, the four bytes of the value) of every entry, by tag.
     """
 
-    order: str
+    order: Literal["little", "big"]
     numbers: Mapping[int, Sequence[int]]
     entries: Mapping[int, tuple[int, int, bytes]]
 
@@ -65,7 +66,7 @@ class Directory:
 
 def read_tiff(data: memoryview) -> tuple[ImageHeader, Directory]:
     """The header and the directory of the first image."""
-    fields = Fields(data, "little" if data[:2] == b"II" else "big")
+    fields = Fields(data, "little" if bytes(data[:2]) == b"II" else "big")
     if fields.number(2, 2) != 42:
         raise UnsupportedError("a TIFF of over 4 GB (BigTIFF)")
     at = fields.number(4, 4)

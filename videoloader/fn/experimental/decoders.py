@@ -1,0 +1,7 @@
+"""Decoders of images under their experimental names."""
+
+from videoloader.fn.function import public_functions
+
+globals().update(public_functions("experimental.decoders"))
+
+__all__ = sorted(public_functions("experimental.decoders"))

@@ -1,0 +1,306 @@
+# Written by `python -m videoloader.fn.stubs`; do not edit.
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+_Data: TypeAlias = Any
+"""A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
+
+_Values: TypeAlias = Any
+"""Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
+
+def image(
+    encoded: _Data,
+    /,
+    *,
+    output_type: Any = ...,
+    dtype: Any = ...,
+    adjust_orientation: bool | int = True,
+    max_pixels: int = 134217728,
+    device: str | None = None,
+    name: str | None = None,
+    affine: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    cache_batch_copy: Any = ...,
+    cache_debug: Any = ...,
+    cache_size: Any = ...,
+    cache_threshold: Any = ...,
+    cache_type: Any = ...,
+    device_memory_padding: Any = ...,
+    device_memory_padding_jpeg2k: Any = ...,
+    host_memory_padding: Any = ...,
+    host_memory_padding_jpeg2k: Any = ...,
+    hw_decoder_load: Any = ...,
+    hybrid_huffman_threshold: Any = ...,
+    jpeg_fancy_upsampling: Any = ...,
+    memory_stats: Any = ...,
+    preallocate_height_hint: Any = ...,
+    preallocate_width_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+    split_stages: Any = ...,
+    use_chunk_allocator: Any = ...,
+    use_fast_idct: Any = ...,
+) -> Any:
+    """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
+
+    The output has layout HWC. Palettes and CMYK become RGB; of an animation the first frame is
+    decoded. `mixed` decodes JPEG and JPEG 2000 on the GPU by nvImageCodec, and copies what the CPU
+    decodes of other formats.
+
+    Inputs:
+        encoded
+
+    Args:
+        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
+            ImageType.RGB).
+        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
+            (element type; default torch.uint8).
+        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
+            True).
+        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
+            134217728).
+        device: 'cpu' or 'mixed'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
+    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
+    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
+    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
+    use_chunk_allocator, use_fast_idct.
+    """
+
+def image_crop(
+    encoded: _Data,
+    /,
+    *,
+    output_type: Any = ...,
+    dtype: Any = ...,
+    adjust_orientation: bool | int = True,
+    max_pixels: int = 134217728,
+    crop: float | Sequence[float] | _Values | None = None,
+    crop_h: float | _Values | None = None,
+    crop_w: float | _Values | None = None,
+    crop_pos_x: float | _Values = 0.5,
+    crop_pos_y: float | _Values = 0.5,
+    rounding: str = 'round',
+    device: str | None = None,
+    name: str | None = None,
+    affine: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    cache_batch_copy: Any = ...,
+    cache_debug: Any = ...,
+    cache_size: Any = ...,
+    cache_threshold: Any = ...,
+    cache_type: Any = ...,
+    crop_d: Any = ...,
+    crop_pos_z: Any = ...,
+    device_memory_padding: Any = ...,
+    device_memory_padding_jpeg2k: Any = ...,
+    host_memory_padding: Any = ...,
+    host_memory_padding_jpeg2k: Any = ...,
+    hw_decoder_load: Any = ...,
+    hybrid_huffman_threshold: Any = ...,
+    jpeg_fancy_upsampling: Any = ...,
+    memory_stats: Any = ...,
+    preallocate_height_hint: Any = ...,
+    preallocate_width_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+    split_stages: Any = ...,
+    use_chunk_allocator: Any = ...,
+    use_fast_idct: Any = ...,
+) -> Any:
+    """Decode a window of images; it is that of `fn.crop`.
+
+    Inputs:
+        encoded
+
+    Args:
+        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
+            ImageType.RGB).
+        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
+            (element type; default torch.uint8).
+        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
+            True).
+        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
+            134217728).
+        crop: (height, width) of the window, in pixels (float or list of float, at least 0; may be
+            per sample).
+        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
+        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
+        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
+            default 0.5; may be per sample or frame).
+        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
+            default 0.5; may be per sample or frame).
+        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
+            default 'round').
+        device: 'cpu' or 'mixed'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Not supported yet: crop_d, crop_pos_z.
+
+    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
+    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
+    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
+    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
+    use_chunk_allocator, use_fast_idct.
+    """
+
+def image_random_crop(
+    encoded: _Data,
+    /,
+    *,
+    output_type: Any = ...,
+    dtype: Any = ...,
+    adjust_orientation: bool | int = True,
+    max_pixels: int = 134217728,
+    random_area: float | Sequence[float] = ...,
+    random_aspect_ratio: float | Sequence[float] = ...,
+    num_attempts: int = 10,
+    seed: int | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    affine: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    cache_batch_copy: Any = ...,
+    cache_debug: Any = ...,
+    cache_size: Any = ...,
+    cache_threshold: Any = ...,
+    cache_type: Any = ...,
+    device_memory_padding: Any = ...,
+    device_memory_padding_jpeg2k: Any = ...,
+    host_memory_padding: Any = ...,
+    host_memory_padding_jpeg2k: Any = ...,
+    hw_decoder_load: Any = ...,
+    hybrid_huffman_threshold: Any = ...,
+    jpeg_fancy_upsampling: Any = ...,
+    memory_stats: Any = ...,
+    preallocate_height_hint: Any = ...,
+    preallocate_width_hint: Any = ...,
+    preserve: Any = ...,
+    split_stages: Any = ...,
+    use_chunk_allocator: Any = ...,
+    use_fast_idct: Any = ...,
+) -> Any:
+    """Decode a random window of images, of a random area and aspect ratio.
+
+    The area is equally likely, the ratio on a logarithmic scale. If no window of `num_attempts`
+    fits, the largest one in the middle with a ratio in the bounds is taken.
+
+    Inputs:
+        encoded
+
+    Args:
+        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
+            ImageType.RGB).
+        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
+            (element type; default torch.uint8).
+        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
+            True).
+        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
+            134217728).
+        random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
+        random_aspect_ratio: ratio of width to height: (least, most) (float or list of float;
+            default (0.75, 1.333333)).
+        num_attempts: tries for a window that fits (int, at least 1; default 10).
+        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        device: 'cpu' or 'mixed'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
+    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
+    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
+    memory_stats, preallocate_height_hint, preallocate_width_hint, split_stages,
+    use_chunk_allocator, use_fast_idct.
+    """
+
+def image_slice(
+    encoded: _Data,
+    anchor: _Data = ...,
+    extent: _Data = ...,
+    /,
+    *,
+    output_type: Any = ...,
+    dtype: Any = ...,
+    adjust_orientation: bool | int = True,
+    max_pixels: int = 134217728,
+    start: int | Sequence[int] | _Values | None = None,
+    rel_start: float | Sequence[float] | _Values | None = None,
+    end: int | Sequence[int] | _Values | None = None,
+    rel_end: float | Sequence[float] | _Values | None = None,
+    shape: int | Sequence[int] | _Values | None = None,
+    rel_shape: float | Sequence[float] | _Values | None = None,
+    axes: int | Sequence[int] | _Values = ...,
+    axis_names: str = 'WH',
+    normalized_anchor: bool | int = True,
+    normalized_shape: bool | int = True,
+    device: str | None = None,
+    name: str | None = None,
+    affine: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    cache_batch_copy: Any = ...,
+    cache_debug: Any = ...,
+    cache_size: Any = ...,
+    cache_threshold: Any = ...,
+    cache_type: Any = ...,
+    device_memory_padding: Any = ...,
+    device_memory_padding_jpeg2k: Any = ...,
+    host_memory_padding: Any = ...,
+    host_memory_padding_jpeg2k: Any = ...,
+    hw_decoder_load: Any = ...,
+    hybrid_huffman_threshold: Any = ...,
+    jpeg_fancy_upsampling: Any = ...,
+    memory_stats: Any = ...,
+    preallocate_height_hint: Any = ...,
+    preallocate_width_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+    split_stages: Any = ...,
+    use_chunk_allocator: Any = ...,
+    use_fast_idct: Any = ...,
+) -> Any:
+    """Decode a window of images.
+
+    Arguments give it, or the inputs `anchor` and `extent`: where it begins and how large it is.
+
+    Whole numbers are pixels. Floating point inputs are parts of the image, unless
+    `normalized_anchor` or `normalized_shape` say otherwise. A window that does not lie in the image
+    is an error.
+
+    Inputs:
+        encoded
+        anchor (may be left out)
+        extent (may be left out)
+
+    Args:
+        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
+            ImageType.RGB).
+        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
+            (element type; default torch.uint8).
+        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
+            True).
+        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
+            134217728).
+        start: where the window begins, in pixels (int or list of int; may be per sample).
+        rel_start: where it begins, in parts of the image (float or list of float; may be per
+            sample).
+        end: where it ends, in pixels (int or list of int; may be per sample).
+        rel_end: where it ends, in parts of the image (float or list of float; may be per sample).
+        shape: how large it is, in pixels (int or list of int; may be per sample).
+        rel_shape: how large it is, in parts of the image (float or list of float; may be per
+            sample).
+        axes: dimensions that the arguments are about (int or list of int; default (1, 0); may be
+            per sample).
+        axis_names: the same by name; goes before `axes` (str; default 'WH').
+        normalized_anchor: a float `anchor` is in parts of the image (bool (0 or 1); default True).
+        normalized_shape: a float `extent` is in parts of the image (bool (0 or 1); default True).
+        device: 'cpu' or 'mixed'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
+    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
+    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
+    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
+    use_chunk_allocator, use_fast_idct.
+    """
