@@ -46,10 +46,12 @@ HIDDEN = (
 LEGACY = {
     "audio_decoder": "decoders.audio",
     "coin_flip": "random.coin_flip",
+    "experimental.debayer": "debayer",
     "experimental.decoders.image": "decoders.image",
     "experimental.decoders.image_crop": "decoders.image_crop",
     "experimental.decoders.image_random_crop": "decoders.image_random_crop",
     "experimental.decoders.image_slice": "decoders.image_slice",
+    "experimental.equalize": "equalize",
     "experimental.peek_image_shape": "peek_image_shape",
     "image_decoder": "decoders.image",
     "image_decoder_crop": "decoders.image_crop",

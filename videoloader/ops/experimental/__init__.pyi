@@ -11,6 +11,60 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+class Debayer:
+    """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
+
+    Inputs:
+        frames
+
+    Args:
+        blue_position: (row, column) of blue in the tile of 2 x 2 that begins at the second row and
+            column (int or list of int; required; may be per sample).
+        algorithm: how missing colours are found; bilinear by default (one of 'bilinear_ocv',
+            'edgeaware_ocv', 'vng_ocv', 'gray_ocv', 'default_npp', None).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        blue_position: int | Sequence[int] | _Values = ...,
+        algorithm: str | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Equalize:
+    """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class PeekImageShape:
     """(height, width, channels) that images will have when they are decoded, by their headers.
 

@@ -1,0 +1,282 @@
+"""Colour operators that are one matrix: hue, saturation, colour spaces.
+
+out = M in + offset for every pixel, with a matrix for each sample or frame. Plain torch is the
+reference; on the CPU OpenCV does the same for most element types.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.decoding.images.pixels import GRAY_WEIGHTS, YCBCR
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import (
+    DTYPE,
+    FLOAT,
+    IMAGE,
+    REQUIRED,
+    Argument,
+    PerFrame,
+    PerSample,
+)
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.linear import each_of, middle
+from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.tensors import saturate
+from videoloader.types import ImageType
+
+__all__ = ["color_space_conversion", "transform"]
+
+Matrix = NDArray[np.float64]
+"""(channels out, channels in + 1): factors, and behind them what is added."""
+
+_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
+_BY_OPENCV = (torch.uint8, torch.uint16, torch.int16, torch.float32)
+_CHUNK = 1 << 15
+"""Pixels at a time, whose float32 values stay in the cache."""
+
+
+def transform(out: Batch, frames: Batch, matrices: Sequence[Matrix | PerFrame]) -> Batch:
+    """Write the pixels of each sample, times its matrix or those of its frames, into `out`."""
+    for sample, place, matrix in zip(frames, out, matrices, strict=True):
+        if isinstance(matrix, PerFrame):
+            for frame, result, own in zip(sample, place, matrix.values, strict=True):
+                _transform(frame, result, own)
+        else:
+            _transform(sample, place, matrix)
+    return out
+
+
+def _transform(pixels: torch.Tensor, out: torch.Tensor, matrix: Matrix) -> None:
+    if pixels.device.type == "cpu" and pixels.dtype in _BY_OPENCV:
+        _transform_by_opencv(pixels, out, matrix)
+        return
+    numbers = torch.tensor(matrix, dtype=torch.float32, device=pixels.device)
+    mixed = pixels.float() @ numbers[:, :-1].T + numbers[:, -1]
+    out.copy_(saturate(mixed, out.dtype))
+
+
+def _transform_by_opencv(pixels: torch.Tensor, out: torch.Tensor, matrix: Matrix) -> None:
+    """The same by OpenCV in float32 (for uint8 it computes in ten bits), some rows at a time."""
+    import cv2
+
+    numbers = matrix.astype(np.float32)
+    rows, places = pixels.numpy(), out
+    if pixels.ndim > 3:
+        rows = rows.reshape(-1, *pixels.shape[-2:])
+        places = out.reshape(rows.shape[0], *out.shape[-2:]) if out.is_contiguous() else out
+    if places.ndim > 3:  # each frame by itself: the memory has another order
+        for frame, place in zip(pixels, out, strict=True):
+            _transform_by_opencv(frame, place, matrix)
+        return
+    step = max(1, _CHUNK // max(1, rows.shape[1]))
+    for at in range(0, len(rows) if rows.size else 0, step):
+        values = np.ascontiguousarray(rows[at : at + step], np.float32)
+        mixed: NDArray[np.float32] = cv2.transform(values, numbers).reshape(*values.shape[:2], -1)
+        place = places[at : at + step]
+        if place.dtype == torch.uint8:
+            np.clip(mixed, 0, 255, out=mixed)
+            mixed += np.float32(0.5)
+            place.numpy()[...] = mixed
+        else:
+            place.copy_(saturate(torch.from_numpy(mixed), place.dtype))
+
+
+def _number(name: str, default: float, doc: str, least: float | None = None) -> Argument:
+    return Argument(name, FLOAT, default, doc, per_sample=True, per_frame=True, least=least)
+
+
+HUE = _number("hue", 0.0, "degrees by which hues turn")
+SATURATION = _number("saturation", 1.0, "factor of the saturation; 0 is grey")
+IMAGE_TYPE = Argument(
+    "image_type", IMAGE, ImageType.RGB, "colour space; only RGB", choices=(ImageType.RGB,)
+)
+
+
+def _dtype(default: torch.dtype | None) -> Argument:
+    doc = "element type of the output" + ("" if default else "; the input's by default")
+    return Argument("dtype", DTYPE, default, doc)
+
+
+def twist(hue: float, saturation: float) -> Matrix:
+    """Turn and scale the chroma plane of YIQ: (3, 3)."""
+    angle = math.radians(hue)
+    cosine, sine = saturation * math.cos(angle), saturation * math.sin(angle)
+    turn = np.array([[1, 0, 0], [0, cosine, sine], [0, -sine, cosine]])
+    return np.linalg.solve(_YIQ, turn @ _YIQ)
+
+
+def _affine(matrix: Matrix, offset: float = 0.0) -> Matrix:
+    return np.hstack([matrix, np.full((len(matrix), 1), offset)])
+
+
+def _infer_same(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype | None,
+    **others: Any,  # noqa: ARG001
+) -> Spec:
+    for shape in frames.shapes:
+        if shape[-1] != 3:
+            raise ArgumentError(f"pixels have 3 channels here (RGB); got {shape[-1]}")
+    return replace(frames, dtype=dtype or frames.dtype)
+
+
+def _declare(
+    name: str,
+    doc: str,
+    arguments: tuple[Argument, ...],
+    matrix_of: Callable[..., Matrix],
+    *,
+    dtype: torch.dtype | None = None,
+    has_image_type: bool = True,
+) -> None:
+    """Declare an operator of numbers that give a matrix: `matrix_of(middle, *numbers)`."""
+    names = [argument.name for argument in arguments]
+
+    def run(context: Context, frames: Batch, **given: Any) -> Batch:
+        center = middle_of_twist(frames.spec.dtype)
+        numbers: list[PerSample] = [given[each] for each in names]
+        matrices = each_of(lambda *values: matrix_of(center, *values), *numbers)
+        return transform(context.empty(), frames, matrices)
+
+    run.__doc__ = doc
+    common = (IMAGE_TYPE, _dtype(dtype)) if has_image_type else (_dtype(dtype),)
+    declare(
+        name,
+        inputs=(Input("frames", FRAMES),),
+        arguments=(*arguments, *common),
+        infer=_infer_same,
+    )(run)
+
+
+def middle_of_twist(dtype: torch.dtype) -> float:
+    """The value that `color_twist` turns contrast around: 128 for DALI's integers of any size."""
+    return middle(dtype) if dtype.is_floating_point or dtype == torch.uint16 else 128.0
+
+
+_declare(
+    "hue",
+    "Turn the hue of RGB pixels, by default of every frame of a clip alike.",
+    (HUE,),
+    lambda _, hue: _affine(twist(hue, 1.0)),
+)
+_declare(
+    "saturation",
+    "Scale the saturation of RGB pixels, by default of every frame of a clip alike.",
+    (SATURATION,),
+    lambda _, saturation: _affine(twist(0.0, saturation)),
+)
+_declare(
+    "hsv",
+    """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike.
+
+    It is a linear map, as in DALI: the chroma plane of YIQ is turned and scaled, then all channels
+    are scaled by `value`.
+    """,
+    (HUE, SATURATION, _number("value", 1.0, "factor of all channels")),
+    lambda _, hue, saturation, value: _affine(value * twist(hue, saturation)),
+    dtype=torch.uint8,
+    has_image_type=False,
+)
+
+
+def _color_twist(
+    center: float, hue: float, saturation: float, contrast: float, brightness: float
+) -> Matrix:
+    factor = brightness * contrast
+    return _affine(factor * twist(hue, saturation), brightness * center * (1 - contrast))
+
+
+_declare(
+    "color_twist",
+    """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go.
+
+    By default every frame of a clip alike. Contrast is about 0.5, or 128 for integers.
+    """,
+    (
+        HUE,
+        SATURATION,
+        _number("contrast", 1.0, "factor of the contrast; 0 is uniform"),
+        _number("brightness", 1.0, "factor of the brightness; 0 is black"),
+    ),
+    _color_twist,
+)
+
+
+@cache
+def _to_rgb(kind: ImageType) -> Matrix:
+    """(3, channels + 1): to RGB on the scale from 0 to 1."""
+    if kind is ImageType.GRAY:
+        return np.array([[1.0, 0.0]] * 3)
+    if kind is ImageType.YCbCr:
+        factors = np.linalg.inv(np.array(YCBCR)[:, :3])
+        return np.hstack([factors, -factors @ np.array(YCBCR)[:, 3:]])
+    order = [0, 1, 2] if kind is ImageType.RGB else [2, 1, 0]
+    return _affine(np.eye(3)[order])
+
+
+@cache
+def _from_rgb(kind: ImageType) -> Matrix:
+    """(channels, 4): from RGB on the scale from 0 to 1."""
+    if kind is ImageType.GRAY:
+        return np.array([[*GRAY_WEIGHTS, 0.0]])
+    if kind is ImageType.YCbCr:
+        return np.array(YCBCR)
+    return _to_rgb(kind)
+
+
+_SPACES = (ImageType.RGB, ImageType.BGR, ImageType.GRAY, ImageType.YCbCr)
+
+
+def _infer_space(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    image_type: ImageType,
+    output_type: ImageType,
+) -> Spec:
+    channels = _from_rgb(image_type).shape[0]
+    for shape in frames.shapes:
+        if shape[-1] != channels:
+            raise ArgumentError(
+                f"{image_type.name} pixels have {channels} channels; got {shape[-1]}"
+            )
+    made = _from_rgb(output_type).shape[0]
+    return replace(frames, shapes=tuple((*shape[:-1], made) for shape in frames.shapes))
+
+
+@declare(
+    "color_space_conversion",
+    inputs=(Input("frames", FRAMES),),
+    arguments=(
+        Argument("image_type", IMAGE, REQUIRED, "colour space of the input", choices=_SPACES),
+        Argument("output_type", IMAGE, REQUIRED, "that of the output", choices=_SPACES),
+    ),
+    infer=_infer_space,
+)
+def color_space_conversion(
+    context: Context, frames: Batch, *, image_type: ImageType, output_type: ImageType
+) -> Batch:
+    """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range)."""
+    if image_type is output_type:
+        return frames
+    high = _high(frames.spec.dtype)
+    first, second = _to_rgb(image_type), _from_rgb(output_type)
+    factors = second[:, :-1] @ first[:, :-1]
+    offsets = second[:, :-1] @ first[:, -1:] + second[:, -1:]
+    matrix = np.hstack([factors, offsets * high])
+    return transform(context.empty(), frames, [matrix] * context.count)
+
+
+def _high(dtype: torch.dtype) -> float:
+    return 1.0 if dtype.is_floating_point else float(torch.iinfo(dtype).max)

@@ -1,0 +1,198 @@
+"""Brightness and contrast: a factor and an offset for every value."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, PerSample, column
+from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.convert import scale_and_shift
+from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.tensors import saturate
+
+__all__ = ["each_of", "middle"]
+
+_TABLES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
+"""Element types that OpenCV looks up in a table."""
+
+
+def each_of(function: Callable[..., Any], *values: PerSample) -> list[Any]:
+    """The function of the values of each sample, or of each frame where any value is per frame."""
+    results: list[Any] = []
+    for given in zip(*values, strict=True):
+        lengths = {len(value) for value in given if isinstance(value, PerFrame)}
+        if not lengths:
+            results.append(function(*given))
+            continue
+        frames = PerSample(given)
+        rows = [frames.frames(at, max(lengths)) for at in range(len(given))]
+        results.append(PerFrame(tuple(map(function, *rows))))
+    return results
+
+
+def middle(dtype: torch.dtype) -> float:
+    """The middle of the positive range of an element type."""
+    return 0.5 if dtype.is_floating_point else float(torch.iinfo(dtype).max // 2 + 1)
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype | None,
+    **numbers: PerSample,  # noqa: ARG001
+) -> Spec:
+    return replace(frames, dtype=dtype or frames.dtype)
+
+
+def _lines(
+    context: Context, frames: Batch, numbers: Mapping[str, PerSample]
+) -> tuple[list[Any], list[Any]]:
+    """Factor and offset of each sample, or of each of its frames."""
+    source, target = frames.spec.dtype, context.outputs[0].dtype
+    high = 1.0 if target.is_floating_point else float(torch.iinfo(target).max)
+    given = {
+        argument.name: numbers.get(argument.name, PerSample((argument.default,) * context.count))
+        for argument in (*_BRIGHTNESS, *_CONTRAST)
+    }
+
+    def offset_of(bright: float, shift: float, contrast: float, center: float | None) -> float:
+        center = middle(source) if center is None else center
+        return shift * high + bright * center * (1 - contrast)
+
+    factors = each_of(operator.mul, given["brightness"], given["contrast"])
+    return factors, each_of(offset_of, *given.values())
+
+
+def _run(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **numbers: PerSample,
+) -> Batch:
+    factors, offsets = _lines(context, frames, numbers)
+    target = context.outputs[0].dtype
+    unchanged = [pair == (1, 0) for pair in zip(factors, offsets, strict=True)]
+    if all(unchanged):
+        return frames.each(lambda value: saturate(value, target))
+    out = context.empty()
+    for at in parts(frames, out, alike=(unchanged,)):
+        values, place = frames.part(at), out.part(at)
+        if unchanged[at.start]:
+            place.copy_(saturate(values, target))
+            continue
+        factor, offset = (
+            column(each[at], values.ndim, str(values.device)) for each in (factors, offsets)
+        )
+        scale_and_shift(values, factor, offset, place)
+    return out
+
+
+def _by_table(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **numbers: PerSample,
+) -> Any:
+    """uint8 by a table of 256 values, which the reference makes."""
+    target = context.outputs[0].dtype
+    if frames.spec.dtype != torch.uint8 or target not in _TABLES:
+        return NotImplemented
+    factors, offsets = _lines(context, frames, numbers)
+    if all(pair == (1, 0) for pair in zip(factors, offsets, strict=True)):
+        return NotImplemented
+    out = context.empty()
+    for sample, place, factor, offset in zip(frames, out, factors, offsets, strict=True):
+        if isinstance(factor, PerFrame) or isinstance(offset, PerFrame):
+            rows = (PerSample((value,)).frames(0, len(sample)) for value in (factor, offset))
+            for frame, result, *line in zip(sample, place, *rows, strict=True):
+                _look_up(frame, result, *line)
+        else:
+            _look_up(sample, place, factor, offset)
+    return out
+
+
+def _look_up(values: torch.Tensor, out: torch.Tensor, factor: float, offset: float) -> None:
+    import cv2
+
+    table = torch.empty(256, dtype=out.dtype)
+    scale_and_shift(torch.arange(256, dtype=torch.uint8), factor, offset, table)
+    rows = np.ascontiguousarray(values.numpy()).reshape(len(values), -1)
+    if not rows.size:
+        return
+    if out.is_contiguous():
+        cv2.LUT(rows, table.numpy(), dst=out.numpy().reshape(rows.shape))
+    else:
+        out.copy_(torch.from_numpy(cv2.LUT(rows, table.numpy())).reshape(out.shape))
+
+
+def _number(name: str, default: float | None, doc: str) -> Argument:
+    return Argument(name, FLOAT, default, doc, per_sample=True, per_frame=True)
+
+
+_BRIGHTNESS = (
+    _number("brightness", 1.0, "factor of the brightness"),
+    _number("brightness_shift", 0.0, "added, in parts of the output range"),
+)
+_CONTRAST = (
+    _number("contrast", 1.0, "factor of the contrast; 0 is uniform"),
+    _number(
+        "contrast_center",
+        None,
+        "value that contrast leaves alone; by default the middle of the input's range",
+    ),
+)
+_DTYPE = Argument("dtype", DTYPE, None, "element type of the output; the input's by default")
+
+
+def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
+    def run(context: Context, frames: Batch, **given: Any) -> Batch:
+        return _run(context, frames, **given)
+
+    run.__doc__ = doc
+    declare(
+        name,
+        inputs=(Input("frames", FRAMES),),
+        arguments=(*arguments, _DTYPE),
+        infer=_infer,
+        kernels={"cpu": _by_table},
+        is_elementwise=True,
+    )(run)
+
+
+_declare(
+    "brightness",
+    """Change the brightness, by default of every frame of a clip alike.
+
+    out = brightness_shift * range + brightness * in, where range is 1 for floating point outputs
+    and the largest value of an integer type. Integer outputs are rounded and clamped.
+    """,
+    _BRIGHTNESS,
+)
+_declare(
+    "contrast",
+    """Change the contrast, by default of every frame of a clip alike.
+
+    out = center + contrast * (in - center). The middle of the input's range is 0.5, or 128 for
+    uint8. Integer outputs are rounded and clamped.
+    """,
+    _CONTRAST,
+)
+_declare(
+    "brightness_contrast",
+    """Change brightness and contrast, by default of every frame of a clip alike.
+
+    out = brightness_shift * range + brightness * (center + contrast * (in - center)), where range
+    is 1 for floating point outputs and the largest value of an integer type. The middle of the
+    input's range is 0.5, or 128 for uint8. Integer outputs are rounded and clamped.
+    """,
+    (*_BRIGHTNESS, *_CONTRAST),
+)

@@ -1,0 +1,211 @@
+"""Operators that OpenCV does picture by picture: JPEG artefacts, equalisation, Bayer patterns.
+
+They run on the CPU; what is on a GPU is brought there and back, but for `equalize`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError, DecodeError
+from videoloader.operators.arguments import INT, INTS, REQUIRED, TEXT, Argument, PerSample
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.operator import FRAMES, Input, declare
+
+__all__ = ["debayer", "equalize", "jpeg_compression_distortion"]
+
+Picture = NDArray[Any]
+
+
+def _each_picture(frames: torch.Tensor, out: torch.Tensor, change: Callable[..., Picture]) -> None:
+    """Write what `change` makes of each picture (H, W, C) of an image or a clip."""
+    pictures = frames.cpu().numpy().reshape(-1, *frames.shape[-3:])
+    made = [change(number, picture) for number, picture in enumerate(pictures)]
+    if made:
+        out.copy_(torch.from_numpy(np.stack(made)).reshape(out.shape))
+
+
+def _infer_rgb(context: Context, frames: Spec, *, quality: PerSample) -> Spec:  # noqa: ARG001
+    _check_bytes(frames, "jpeg_compression_distortion")
+    for shape in frames.shapes:
+        if shape[-1] != 3:
+            raise ArgumentError(f"pixels have 3 channels here (RGB); got {shape[-1]}")
+    return frames
+
+
+def _check_bytes(frames: Spec, operator: str) -> None:
+    if frames.dtype != torch.uint8:
+        raise ArgumentError(f"fn.{operator} takes uint8, got {frames.dtype}")
+
+
+@declare(
+    "jpeg_compression_distortion",
+    inputs=(Input("frames", FRAMES),),
+    arguments=(
+        Argument(
+            "quality",
+            INT,
+            50,
+            "of the JPEG, 1 (worst) to 100; numbers outside are clamped",
+            per_sample=True,
+            per_frame=True,
+        ),
+    ),
+    infer=_infer_rgb,
+)
+def jpeg_compression_distortion(context: Context, frames: Batch, *, quality: PerSample) -> Batch:
+    """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again."""
+    import cv2
+
+    out = context.empty()
+    for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
+        count = len(sample) if sample.ndim > 3 else 1
+        qualities = [min(max(each, 1), 100) for each in quality.frames(position, count)]
+
+        def distort(number: int, picture: Picture, qualities: list[int] = qualities) -> Picture:
+            bgr = cv2.cvtColor(picture, cv2.COLOR_RGB2BGR)
+            done, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, qualities[number]])
+            if not done:
+                raise DecodeError(f"a picture of {picture.shape} cannot be encoded as a JPEG")
+            decoded: Any = cv2.imdecode(data, cv2.IMREAD_COLOR)
+            return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
+
+        _each_picture(sample, place, distort)
+    return out
+
+
+def _infer_equalized(context: Context, frames: Spec) -> Spec:  # noqa: ARG001
+    _check_bytes(frames, "equalize")
+    return frames
+
+
+def _equalized(values: torch.Tensor) -> torch.Tensor:
+    """The values of one channel, spread so that their cumulative histogram is a line."""
+    counts = torch.bincount(values.flatten().long(), minlength=256)
+    reached = counts.cumsum(0)
+    lowest = int(counts.nonzero()[0])
+    rest = values.numel() - int(counts[lowest])
+    if not rest:
+        return values
+    table = (reached - counts[lowest]).double() * (255 / rest)
+    table = table.round_().clamp_(0, 255).to(torch.uint8)
+    return table[values.long()]
+
+
+def _equalize_by_opencv(context: Context, frames: Batch) -> Batch:
+    import cv2
+
+    out = context.empty()
+    for sample, place in zip(frames, out, strict=True):
+
+        def change(number: int, picture: Picture) -> Picture:  # noqa: ARG001
+            planes = [
+                cv2.equalizeHist(np.ascontiguousarray(picture[..., channel]))
+                for channel in range(picture.shape[-1])
+            ]
+            return np.stack(planes, axis=-1)
+
+        _each_picture(sample, place, change)
+    return out
+
+
+@declare(
+    "equalize",
+    inputs=(Input("frames", FRAMES),),
+    infer=_infer_equalized,
+    kernels={"cpu": _equalize_by_opencv},
+)
+def equalize(context: Context, frames: Batch) -> Batch:
+    """Equalise the histogram of each channel of each picture, uint8, as OpenCV does."""
+    out = context.empty()
+    for sample, place in zip(frames, out, strict=True):
+        pictures, places = (
+            each.reshape(-1, *sample.shape[-3:]) if each.is_contiguous() else each[None]
+            for each in (sample.contiguous(), place)
+        )
+        for picture, result in zip(pictures, places, strict=True):
+            for channel in range(picture.shape[-1]):
+                result[..., channel] = _equalized(picture[..., channel])
+    return out
+
+
+_PATTERNS = {(0, 0): "BG", (0, 1): "GB", (1, 0): "GR", (1, 1): "RG"}
+_ALGORITHMS = {"bilinear_ocv": "", "edgeaware_ocv": "_EA", "vng_ocv": "_VNG", "gray_ocv": None}
+
+
+def _infer_debayered(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    blue_position: PerSample,
+    algorithm: str | None,
+) -> Spec:
+    if frames.dtype not in (torch.uint8, torch.uint16):
+        raise ArgumentError(f"fn.debayer takes uint8 and uint16, got {frames.dtype}")
+    if algorithm == "vng_ocv" and frames.dtype != torch.uint8:
+        raise ArgumentError("fn.debayer: vng_ocv takes uint8")
+    for position in blue_position:
+        if tuple(position) not in _PATTERNS:
+            raise ArgumentError(f"blue_position is two numbers, 0 or 1, got {position}")
+    channels = 1 if algorithm == "gray_ocv" else 3
+    shapes = []
+    for shape in frames.shapes:
+        has_channel = _has_channel(shape, frames.layout)
+        if has_channel and shape[-1] != 1:
+            raise ArgumentError(f"a Bayer pattern has one channel, got {shape[-1]}")
+        shapes.append((*(shape[:-1] if has_channel else shape), channels))
+    layout = (frames.layout or "HW").removesuffix("C") + "C"
+    return replace(frames, shapes=tuple(shapes), layout=layout)
+
+
+def _has_channel(shape: tuple[int, ...], layout: str) -> bool:
+    return layout.endswith("C") if layout else len(shape) > 2
+
+
+@declare(
+    "debayer",
+    inputs=(Input("frames"),),
+    arguments=(
+        Argument(
+            "blue_position",
+            INTS,
+            REQUIRED,
+            "(row, column) of blue in the tile of 2 x 2 that begins at the second row and column",
+            per_sample=True,
+        ),
+        Argument(
+            "algorithm",
+            TEXT,
+            None,
+            "how missing colours are found; bilinear by default",
+            choices=("bilinear_ocv", "edgeaware_ocv", "vng_ocv", "gray_ocv", "default_npp", None),
+        ),
+    ),
+    infer=_infer_debayered,
+)
+def debayer(
+    context: Context, frames: Batch, *, blue_position: PerSample, algorithm: str | None
+) -> Batch:
+    """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV."""
+    import cv2
+
+    chosen = algorithm if algorithm in _ALGORITHMS else "bilinear_ocv"
+    out = context.empty()
+    for sample, place, position in zip(frames, out, blue_position, strict=True):
+        ending = _ALGORITHMS[chosen]
+        to = "GRAY" if ending is None else f"RGB{ending}"
+        code = getattr(cv2, f"COLOR_Bayer{_PATTERNS[tuple(position)]}2{to}")
+
+        def change(number: int, picture: Picture, code: int = code) -> Picture:  # noqa: ARG001
+            made = cv2.demosaicing(np.ascontiguousarray(picture[..., 0]), code)
+            return made.reshape(*made.shape[:2], -1)
+
+        has_channel = _has_channel(tuple(sample.shape), frames.layout)
+        _each_picture(sample if has_channel else sample[..., None], place, change)
+    return out
