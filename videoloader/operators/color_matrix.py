@@ -80,7 +80,7 @@ def _transform_by_opencv(pixels: torch.Tensor, out: torch.Tensor, matrix: Matrix
     step = max(1, _CHUNK // max(1, rows.shape[1]))
     for at in range(0, len(rows) if rows.size else 0, step):
         values = np.ascontiguousarray(rows[at : at + step], np.float32)
-        mixed: NDArray[np.float32] = cv2.transform(values, numbers).reshape(*values.shape[:2], -1)
+        mixed: NDArray[Any] = cv2.transform(values, numbers).reshape(*values.shape[:2], -1)
         place = places[at : at + step]
         if place.dtype == torch.uint8:
             np.clip(mixed, 0, 255, out=mixed)

@@ -74,7 +74,8 @@ def jpeg_compression_distortion(context: Context, frames: Batch, *, quality: Per
             if not done:
                 raise DecodeError(f"a picture of {picture.shape} cannot be encoded as a JPEG")
             decoded: Any = cv2.imdecode(data, cv2.IMREAD_COLOR)
-            return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
+            rgb: Picture = cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
+            return rgb
 
         _each_picture(sample, place, distort)
     return out
