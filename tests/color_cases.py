@@ -1,4 +1,4 @@
-"""Calls of colour operators; `references/color.py` stores what DALI gives for them."""
+"""Calls of colour operators; `references/color.npz` has what DALI gives for them."""
 
 import itertools
 
@@ -39,26 +39,26 @@ def inputs():
 
 
 def _cases():
-    """(operator, name of the input, arguments); element types and colour spaces by name."""
+    """(operator, names of the inputs, arguments); element types and colour spaces by name."""
     for (name, numbers), kind in itertools.product(NUMBERS, ("uint8", "int16", "float32", "clip")):
-        yield name, kind, numbers
+        yield name, (kind,), numbers
         for dtype in ("float32", "uint8", "int16"):
             if kind != "clip":
-                yield name, kind, {**numbers, "dtype": dtype}
+                yield name, (kind,), {**numbers, "dtype": dtype}
     for first, second in itertools.permutations(_SPACES, 2):  # DALI: uint8, and not to the same
         spaces = {"image_type": first, "output_type": second}
-        yield "color_space_conversion", "grey" if first == "GRAY" else "uint8", spaces
+        yield "color_space_conversion", ("grey" if first == "GRAY" else "uint8",), spaces
     for quality in (1, 50, 100, 130, -3):
-        yield "jpeg_compression_distortion", "uint8", {"quality": quality}
+        yield "jpeg_compression_distortion", ("uint8",), {"quality": quality}
     for kind in ("uint8", "planar", "clip", "grey"):
-        yield "equalize", kind, {}
+        yield "equalize", (kind,), {}
     for row, column in itertools.product((0, 1), (0, 1)):
         for algorithm in ("bilinear_ocv", "edgeaware_ocv", "vng_ocv", "gray_ocv"):
             for kind in ("pattern", "pattern16"):
                 if (algorithm, kind) != ("vng_ocv", "pattern16"):
                     yield (
                         "debayer",
-                        kind,
+                        (kind,),
                         {"blue_position": [row, column], "algorithm": algorithm},
                     )
 

@@ -1,11 +1,15 @@
-"""Results of DALI that are stored in `references/`, in the order of their cases."""
+"""Results of DALI that are stored in `references/`, and ours for the same cases."""
 
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+import torch
 
-__all__ = ["stored"]
+from videoloader import fn, types
+from videoloader.tensors import TensorList
+
+__all__ = ["called", "stored"]
 
 
 @cache
@@ -21,3 +25,12 @@ def stored(name):
             at += size
     assert at == len(packed)
     return arrays
+
+
+def called(cases, name, kinds, arguments):
+    """What our operator gives for a case."""
+    given = {k: getattr(types, v, v) if isinstance(v, str) else v for k, v in arguments.items()}
+    given |= {"dtype": getattr(torch, given["dtype"])} if "dtype" in given else {}
+    arrays = [cases.inputs()[kind] for kind in kinds]
+    batches = [TensorList([torch.from_numpy(array)], layout) for array, layout in arrays]
+    return getattr(fn, name)(*batches, **given)[0].numpy()

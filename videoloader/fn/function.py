@@ -51,7 +51,11 @@ LEGACY = {
     "experimental.decoders.image_crop": "decoders.image_crop",
     "experimental.decoders.image_random_crop": "decoders.image_random_crop",
     "experimental.decoders.image_slice": "decoders.image_slice",
+    "experimental.dilate": "dilate",
     "experimental.equalize": "equalize",
+    "experimental.erode": "erode",
+    "experimental.filter": "filter",
+    "experimental.median_blur": "median_blur",
     "experimental.peek_image_shape": "peek_image_shape",
     "image_decoder": "decoders.image",
     "image_decoder_crop": "decoders.image_crop",
@@ -395,7 +399,8 @@ def _batch(operator: Operator, data: Any, layout: str | None) -> Batch:
 
 def _layout(operator: Operator, value: Any, given: str | None) -> str:
     """The layout of a tensor that does not carry one: as given, or the only one that fits."""
-    if not operator.layouts or not isinstance(value, torch.Tensor) or value.ndim not in (3, 4):
+    takes_frames = operator.layouts or any(each.is_frames for each in operator.inputs)
+    if not takes_frames or not isinstance(value, torch.Tensor) or value.ndim not in (3, 4):
         return given or ""
     if given is not None:
         if len(given) != value.ndim:

@@ -225,6 +225,12 @@ class Argument:
             value = value[0]  # a clip of one frame
         return self.convert(value, operator)
 
+    def convert_frames(self, value: Any, operator: str) -> Any:
+        """The values of the frames of one sample; one value for all is that."""
+        if not self.per_frame or _depth(value) == 0 or len(value) == 1:
+            return self.convert(value, operator)
+        return PerFrame(tuple(self.convert(item, operator) for item in value))
+
     def convert(self, value: Any, operator: str) -> Any:
         """One value in the form that operators take; `ArgumentError` if it is not allowed."""
         try:

@@ -69,6 +69,8 @@ class Input:
         is_optional: whether it may be left out; the operator then gets fewer inputs.
         is_repeated: whether any number of inputs, at least one, may stand here.
         on_cpu: whether it is on the CPU whatever the device of the operator is.
+        is_frames: whether a tensor without a layout in an eager call is an image or a clip; for
+            inputs that take other layouts than those too.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Input:
     is_optional: bool = False
     is_repeated: bool = False
     on_cpu: bool = False
+    is_frames: bool = False
 
     def view(self, batch: Batch, operator: str) -> tuple[Batch, int]:
         """The batch with channels last, and where they were, counted from the end: -1 is last."""

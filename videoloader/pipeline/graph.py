@@ -133,7 +133,7 @@ class Node:
         for name, data in self.varying.items():
             declared, batch = self.operator.argument(name), value_of(data)
             is_per_frame = batch.layout.startswith("F")
-            convert = declared.convert_sample if is_per_frame else declared.convert
+            convert = declared.convert_frames if is_per_frame else declared.convert
             values = batch.samples if batch.block is None else batch.block.tolist()
             arguments[name] = PerSample(
                 tuple(convert(value, self.operator.name) for value in values)

@@ -36,6 +36,39 @@ def debayer(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def dilate(
+    frames: _Data,
+    /,
+    *,
+    mask_size: int | Sequence[int] | _Values = ...,
+    anchor: int | Sequence[int] | _Values = ...,
+    iterations: int = 1,
+    border_mode: str = 'constant',
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Replace each value by the largest one in a rectangle around it.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        mask_size: (width, height) of the rectangle (int or list of int, at least 1; default (3, 3);
+            may be per sample or frame).
+        anchor: (x, y) of its point that lies on the pixel; -1: the middle (int or list of int, at
+            least -1; default (-1, -1); may be per sample or frame).
+        iterations: how often (int, at least 1; default 1).
+        border_mode: what stands outside; `constant` is nothing (one of 'constant', 'replicate',
+            'reflect', 'reflect_1001', 'reflect101', 'reflect_101', 'wrap'; default 'constant').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
 def equalize(
     frames: _Data,
     /,
@@ -52,6 +85,101 @@ def equalize(
         frames (HWC, FHWC, CHW, FCHW)
 
     Args:
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+def erode(
+    frames: _Data,
+    /,
+    *,
+    mask_size: int | Sequence[int] | _Values = ...,
+    anchor: int | Sequence[int] | _Values = ...,
+    iterations: int = 1,
+    border_mode: str = 'constant',
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Replace each value by the smallest one in a rectangle around it.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        mask_size: (width, height) of the rectangle (int or list of int, at least 1; default (3, 3);
+            may be per sample or frame).
+        anchor: (x, y) of its point that lies on the pixel; -1: the middle (int or list of int, at
+            least -1; default (-1, -1); may be per sample or frame).
+        iterations: how often (int, at least 1; default 1).
+        border_mode: what stands outside; `constant` is nothing (one of 'constant', 'replicate',
+            'reflect', 'reflect_1001', 'reflect101', 'reflect_101', 'wrap'; default 'constant').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+def filter(
+    frames: _Data,
+    window: _Data,
+    fill_value: _Data = ...,
+    /,
+    *,
+    anchor: int | Sequence[int] | _Values = ...,
+    border: str = 'reflect_101',
+    mode: str = 'same',
+    dtype: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Correlate samples with a window of each, in float32.
+
+    The window has the data axes of the layout: (H, W) for images and clips, (D, H, W) for volumes.
+    Channels and frames are filtered by themselves.
+
+    Inputs:
+        frames
+        window
+        fill_value (may be left out)
+
+    Args:
+        anchor: the value of the window that lies on the pixel; -1: the middle (int or list of int,
+            at least -1; default (-1,); may be per sample).
+        border: what stands outside; `constant` is `fill_value`, or 0 (one of 'reflect_101',
+            'reflect_1001', 'wrap', 'clamp', 'constant'; default 'reflect_101').
+        mode: `valid` leaves out where the window is not wholly inside (one of 'same', 'valid';
+            default 'same').
+        dtype: element type of the output: the input's or FLOAT (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def median_blur(
+    frames: _Data,
+    /,
+    *,
+    window_size: int | Sequence[int] | _Values = ...,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Replace each value by the median of a window around it; the outermost values are repeated.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        window_size: (width, height), odd (int or list of int, at least 1; default (3, 3); may be
+            per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
