@@ -175,3 +175,9 @@ def test_a_median_is_that_of_the_window(size, dtype):
 def test_what_has_no_meaning_is_an_error(call, layout):
     with pytest.raises(ArgumentError):
         call(TensorList([torch.zeros(6, 7, 3, dtype=torch.uint8)], layout))
+
+
+def test_an_argument_that_is_none_is_not_given():
+    pixels = torch.from_numpy(filter_cases.inputs()["uint8"][0])
+    expected = fn.gaussian_blur(pixels, sigma=1.0)
+    assert torch.equal(fn.gaussian_blur(pixels, sigma=1.0, window_size=None), expected)
