@@ -1,9 +1,8 @@
 """`fn.decoders.image` and its kind: encoded images in, pixels (H, W, C) out.
 
-What an image will be is known from its header, which code of ours reads (`decoding.images`), so
-the memory of a batch is there before a codec runs. On the CPU the threads of a pipeline decode a
-sample each, in this process: codecs of images get nothing whose header is damaged, or claims more
-pixels than are allowed.
+On the CPU the threads of a pipeline decode a sample each, in this process. Code of ours reads the
+header first (`decoding.images`): codecs get nothing whose header is damaged, or claims more pixels
+than are allowed.
 """
 
 from __future__ import annotations
@@ -140,24 +139,20 @@ def _decode(
     adjust_orientation: bool,
     max_pixels: int,
 ) -> Batch:
-    """The images of a batch, or windows of them."""
-    images, headers, windows, shapes = [], [], [], []
+    """The images of a batch, or windows of them, in the memory that the codec gives."""
+    images, headers, windows = [], [], []
     for position, value in enumerate(encoded):
         data, name = encoded_bytes(value, operator), image_name(value)
         header = read_header(data, name)
         check_size(header, name, max_pixels)
         size = header.displayed(adjust_orientation=adjust_orientation)
-        window = find_window(position, size)
-        if window is not None:
-            size = tuple(side.stop - side.start for side in window)
         images.append((data, name))
         headers.append(header)
-        windows.append(window)
-        shapes.append((*size, channels_of(header.channels, output_type.value)))
-    out = context.allocate(0, Spec(tuple(shapes), dtype, "HWC", context.device))
+        windows.append(find_window(position, size))
     ready: Sequence[torch.Tensor | None] = [None] * len(images)
     if context.device != "cpu":
         ready = _on_gpu(context, images, headers, output_type, adjust_orientation)
+    out = []
     for position, (data, name) in enumerate(images):
         pixels = ready[position]
         if pixels is None:
@@ -173,8 +168,8 @@ def _decode(
             pixels = torch.from_numpy(np.ascontiguousarray(decoded))
         elif (part := windows[position]) is not None:
             pixels = pixels[part]
-        out[position].copy_(to_range(pixels, dtype))
-    return out
+        out.append(to_range(pixels, dtype).to(context.device))
+    return Batch(out, "HWC")
 
 
 def _on_gpu(

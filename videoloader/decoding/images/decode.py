@@ -6,7 +6,7 @@ to a codec.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,9 @@ def decode_image(
     """
     header = header or read_header(data, name)
     check_size(header, name, max_pixels)
-    if header.format == "jpeg" and output_type == "GRAY" and header.channels == 3:
-        pixels = _by_opencv(data, name, is_grey=True)  # the luma, as it is stored
+    if header.format == "jpeg" and header.bits == 8 and header.channels == 3:
+        # Grey is the luma, as it is stored; RGB comes in that order from the codec.
+        pixels = _by_opencv(data, name, "grey" if output_type == "GRAY" else "rgb")
     else:
         pixels = _stored_pixels(data, header, name)
     if pixels.shape[:2] != (header.height, header.width):
@@ -102,14 +103,17 @@ def _tiff(data: memoryview, header: ImageHeader, name: str) -> Pixels:
     return pixels
 
 
-def _by_opencv(data: memoryview, name: str, *, is_grey: bool = False) -> Pixels:
-    """(H, W, C), RGB and not BGR."""
+def _by_opencv(
+    data: memoryview, name: str, want: Literal["stored", "grey", "rgb"] = "stored"
+) -> Pixels:
+    """(H, W, C), RGB and not BGR; never turned."""
     import cv2
 
-    # IMREAD_UNCHANGED leaves the orientation alone, depth and channels too.
-    flags = (
-        cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION if is_grey else cv2.IMREAD_UNCHANGED
-    )
+    flags = {
+        "stored": cv2.IMREAD_UNCHANGED,  # this leaves the orientation alone, too
+        "grey": cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION,
+        "rgb": cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION,
+    }[want]
     try:
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
     except cv2.error as error:
@@ -118,7 +122,7 @@ def _by_opencv(data: memoryview, name: str, *, is_grey: bool = False) -> Pixels:
         raise DecodeError(f"{name}: cannot be decoded; the file is truncated or damaged")
     if pixels.ndim == 2:
         return pixels[..., None]
-    if pixels.shape[-1] in (3, 4):
+    if want == "stored" and pixels.shape[-1] in (3, 4):
         code = cv2.COLOR_BGR2RGB if pixels.shape[-1] == 3 else cv2.COLOR_BGRA2RGBA
         if pixels.dtype in (np.uint8, np.uint16, np.float32):
             return cv2.cvtColor(pixels, code, dst=pixels)
