@@ -204,7 +204,8 @@ def image_random_crop(
         random_aspect_ratio: ratio of width to height: (least, most) (float or list of float;
             default (0.75, 1.333333)).
         num_attempts: tries for a window that fits (int, at least 1; default 10).
-        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -217,24 +218,24 @@ def image_random_crop(
 
 def image_slice(
     encoded: _Data,
-    anchor: _Data = ...,
-    extent: _Data = ...,
     /,
+    anchor: Any = None,
+    shape_input: Any = None,
     *,
-    output_type: Any = ...,
-    dtype: Any = ...,
-    adjust_orientation: bool | int = True,
-    max_pixels: int = 134217728,
     start: int | Sequence[int] | _Values | None = None,
     rel_start: float | Sequence[float] | _Values | None = None,
     end: int | Sequence[int] | _Values | None = None,
     rel_end: float | Sequence[float] | _Values | None = None,
     shape: int | Sequence[int] | _Values | None = None,
     rel_shape: float | Sequence[float] | _Values | None = None,
-    axes: int | Sequence[int] | _Values = ...,
-    axis_names: str = 'WH',
+    axes: int | Sequence[int] | _Values | None = None,
+    axis_names: str | None = None,
     normalized_anchor: bool | int = True,
     normalized_shape: bool | int = True,
+    output_type: Any = ...,
+    dtype: Any = ...,
+    adjust_orientation: bool | int = True,
+    max_pixels: int = 134217728,
     device: str | None = None,
     name: str | None = None,
     affine: Any = ...,
@@ -260,20 +261,27 @@ def image_slice(
     use_chunk_allocator: Any = ...,
     use_fast_idct: Any = ...,
 ) -> Any:
-    """Decode a window of images.
-
-    Arguments give it, or the inputs `anchor` and `extent`: where it begins and how large it is.
-
-    Whole numbers are pixels. Floating point inputs are parts of the image, unless
-    `normalized_anchor` or `normalized_shape` say otherwise. A window that does not lie in the image
-    is an error.
+    """Decode a window of images; it is that of `fn.slice`, and lies in the image.
 
     Inputs:
         encoded
-        anchor (may be left out)
-        extent (may be left out)
 
     Args:
+        anchor: where the slice begins; integers are positions, floating point numbers are parts of
+            the size unless `normalized_anchor` is False (numbers; may be per sample).
+        shape_input: its size, likewise (numbers; may be per sample).
+        start: where the slice begins (int or list of int; may be per sample).
+        rel_start: the same as a part of the size (float or list of float; may be per sample).
+        end: where the slice ends, exclusively; by default the data's end (int or list of int; may
+            be per sample).
+        rel_end: the same as a part of the size (float or list of float; may be per sample).
+        shape: size of the slice, in place of its end (int or list of int; may be per sample).
+        rel_shape: the same as a part of the size (float or list of float; may be per sample).
+        axes: dimensions that the coordinates are for; (1, 0) by default, none: all (int or list of
+            int; may be per sample).
+        axis_names: the same by the layout; WH by default (str).
+        normalized_anchor: see `anchor` (bool (0 or 1); default True).
+        normalized_shape: see `shape_input` (bool (0 or 1); default True).
         output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
             ImageType.RGB).
         dtype: element type; values are brought to its range, which is 0 to 1 for floating point
@@ -282,19 +290,6 @@ def image_slice(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        start: where the window begins, in pixels (int or list of int; may be per sample).
-        rel_start: where it begins, in parts of the image (float or list of float; may be per
-            sample).
-        end: where it ends, in pixels (int or list of int; may be per sample).
-        rel_end: where it ends, in parts of the image (float or list of float; may be per sample).
-        shape: how large it is, in pixels (int or list of int; may be per sample).
-        rel_shape: how large it is, in parts of the image (float or list of float; may be per
-            sample).
-        axes: dimensions that the arguments are about (int or list of int; default (1, 0); may be
-            per sample).
-        axis_names: the same by name; goes before `axes` (str; default 'WH').
-        normalized_anchor: a float `anchor` is in parts of the image (bool (0 or 1); default True).
-        normalized_shape: a float `extent` is in parts of the image (bool (0 or 1); default True).
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 

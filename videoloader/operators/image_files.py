@@ -26,8 +26,6 @@ from videoloader.operators.arguments import (
     FLOATS,
     IMAGE,
     INT,
-    INTS,
-    TEXT,
     Argument,
     PerSample,
 )
@@ -40,7 +38,7 @@ from videoloader.operators.geometry import (
 )
 from videoloader.operators.operator import Input, declare
 from videoloader.operators.random import SEED
-from videoloader.operators.windows import check_slice, slice_window
+from videoloader.operators.slice import SLICE_ARGUMENTS, check_slice, slice_windows
 from videoloader.types import ImageType
 
 __all__ = [
@@ -320,34 +318,11 @@ def decode_random_crop(
     return _decode(context, encoded, find, operator="decoders.image_random_crop", **options)
 
 
-def _side(name: str, kind: Any, doc: str) -> Argument:
-    return Argument(name, kind, None, doc, per_sample=True)
-
-
 @declare(
     "decoders.image_slice",
-    inputs=(
-        ENCODED,
-        Input("anchor", is_optional=True, on_cpu=True),
-        Input("extent", is_optional=True, on_cpu=True),
-    ),
-    arguments=(
-        *DECODING,
-        _side("start", INTS, "where the window begins, in pixels"),
-        _side("rel_start", FLOATS, "where it begins, in parts of the image"),
-        _side("end", INTS, "where it ends, in pixels"),
-        _side("rel_end", FLOATS, "where it ends, in parts of the image"),
-        _side("shape", INTS, "how large it is, in pixels"),
-        _side("rel_shape", FLOATS, "how large it is, in parts of the image"),
-        Argument("axes", INTS, (1, 0), "dimensions that the arguments are about", per_sample=True),
-        Argument("axis_names", TEXT, "WH", "the same by name; goes before `axes`"),
-        Argument(
-            "normalized_anchor", BOOL, default=True, doc="a float `anchor` is in parts of the image"
-        ),
-        Argument(
-            "normalized_shape", BOOL, default=True, doc="a float `extent` is in parts of the image"
-        ),
-    ),
+    inputs=(ENCODED,),
+    positional=("anchor", "shape_input"),
+    arguments=(*SLICE_ARGUMENTS, *DECODING),
     devices=("cpu", "mixed"),
     infer=_infer,
     check=check_slice,
@@ -356,25 +331,24 @@ def _side(name: str, kind: Any, doc: str) -> Argument:
 def decode_slice(
     context: Context,
     encoded: Batch,
-    *inputs: Batch,
+    *,
     output_type: ImageType,
     dtype: torch.dtype,
     adjust_orientation: bool,
     max_pixels: int,
     **window: Any,
 ) -> Batch:
-    """Decode a window of images.
-
-    Arguments give it, or the inputs `anchor` and `extent`: where it begins and how large it is.
-
-    Whole numbers are pixels. Floating point inputs are parts of the image, unless
-    `normalized_anchor` or `normalized_shape` say otherwise. A window that does not lie in the image
-    is an error.
-    """
+    """Decode a window of images; it is that of `fn.slice`, and lies in the image."""
 
     def find(position: int, size: tuple[int, int]) -> Window:
-        own = {k: v[position] if isinstance(v, PerSample) else v for k, v in window.items()}
-        return slice_window(size, [batch[position] for batch in inputs], own)
+        own = {
+            name: PerSample((value[position],)) if isinstance(value, PerSample) else value
+            for name, value in window.items()
+        }
+        ((rows, columns, _),) = slice_windows(
+            [(*size, 1)], "HWC", {**own, "out_of_bounds_policy": "error"}
+        )
+        return slice(*rows), slice(*columns)
 
     return _decode(
         context,

@@ -27,7 +27,7 @@ from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import saturate
 
-__all__ = ["slice"]
+__all__ = ["SLICE_ARGUMENTS", "check_slice", "slice", "slice_windows"]
 
 _POLICIES = {
     "error": "error",
@@ -74,7 +74,8 @@ def _policy(value: Any) -> str:
     return _POLICIES.get(value, str(value))
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def check_slice(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    """A slice is given once: by position or by name, with one beginning and one end."""
     if "axes" in given and "axis_names" in given:
         raise ArgumentError("fn.slice: axes and axis_names exclude each other")
     named = [name for name in _NAMED if name in given]
@@ -170,7 +171,13 @@ def _windows(shape: Shape, layout: str, arguments: Mapping[str, Any]) -> tuple[W
     return tuple(windows)
 
 
-def _all_windows(shapes: Sequence[Shape], layout: str, given: Mapping[str, Any]) -> list[Any]:
+def slice_windows(
+    shapes: Sequence[Shape], layout: str, given: Mapping[str, Any]
+) -> list[tuple[Window, ...]]:
+    """The parts of samples of these shapes, by dimension, from the arguments of `SLICE_ARGUMENTS`.
+
+    `given` has an `out_of_bounds_policy` too.
+    """
     known: dict[Any, tuple[Window, ...]] = {}
     result = []
     common = {name: value for name, value in given.items() if not isinstance(value, PerSample)}
@@ -187,7 +194,7 @@ def _all_windows(shapes: Sequence[Shape], layout: str, given: Mapping[str, Any])
 
 
 def _infer(context: Context, data: Spec, *, dtype: torch.dtype | None, **given: Any) -> Spec:  # noqa: ARG001
-    windows = _all_windows(data.shapes, data.layout, given)
+    windows = slice_windows(data.shapes, data.layout, given)
     shapes = tuple(tuple(part.stop - part.start for part in own) for own in windows)
     return replace(data, shapes=shapes, dtype=dtype or data.dtype)
 
@@ -197,36 +204,42 @@ def _coordinates(name: str, doc: str) -> Argument:
     return Argument(name, kind, None, doc, per_sample=True)
 
 
+SLICE_ARGUMENTS = (
+    Argument(
+        "anchor",
+        _NUMBERS,
+        None,
+        "where the slice begins; integers are positions, floating point numbers are parts of "
+        "the size unless `normalized_anchor` is False",
+        per_sample=True,
+    ),
+    Argument("shape_input", _NUMBERS, None, "its size, likewise", per_sample=True),
+    _coordinates("start", "where the slice begins"),
+    _coordinates("rel_start", "the same as a part of the size"),
+    _coordinates("end", "where the slice ends, exclusively; by default the data's end"),
+    _coordinates("rel_end", "the same as a part of the size"),
+    _coordinates("shape", "size of the slice, in place of its end"),
+    _coordinates("rel_shape", "the same as a part of the size"),
+    Argument(
+        "axes",
+        INTS,
+        None,
+        "dimensions that the coordinates are for; (1, 0) by default, none: all",
+        per_sample=True,
+    ),
+    Argument("axis_names", TEXT, None, "the same by the layout; WH by default"),
+    Argument("normalized_anchor", BOOL, default=True, doc="see `anchor`"),
+    Argument("normalized_shape", BOOL, default=True, doc="see `shape_input`"),
+)
+"""Where a slice lies, for every operator that takes one; `anchor` and `shape_input` by position."""
+
+
 @declare(
     "slice",
     inputs=("data",),
     positional=("anchor", "shape_input"),
     arguments=(
-        Argument(
-            "anchor",
-            _NUMBERS,
-            None,
-            "where the slice begins; integers are positions, floating point numbers are parts of "
-            "the size unless `normalized_anchor` is False",
-            per_sample=True,
-        ),
-        Argument("shape_input", _NUMBERS, None, "its size, likewise", per_sample=True),
-        _coordinates("start", "where the slice begins"),
-        _coordinates("rel_start", "the same as a part of the size"),
-        _coordinates("end", "where the slice ends, exclusively; by default the data's end"),
-        _coordinates("rel_end", "the same as a part of the size"),
-        _coordinates("shape", "size of the slice, in place of its end"),
-        _coordinates("rel_shape", "the same as a part of the size"),
-        Argument(
-            "axes",
-            INTS,
-            None,
-            "dimensions that the coordinates are for; (1, 0) by default, none: all",
-            per_sample=True,
-        ),
-        Argument("axis_names", TEXT, None, "the same by the layout; WH by default"),
-        Argument("normalized_anchor", BOOL, default=True, doc="see `anchor`"),
-        Argument("normalized_shape", BOOL, default=True, doc="see `shape_input`"),
+        *SLICE_ARGUMENTS,
         Argument(
             "out_of_bounds_policy",
             Kind("str", _policy),
@@ -239,7 +252,7 @@ def _coordinates(name: str, doc: str) -> Argument:
         Argument("dtype", DTYPE, None, "element type of the output; the data's by default"),
     ),
     infer=_infer,
-    check=_check,
+    check=check_slice,
     unused=("image_type",),
 )
 def slice(  # noqa: A001  (DALI's name)
@@ -256,7 +269,7 @@ def slice(  # noqa: A001  (DALI's name)
     the data is not copied.
     """
     shapes, policy = data.spec.shapes, given["out_of_bounds_policy"]
-    windows = _all_windows(shapes, data.layout, given)
+    windows = slice_windows(shapes, data.layout, given)
     channel = data.layout.find("C") if data.layout else -1
     taken = []
     for at in parts(data, alike=[windows]):
