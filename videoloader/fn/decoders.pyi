@@ -300,6 +300,48 @@ def image_slice(
     use_chunk_allocator, use_fast_idct.
     """
 
+def inflate(
+    compressed: _Data,
+    /,
+    *,
+    shape: int | Sequence[int] | _Values,
+    dtype: Any = ...,
+    layout: str = '',
+    sequence_axis_name: str = 'F',
+    chunk_offsets: int | Sequence[int] | _Values | None = None,
+    chunk_sizes: int | Sequence[int] | _Values | None = None,
+    algorithm: str = 'LZ4',
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    check_output_size: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Decompress samples, 1-D uint8, of one block of LZ4 or of several chunks of one shape.
+
+    With `chunk_offsets` or `chunk_sizes` the chunks are stacked. Whatever the device, the CPU
+    decompresses.
+
+    Inputs:
+        compressed
+
+    Args:
+        shape: of the output, or of each of its chunks (int or list of int, at least 0; required;
+            may be per sample).
+        dtype: element type of the output (element type; default torch.uint8).
+        layout: of the output, or of each of its chunks (str; default '').
+        sequence_axis_name: in front of the layout where there are chunks (str; default 'F').
+        chunk_offsets: where the chunks begin; densely packed by default (int or list of int, at
+            least 0; may be per sample).
+        chunk_sizes: bytes of the chunks; up to the next one by default (int or list of int, at
+            least 0; may be per sample).
+        algorithm: of compression (one of 'LZ4'; default 'LZ4').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: check_output_size.
+    """
+
 def video(
     encoded: _Data,
     /,

@@ -53,6 +53,7 @@ LEGACY = {
     "experimental.decoders.image_slice": "decoders.image_slice",
     "experimental.dilate": "dilate",
     "experimental.equalize": "equalize",
+    "experimental.inflate": "decoders.inflate",
     "experimental.erode": "erode",
     "experimental.filter": "filter",
     "experimental.median_blur": "median_blur",
