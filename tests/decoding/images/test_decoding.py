@@ -113,6 +113,13 @@ def test_a_tiff_of_zstd_is_decoded(predictor, channels):
     assert np.array_equal(decode(whole, "ANY_DATA"), pixels)
 
 
+def test_damaged_zstd_is_an_error_that_names_the_image():
+    data = tiff_file(picture(8, 8))
+    _, directory = tiff.read_tiff(memoryview(data))
+    with pytest.raises(VideoError, match=r"^x: "):
+        decode(bytes(tiff._rewritten(memoryview(data), directory, {259: [50000]})))
+
+
 @pytest.mark.parametrize("extension", ["jpg", "png", "tiff", "bmp", "ppm", "webp", "jp2", "gif"])
 def test_a_truncated_file_is_an_error_and_never_half_an_image(extension):
     data = encoded(picture(200, 300), extension)

@@ -118,6 +118,14 @@ def test_a_claim_of_too_many_pixels_is_refused_before_decoding(monkeypatch):
         )
 
 
+def test_a_chunk_that_is_larger_than_its_file_does_not_get_to_the_codec(monkeypatch):
+    data = bytearray(encoded(picture(8, 8), "png"))
+    struct.pack_into(">I", data, data.index(b"IDAT") - 4, 0x7FFF0000)
+    monkeypatch.setattr(cv2, "imdecode", None)  # not called: it takes seconds
+    with pytest.raises(FormatError, match="chunk of 2147418112 bytes"):
+        read_header(memoryview(bytes(data)), "x")
+
+
 def test_a_header_that_lies_about_the_size_is_an_error():
     """The size in front (GIF: of the screen) is what memory is made for."""
     tall = bytearray(encoded(picture(16, 16), "jpg"))

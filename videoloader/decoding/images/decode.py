@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.images.fields import ImageHeader
-from videoloader.decoding.images.header import read_header
+from videoloader.decoding.images.header import named, read_header
 from videoloader.decoding.images.pixels import convert, oriented
 from videoloader.decoding.images.tiff import predictor, read_tiff, readable, widened
 from videoloader.errors import DecodeError, UnsupportedError
@@ -50,11 +50,12 @@ def decode_image(
     """
     header = header or read_header(data, name)
     check_size(header, name, max_pixels)
-    if header.format == "jpeg" and header.bits == 8 and header.channels == 3:
-        # Grey is the luma, as it is stored; RGB comes in that order from the codec.
-        pixels = _by_opencv(data, name, "grey" if output_type == "GRAY" else "rgb")
-    else:
-        pixels = _stored_pixels(data, header, name)
+    with named(name):
+        if header.format == "jpeg" and header.bits == 8 and header.channels == 3:
+            # Grey is the luma, as it is stored; RGB comes in that order from the codec.
+            pixels = _by_opencv(data, name, "grey" if output_type == "GRAY" else "rgb")
+        else:
+            pixels = _stored_pixels(data, header, name)
     if pixels.shape[:2] != (header.height, header.width):
         height, width = pixels.shape[:2]
         raise DecodeError(

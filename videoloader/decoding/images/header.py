@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from videoloader.decoding.images.boxed import read_heif, read_jpeg2000
 from videoloader.decoding.images.fields import ImageHeader
@@ -15,9 +16,10 @@ from videoloader.decoding.images.raster import (
     read_webp,
 )
 from videoloader.decoding.images.tiff import read_tiff
-from videoloader.errors import FormatError, UnsupportedError
+from videoloader.errors import DecodeError, FormatError, UnsupportedError
+from videoloader.sources.faults import blamed_on
 
-__all__ = ["read_header"]
+__all__ = ["named", "read_header"]
 
 _BRANDS = (b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1")
 
@@ -33,9 +35,19 @@ def read_header(data: memoryview, name: str) -> ImageHeader:
         FormatError: the bytes are no image, or the header is damaged.
         UnsupportedError: an image of a kind that is not read.
     """
-    try:
+    with named(name):
         return _reader(data)(data)
-    except (FormatError, UnsupportedError) as error:
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Errors that are ours and name the image, whatever is raised inside."""
+    try:
+        with blamed_on(name):
+            yield
+    except (DecodeError, FormatError, UnsupportedError) as error:
+        if str(error).startswith(f"{name}: "):
+            raise
         raise type(error)(f"{name}: {error}") from error
 
 

@@ -57,7 +57,10 @@ _PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is R
 
 
 def read_png(data: memoryview) -> ImageHeader:
-    """IHDR, and the orientation of an eXIf chunk."""
+    """IHDR, and the orientation of an eXIf chunk; all chunks have to lie in the file.
+
+    OpenCV makes memory for what a chunk claims, which takes seconds for a file of some bytes.
+    """
     fields = Fields(data)
     if not fields.starts(12, b"IHDR"):
         raise FormatError("a PNG that does not begin with IHDR; the file is damaged")
@@ -65,8 +68,13 @@ def read_png(data: memoryview) -> ImageHeader:
     if kind not in _PNG_CHANNELS:
         raise FormatError(f"PNG colour type {kind}; the file is damaged")
     orientation, at = 1, 8
-    while at + 12 <= len(fields):
+    while not fields.starts(at + 4, b"IEND"):
         length = fields.number(at, 4)
+        if at + 12 + length > len(fields):
+            raise FormatError(
+                f"a PNG chunk of {length} bytes where {len(fields) - at} are left; the file is "
+                "truncated or damaged"
+            )
         if fields.starts(at + 4, b"eXIf"):
             orientation = orientation_of_exif(data[at + 8 : at + 8 + length])
         at += 12 + length
