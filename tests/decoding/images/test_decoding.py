@@ -50,6 +50,14 @@ def test_lossless_formats_give_back_what_was_encoded(extension, channels):
     assert np.array_equal(decode(encoded(pixels, extension, *options), "ANY_DATA"), pixels)
 
 
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_a_pam_is_in_the_order_of_its_file(channels):
+    pixels = picture(5, 7, channels)
+    name = ("GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA")[channels - 1]
+    head = f"P7\nWIDTH 7\nHEIGHT 5\nDEPTH {channels}\nMAXVAL 255\nTUPLTYPE {name}\nENDHDR\n"
+    assert np.array_equal(decode(head.encode() + pixels.tobytes(), "ANY_DATA"), pixels)
+
+
 @pytest.mark.parametrize("extension", ["png", "tiff", "ppm", "jp2"])
 def test_sixteen_bits_stay(extension):
     pixels = picture(69, 72, 3, np.uint16)

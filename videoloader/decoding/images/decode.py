@@ -87,7 +87,10 @@ def _stored_pixels(data: memoryview, header: ImageHeader, name: str) -> Pixels:
         return _tiff(data, header, name)
     if header.format == "jpeg2000" and header.channels == 2:
         return _by_ffmpeg(data, header, name)
-    return _with_channels(_by_opencv(data, name), header.channels)
+    pixels = _by_opencv(data, name)
+    if bytes(data[:2]) == b"P7" and header.channels >= 3:
+        pixels = pixels[..., [2, 1, 0, 3][: header.channels]]  # OpenCV gives a PAM as RGB
+    return _with_channels(pixels, header.channels)
 
 
 def _tiff(data: memoryview, header: ImageHeader, name: str) -> Pixels:
