@@ -114,7 +114,7 @@ class Batch:
         return self._samples
 
     def __len__(self) -> int:
-        return len(self.samples) if self.block is None else len(self.block)
+        return len(self.samples) if self.block is None else self.block.shape[0]
 
     def __getitem__(self, position: int) -> Any:
         return self.samples[position]

@@ -84,6 +84,8 @@ class Input:
         """The batch with channels last, and where they were, counted from the end: -1 is last."""
         if not self.layouts:
             return batch, -1
+        if batch.block is not None and batch.layout in self.layouts and batch.layout[-1] == "C":
+            return batch, -1
         first = batch[0] if len(batch) else None
         if first is not None and not hasattr(first, "ndim"):
             raise ArgumentError(f"fn.{operator} takes tensors, got a {type(first).__name__}")
@@ -205,6 +207,13 @@ class Operator:
     unused: tuple[str, ...] = ()
     returns_channels: bool = True
 
+    per_sample: tuple[str, ...] = field(init=False)
+    """Names of the arguments that may be per sample."""
+
+    def __post_init__(self) -> None:
+        names = tuple(each.name for each in self.arguments if each.per_sample)
+        object.__setattr__(self, "per_sample", names)
+
     @property
     def layouts(self) -> tuple[str, ...]:
         """Layouts of the first input."""
@@ -296,14 +305,12 @@ class Operator:
             batch, moved = declared.view(batch, self.name)
             seen.append(batch)
             channel = moved if number == 0 and self.returns_channels else channel
-        each = {declared.name for declared in self.arguments if declared.per_sample}
-        arguments = {
-            name: PerSample((value,) * context.count)
-            if name in each and not isinstance(value, PerSample)
-            else value
-            for name, value in arguments.items()
-        }
         self._check_frames(seen, arguments)
+        arguments = dict(arguments)
+        for name in self.per_sample:
+            value = arguments.get(name, self)
+            if value is not self and not isinstance(value, PerSample):
+                arguments[name] = PerSample((value,) * context.count)
         if channel != -1:  # the memory of the caller has another order
             context.allocate = allocate
         specs = self.infer(context, *(batch.spec for batch in seen), **arguments)
@@ -408,11 +415,16 @@ def _given(batch: Batch, layout: str, channel: int) -> Batch:
 
     Its channels go where those of the first input are, counted from the end.
     """
-    first = batch.samples[:1] if batch.block is None else [batch.block[0]] if len(batch) else []
-    if first and len(layout) != getattr(first[0], "ndim", -1):
+    if batch.block is not None:
+        ndim = batch.block.ndim - 1
+    else:
+        ndim = getattr(batch.samples[0], "ndim", -1) if len(batch) else len(layout)
+    if len(layout) != ndim:
         layout = ""
     if channel != -1 and layout.endswith("C"):
         at = len(layout) + channel
         named = f"{layout[:at]}C{layout[at:-1]}"
         return batch.each(lambda value: value.movedim(-1, channel), named)
+    if layout == batch.layout:
+        return batch
     return Batch(batch.samples if batch.block is None else batch.block, layout)

@@ -86,6 +86,7 @@ class Node:
         num_outputs: of its outputs.
         where: file and line of the call that made it.
         name: as given; else its operator's until it is adopted, then with its ordinal.
+        listed: the `PerSample`s among its constants.
         number: grows with every node that is made; inputs have lower ones than their users.
         ordinal: its place in the graph that adopted it, -1 before.
         stage: its place there among the operators that draw random numbers: copies and the like
@@ -102,6 +103,7 @@ class Node:
     where: str
     name: str
     is_named: bool
+    listed: tuple[str, ...]
     number: int = field(default_factory=_numbers.__next__)
     ordinal: int = -1
     stage: int = -1
@@ -126,10 +128,9 @@ class Node:
             stop: behind the last one.
             value_of: gives the values of a data node for these samples.
         """
-        arguments = {
-            name: PerSample(value.values[start:stop]) if isinstance(value, PerSample) else value
-            for name, value in self.constants.items()
-        }
+        arguments = dict(self.constants)
+        for name in self.listed:
+            arguments[name] = PerSample(arguments[name].values[start:stop])
         for name, data in self.varying.items():
             declared, batch = self.operator.argument(name), value_of(data)
             is_per_frame = batch.layout.startswith("F")
@@ -190,6 +191,7 @@ def add_node(
         _caller(),
         operator.name.rpartition(".")[2] if name is None else name,
         name is not None,
+        tuple(key for key, value in constants.items() if isinstance(value, PerSample)),
     )
     placed = "gpu" if device == "mixed" else device
     return tuple(DataNode(node, output, placed) for output in range(node.num_outputs))

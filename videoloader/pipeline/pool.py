@@ -19,16 +19,25 @@ _starting = threading.Lock()
 
 
 class SamplePool:
-    """Runs a job for every sample of a batch."""
+    """Runs a job for every part of a batch.
 
-    def __init__(self, threads: ThreadPoolExecutor) -> None:
+    Args:
+        threads: that run them.
+        is_pinned: whether they are bound to processors; then no job runs in another thread.
+    """
+
+    def __init__(self, threads: ThreadPoolExecutor, *, is_pinned: bool = False) -> None:
         self._threads = threads
+        self._is_pinned = is_pinned
 
     def run(self, job: Callable[[int], None], count: int) -> None:
-        """Run the job for samples 0 to count - 1; the error of the first that failed, if any.
+        """Run the job for parts 0 to count - 1; the error of the first that failed, if any.
 
-        In the thread of a stage that nobody waits for any more, the rest is not run.
+        In the thread of a stage that nobody waits for any more, the rest is not run. A single part
+        is not worth waking another thread.
         """
+        if count == 1 and not self._is_pinned:
+            return job(0)
         wanted = is_wanted()
 
         def run_if_wanted(at: int) -> None:
@@ -49,11 +58,12 @@ class SamplePool:
                     other.cancel()
         if failure is not None:
             raise failure
+        return None
 
 
 @contextmanager
 def sample_pool(num_threads: int, name: str, cpus: Sequence[int] = ()) -> Iterator[SamplePool]:
-    """Threads for samples, in each of which torch takes no threads of its own.
+    """Threads for samples, in which torch takes no threads of its own; in the caller's neither.
 
     Args:
         num_threads: as many.
@@ -62,7 +72,7 @@ def sample_pool(num_threads: int, name: str, cpus: Sequence[int] = ()) -> Iterat
     """
     with ThreadPoolExecutor(num_threads, name) as threads:
         _start(threads, num_threads, cpus)
-        yield SamplePool(threads)
+        yield SamplePool(threads, is_pinned=bool(cpus))
 
 
 def _start(pool: ThreadPoolExecutor, num_threads: int, cpus: Sequence[int]) -> None:
@@ -95,4 +105,8 @@ def _start(pool: ThreadPoolExecutor, num_threads: int, cpus: Sequence[int]) -> N
             pool.shutdown(cancel_futures=True)  # none may set the number after this
             raise
         finally:
-            torch.set_num_threads(intra)  # of threads that others start from here on
+            torch.set_num_threads(1)
+            # Of threads that others start from here on: the number that was set last, in any.
+            other = threading.Thread(target=torch.set_num_threads, args=(intra,))
+            other.start()
+            other.join()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,6 +41,9 @@ __all__ = ["Outputs", "Program"]
 
 _PARTS = 4
 """Parts of a batch for each thread: what is made between operators exists for one part only."""
+
+_WORTH_A_PART = 5e-4
+"""Seconds of work from which a part is worth its own way through the threads of a pool."""
 
 
 class Outputs:
@@ -93,6 +98,8 @@ class Program:
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
             media.check_gpu(node.describe())
+        self._seconds: dict[CompiledStage, float] = {}
+        """Of work on the last batch, for each stage whose threads share it."""
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
         self.meter = Meter(self._mark, with_memory=with_memory)
         self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter)
@@ -256,16 +263,26 @@ class Program:
 
     def _run_parts(self, compiled: CompiledStage, state: BatchState, pool: SamplePool) -> None:
         """Send the samples of a batch through the steps of a stage, shared by the threads."""
-        bounds = _bounds(len(state), _PARTS * self._num_threads)
+        wanted = _PARTS * self._num_threads
+        if compiled in self._seconds:
+            wanted = min(wanted, math.ceil(self._seconds[compiled] / _WORTH_A_PART))
+        bounds = _bounds(len(state), wanted)
         parts = [Part(state, *bound) for bound in itertools.pairwise(bounds)]
+        seconds = [0.0] * len(parts)
 
         def run(number: int) -> None:
-            part = parts[number]
+            part, begin = parts[number], time.thread_time()
             for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
                 self._run_step(step, part)
                 part.drop(dropped)
+            seconds[number] = time.thread_time() - begin
 
         pool.run(run, len(parts))
+        self._seconds[compiled] = sum(seconds)
+        if len(parts) == 1:
+            state.values.update(parts[0].values)
+            state.whole().drop([ordinal for dropped in compiled.dropped for ordinal in dropped])
+            return
         state.whole().drop([ordinal for dropped in compiled.dropped for ordinal in dropped])
         made = {node.ordinal for step in compiled.steps for node in step.nodes}
         for key in {key: None for part in parts for key in part.values if key[0] in made}:

@@ -86,7 +86,7 @@ class Slots:
         """The whole output: one block if all samples live in it."""
         joined = Batch.joined([self._parts[start] for start in sorted(self._parts)] or [Batch([])])
         data = joined.samples if joined.block is None else joined.block
-        if self._block is not None and all(_is_part(each, self._block) for each in data):
+        if self._block is not None and all(_is_part(x, self._block) for x in joined.tensors()):
             data = self._block
         return TensorList(data, joined.layout, source_info=joined.source_info or None)
 

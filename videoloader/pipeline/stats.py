@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 from videoloader.operators.batch import Batch
 from videoloader.pipeline.profiling import Mark
@@ -102,6 +103,26 @@ class _Memory:
         self.most_reserved = max(self.most_reserved, self.reserved)
 
 
+class _Measured(AbstractContextManager[None]):
+    """Adds the time of a block to a meter. A class: a generator costs more than small operators."""
+
+    __slots__ = ("_begin", "_count", "_mark", "_meter", "_name")
+
+    def __init__(self, meter: Meter, name: str, count: int, mark: Any) -> None:
+        self._meter, self._name, self._count, self._mark = meter, name, count, mark
+
+    def __enter__(self) -> None:
+        self._begin = time.perf_counter()
+        if self._mark is not None:
+            self._mark.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if self._mark is not None:
+            self._mark.__exit__(kind, error, traceback)
+        if kind is None:
+            self._meter.add(self._name, self._count, time.perf_counter() - self._begin)
+
+
 class Meter:
     """Adds up the time of operators by name. Threads share it.
 
@@ -117,16 +138,12 @@ class Meter:
         self._seconds: dict[str, float] = {}
         self._memory: dict[str, list[_Memory]] | None = {} if with_memory else None
 
-    @contextmanager
-    def measure(self, name: str, count: int = 1) -> Iterator[None]:
+    def measure(self, name: str, count: int = 1) -> AbstractContextManager[None]:
         """Count some samples and the time that the block takes, if it ends well."""
-        begin = time.perf_counter()
-        if self._mark is None:
-            yield
-        else:
-            with self._mark(name):
-                yield
-        seconds = time.perf_counter() - begin
+        return _Measured(self, name, count, None if self._mark is None else self._mark(name))
+
+    def add(self, name: str, count: int, seconds: float) -> None:
+        """Count some samples and the time that an operator took for them."""
         with self._lock:
             self._samples[name] = self._samples.get(name, 0) + count
             self._seconds[name] = self._seconds.get(name, 0.0) + seconds

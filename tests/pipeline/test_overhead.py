@@ -1,0 +1,97 @@
+"""What a graph costs beside its operators."""
+
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from videoloader import fn
+from videoloader.fn.function import Function
+from videoloader.operators.operator import OPERATORS, declare
+from videoloader.pipeline import pipeline_def
+
+pytest_plugins = ["fake_videos"]
+pytestmark = pytest.mark.usefixtures("no_threads_left")
+
+BATCH = 16
+
+
+@pytest.fixture
+def calls():
+    """An operator that notes how many samples it got and in which number of torch's threads."""
+    seen = []
+
+    @declare("note", inputs=("values",), devices=("cpu",))
+    def note(context, values):
+        """Note what flows, and take the time that the values say."""
+        end = time.thread_time() + float(values[0].max()) / 1e3
+        while time.thread_time() < end:
+            pass
+        seen.append((context.count, torch.get_num_threads()))
+        return values
+
+    yield seen
+    del OPERATORS["note"]
+
+
+def run(milliseconds, count):
+    """Run batches whose parts take some milliseconds each."""
+
+    @pipeline_def(batch_size=BATCH, num_threads=2, prefetch_queue_depth=1)
+    def graph():
+        values = fn.constant(fdata=[milliseconds])
+        return Function("note")(values), fn.random.uniform()
+
+    with graph() as pipe:
+        for _ in range(count):
+            pipe.run()
+
+
+def test_a_batch_of_little_work_is_not_divided(calls):
+    run(0, 20)
+    counts = [count for count, _ in calls]
+    assert counts[:8] == [2] * 8  # of the first batch it is not known yet
+    assert BATCH in counts[8:]
+    assert {threads for _, threads in calls} == {1}
+
+
+def test_a_batch_of_much_work_is_divided(calls):
+    run(2, 3)
+    assert {count for count, _ in calls} == {2}
+
+
+def test_how_a_batch_is_divided_changes_nothing():
+    def outputs(size):
+        @pipeline_def(batch_size=size, num_threads=2, seed=5)
+        def graph():
+            images = fn.external_source(
+                lambda i: np.full((size, 6, 6, 3), i, np.uint8), layout="HWC"
+            )
+            return fn.crop(images, crop=(3, 3)), fn.random.uniform()
+
+        with graph() as pipe:
+            return [[each.as_tensor().clone() for each in pipe.run()] for _ in range(4)]
+
+    for images, draws in outputs(BATCH):
+        assert images.shape == (BATCH, 3, 3, 3)
+        assert len(set(draws.tolist())) == BATCH
+    assert [int(images.max()) for images, _ in outputs(BATCH)] == [0, 1, 2, 3]
+
+
+def test_a_graph_of_a_hundred_operators_is_built_at_once():
+    @pipeline_def(batch_size=8, num_threads=2)
+    def graph():
+        images = fn.external_source(lambda: np.zeros((8, 8, 8, 3), np.uint8), layout="HWC")
+        for _ in range(100):
+            images = fn.flip(images, horizontal=0)
+        return images
+
+    seconds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        pipe = graph()
+        pipe.build()
+        seconds.append(time.perf_counter() - begin)
+        pipe.close()
+    assert min(seconds) < 0.05
