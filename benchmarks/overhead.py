@@ -31,14 +31,14 @@ def identities(package: str, batch_size: int, count: int) -> Any:
     fn = importlib.import_module(f"{package}.fn")
     images = np.zeros((batch_size, 8, 8, 3), np.uint8)
 
-    @library.pipeline_def(batch_size=batch_size, num_threads=2, device_id=None, seed=0)
     def graph() -> Any:
         data = fn.external_source(source=lambda: images, layout="HWC")
         for _ in range(count):
             data = fn.flip(data, horizontal=0)
         return data
 
-    return graph()
+    define = library.pipeline_def(batch_size=batch_size, num_threads=2, device_id=None, seed=0)
+    return define(graph)()
 
 
 def samples_per_second(package: str, batch_size: int) -> float:

@@ -105,13 +105,8 @@ def test_executor_statistics_are_asked_for_beforehand(videos):
 @pytest.mark.parametrize(
     ("name", "wrong", "harmless"),
     [
-        ("bytes_per_sample", 100, 0),
         ("debug", True, False),
-        ("default_cuda_stream_priority", -1, 0),
         ("enable_conditionals", True, False),
-        ("max_streams", 3, -1),
-        ("output_dtype", "uint8", None),
-        ("output_ndim", 3, None),
         ("py_callback_pickler", object(), None),
         ("py_num_workers", 4, 1),
         ("py_start_method", "spawn", "fork"),

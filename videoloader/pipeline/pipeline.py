@@ -5,39 +5,32 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+import torch
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.current import current_pipeline, pop_current, push_current
-from videoloader.pipeline.drawing import to_dot
+from videoloader.pipeline.expected import ExpectedOutputs
 from videoloader.pipeline.graph import DataNode, Graph, Node
+from videoloader.pipeline.inspection import Inspection
 from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
 from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
-from videoloader.pipeline.stats import PipelineStats
 from videoloader.readers.external import ExternalSource
 from videoloader.tensors import TensorList
 
 __all__ = ["Pipeline"]
 
 _HARMLESS: Mapping[str, tuple[Any, ...]] = {
-    "bytes_per_sample": (0,),
     "debug": (False,),
-    "default_cuda_stream_priority": (0,),
     "enable_conditionals": (False,),
-    "exec_async": (True, False),
-    "exec_dynamic": (True, False),
-    "exec_pipelined": (True, False),
-    "experimental_exec_dynamic": (True, False),
-    "max_streams": (-1,),
-    "output_dtype": (),
-    "output_ndim": (),
     "py_callback_pickler": (),
     "py_num_workers": (1,),
     "py_start_method": ("fork",),
@@ -45,7 +38,7 @@ _HARMLESS: Mapping[str, tuple[Any, ...]] = {
 """DALI's other arguments, with the values (besides None) that say what happens here anyway."""
 
 
-class Pipeline:
+class Pipeline(Inspection):
     """Runs a graph of operators, some batches ahead of whoever takes them.
 
     Most pipelines are made with `pipeline_def`. By hand::
@@ -84,30 +77,65 @@ class Pipeline:
             `executor_statistics`.
         enable_checkpointing: let `checkpoint()` give the state.
         checkpoint: state of a pipeline to go on from, as `checkpoint()` gave it.
-        **others: DALI's other arguments: exec_async, exec_pipelined, exec_dynamic and
-            experimental_exec_dynamic, which choose between executors that give the same batches
-            and have no effect, and the defaults of bytes_per_sample, debug,
-            default_cuda_stream_priority, enable_conditionals, max_streams, output_dtype,
-            output_ndim, py_callback_pickler, py_num_workers and py_start_method. Other values
-            are an error.
+        output_dtype: element type of the outputs, or a list with one for each; a batch of another
+            type is an error. None takes any.
+        output_ndim: number of dimensions of a sample, likewise.
+        output_layout: layout of a sample, likewise.
+        exec_pipelined, exec_async, exec_dynamic, experimental_exec_dynamic: choose between
+            executors in DALI; taken, no effect but for how many batches `schedule_run` begins.
+        bytes_per_sample, max_streams, default_cuda_stream_priority, stream_policy, concurrency:
+            taken, no effect.
+        **others: DALI's other arguments, where they ask for what happens here anyway: the defaults
+            of debug, enable_conditionals, py_callback_pickler, py_num_workers and py_start_method.
+            Other values are an error.
     """
 
     def __init__(
         self,
-        batch_size: int = -1,
+        batch_size: int | None = None,
         num_threads: int | None = None,
         device_id: int | None = None,
         seed: int | None = None,
-        *,
+        exec_pipelined: bool = True,
         prefetch_queue_depth: int | Mapping[str, int] = 2,
-        fuse: bool = True,
+        exec_async: bool = True,
+        bytes_per_sample: int = 0,
         set_affinity: bool = False,
+        max_streams: int | None = None,
+        default_cuda_stream_priority: int | None = None,
+        *,
+        fuse: bool = True,
         enable_memory_stats: bool = False,
         enable_checkpointing: bool = False,
         checkpoint: str | bytes | None = None,
+        output_dtype: Any = None,
+        output_ndim: Any = None,
+        output_layout: Any = None,
+        exec_dynamic: bool | None = None,
+        experimental_exec_dynamic: bool | None = None,
+        stream_policy: Any = None,
+        concurrency: Any = None,
         **others: Any,
     ) -> None:
         _check_others(others)
+        self._expected = ExpectedOutputs(output_dtype, output_ndim, output_layout)
+        self._options = {
+            "exec_pipelined": exec_pipelined,
+            "exec_async": exec_async,
+            "exec_dynamic": (
+                exec_dynamic if experimental_exec_dynamic is None else experimental_exec_dynamic
+            ),
+            "prefetch_queue_depth": prefetch_queue_depth,
+            "bytes_per_sample": bytes_per_sample,
+            "set_affinity": set_affinity,
+            "enable_memory_stats": enable_memory_stats,
+            "max_streams": max_streams,
+            "default_cuda_stream_priority": default_cuda_stream_priority,
+            "stream_policy": stream_policy,
+            "concurrency": concurrency,
+        }
+        if isinstance(prefetch_queue_depth, Mapping) and not exec_async:
+            raise ArgumentError("two depths of queues need exec_async=True")
         self.batch_size = _at_least_one("batch_size", batch_size)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.num_threads = (
@@ -117,13 +145,11 @@ class Pipeline:
         self._state = None if checkpoint is None else Checkpoint.read(checkpoint)
         if self._state is not None:
             seed = self._state.checked_seed(seed)
-        self.seed: int = secrets.randbits(63) if seed in (None, -1) else int(seed or 0)
+        self.seed: int = secrets.randbits(63) if seed is None or seed < 0 else int(seed)
         if isinstance(prefetch_queue_depth, Mapping):
             prefetch_queue_depth = max(prefetch_queue_depth.values())
         self.prefetch_queue_depth = _at_least_one("prefetch_queue_depth", prefetch_queue_depth)
         self._fuse = fuse
-        self._set_affinity = bool(set_affinity)
-        self._with_memory = bool(enable_memory_stats)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
         self._graph: Graph | None = None
         self._epoch = self._epoch_start = 0
@@ -134,6 +160,8 @@ class Pipeline:
         self._runner: StageRunner | None = None
         self._is_closed = False
         self._scopes: list[bool] = []
+        self._scheduled: int | None = None  # None: nothing was, in this epoch
+        self._setup_ended = False
 
     @staticmethod
     def current() -> Pipeline | None:
@@ -189,6 +217,7 @@ class Pipeline:
                 self._state.check(self.batch_size)
             if not self._outputs:
                 self._define(self.define_graph)
+            self._expected.check_count(len(self._outputs))
             self._graph = self._collect(self._outputs)  # with sinks that were added since
             gpu = "cuda" if self.device_id is None else f"cuda:{self.device_id}"
             self._program = Program(
@@ -198,8 +227,8 @@ class Pipeline:
                 gpu=gpu,
                 depth=self.prefetch_queue_depth,
                 fuse=self._fuse,
-                set_affinity=self._set_affinity,
-                with_memory=self._with_memory,
+                set_affinity=self.set_affinity,
+                with_memory=self.enable_memory_stats,
             )
             if self._state is not None:
                 self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
@@ -213,21 +242,66 @@ class Pipeline:
                 call gives the next batch.
             StopIteration: an external source has ended; `reset` begins its next epoch.
         """
-        outputs: tuple[TensorList, ...] = self._started().next().deliver()
-        return outputs
+        self.schedule_run()
+        return self.outputs()
 
     def schedule_run(self) -> None:
-        """Begin to make batches ahead, without waiting for one."""
-        self._started()
+        """Begin one more batch without waiting for it; the first time, as many as queues hold.
 
-    def outputs(self) -> tuple[TensorList, ...]:
-        """The next batch: `run` under other names of DALI's, this and `share_outputs`."""
-        return self.run()
+        `outputs` or `share_outputs` gives it.
+        """
+        first = self.prefetch_queue_depth if self.exec_pipelined else 1
+        count = first if self._scheduled is None else 1
+        self._scheduled = self._scheduled or 0
+        self._built()
+        for _ in range(count):
+            if self._setup_ended:
+                break
+            try:
+                self.iter_setup()
+            except StopIteration:
+                self._setup_ended = True
+                break
+            self._scheduled += 1
+        if self._scheduled:
+            self._started()
+
+    def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
+        """The next batch that was scheduled.
+
+        Args:
+            cuda_stream: a `torch.cuda.Stream` on which the outputs are used; by default the
+                current one.
+
+        Raises:
+            StopIteration: none is, or the source has ended.
+        """
+        if not self._scheduled:
+            raise StopIteration
+        self._scheduled -= 1
+        made = self._started().next()
+        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
+            outputs: tuple[TensorList, ...] = made.deliver()
+        self._expected.check(outputs)
+        return outputs
 
     share_outputs = outputs
 
     def release_outputs(self) -> None:
         """Nothing to do: a batch belongs to whoever took it."""
+
+    def empty(self) -> bool:
+        """Whether no batch that was scheduled is left to take.
+
+        Waits for the next one, for it may turn out to be the end.
+        """
+        return not self._scheduled or self._started().has_ended()
+
+    def iter_setup(self) -> None:
+        """Called before each batch begins; subclasses feed sources here.
+
+        StopIteration ends the epoch.
+        """
 
     def feed_input(self, data_node: str | DataNode, data: Any) -> None:
         """Queue a batch for an `external_source` that has no source of its own.
@@ -243,75 +317,6 @@ class Pipeline:
         source.feed(data)
         if self._runner is not None:
             self._runner.allow(self._built().num_fed or 0)
-
-    def reader_meta(self, name: str | None = None) -> dict[str, Any]:
-        """Size and sharding of a reader, with DALI's keys; of every reader without a name."""
-        sources = self._built().sources
-        metas = {key: meta for key in sources if (meta := sources[key].meta()) is not None}
-        if name is None:
-            return metas
-        if name not in metas:
-            raise ArgumentError(
-                f"the pipeline has no reader named {name!r}; it has {', '.join(metas) or 'none'}"
-            )
-        return metas[name]
-
-    def epoch_size(self, name: str | None = None) -> Any:
-        """Samples in the data set of a reader; of every reader by name without one."""
-        if name is not None:
-            return self.reader_meta(name)["epoch_size"]
-        return {key: meta["epoch_size"] for key, meta in self.reader_meta().items()}
-
-    def stats(self) -> PipelineStats:
-        """What was done so far.
-
-        A mapping from the name of each operator to its samples, seconds and replaced samples. Its
-        `stages` say how long each stage worked and waited, and `str()` of it in one line whether
-        the consumer waits, and for what.
-        """
-        runner = None if self._runner is None else self._runner.stats()
-        return PipelineStats(self._built().operator_stats(), runner)
-
-    def describe(self) -> str:
-        """The stages of the pipeline, one a line, and what decoders do of the operators."""
-        return "\n".join(map(str, self._built().compiled))
-
-    def save_graph_to_dot_file(
-        self,
-        filename: str | Path,
-        *,
-        show_tensors: bool = False,
-        show_ids: bool | None = None,
-        use_colors: bool = False,
-    ) -> None:
-        """Write the compiled graph in Graphviz's DOT language: `dot -Tsvg graph.dot`.
-
-        Args:
-            filename: of the file.
-            show_tensors: draw what flows between operators as nodes too.
-            show_ids: obsolete in DALI as well; an error unless it is None.
-            use_colors: a color for each kind of stage.
-        """
-        if show_ids is not None:
-            raise UnsupportedError("show_ids has no effect in DALI any more; leave it out")
-        compiled = self._built().compiled
-        text = to_dot(compiled, self._outputs, show_tensors=show_tensors, use_colors=use_colors)
-        Path(filename).write_text(text, encoding="utf-8")
-
-    def executor_statistics(self) -> dict[str, dict[str, list[int]]]:
-        """Memory of the outputs of each operator by name, with `enable_memory_stats`.
-
-        Each has one number of bytes for each output: "real_memory_size" of the largest batch and
-        "max_real_memory_size" of the largest sample; "reserved_memory_size" and
-        "max_reserved_memory_size" with the rest of the memory that they lie in. Operators that
-        a decoder does have the decoder's output as theirs.
-        """
-        memory = self._built().meter.read_memory()
-        if memory is None:
-            raise ArgumentError(
-                "executor_statistics needs a pipeline with enable_memory_stats=True"
-            )
-        return memory
 
     def checkpoint(self, filename: str | Path | None = None) -> bytes:
         """The state of the pipeline after the last batch that was taken.
@@ -414,9 +419,9 @@ class Pipeline:
         return 0 if self._state is None else self._state.batches
 
     @property
-    def num_outputs(self) -> int:
-        """Number of outputs."""
-        return len(self._outputs)
+    def is_restored_from_checkpoint(self) -> bool:
+        """Whether the pipeline goes on from a checkpoint."""
+        return self._state is not None
 
     def reset(self) -> bool:
         """Begin the next epoch of external sources that have ended; otherwise do nothing.
@@ -427,11 +432,13 @@ class Pipeline:
         Returns:
             Whether they had ended.
         """
-        if self._runner is None or self._program is None or not self._program.may_end:
-            return False
-        has_ended = self._runner.resume(self._program.reset)
+        has_ended = self._setup_ended and not self._scheduled
+        if self._runner is not None and self._program is not None and self._program.may_end:
+            has_ended = self._runner.resume(self._program.reset) or has_ended
         if has_ended:
-            self._epoch, self._epoch_start = self._epoch + 1, self._runner.taken
+            self._scheduled, self._setup_ended = None, False
+            if self._runner is not None:
+                self._epoch, self._epoch_start = self._epoch + 1, self._runner.taken
         return has_ended
 
     def close(self) -> None:
@@ -442,7 +449,8 @@ class Pipeline:
         self._runner = self._program = None
 
     def __enter__(self) -> Pipeline:
-        is_definition = not self._outputs and not self._is_closed
+        is_subclass = type(self).define_graph is not Pipeline.define_graph
+        is_definition = not (self._outputs or is_subclass or self._is_closed)
         self._scopes.append(is_definition)
         if is_definition:
             push_current(self)

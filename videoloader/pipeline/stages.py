@@ -252,16 +252,20 @@ class StageRunner:
         """With `on_demand`: begin the first `count` items as soon as there is room."""
         self._numbers.allow(count)
 
+    def has_ended(self) -> bool:
+        """Whether `next` would raise StopIteration; waits for an item that is in the making."""
+        if not self._has_ended and self._numbers.is_allowed(self.taken) and not self._ahead:
+            self._ahead.append(self._take())
+        if self._ahead and isinstance(self._ahead[0], _Failure):
+            self._has_ended = isinstance(self._ahead[0].error, StopIteration)
+        return self._has_ended
+
     def resume(self, before: Callable[[], None]) -> bool:
         """Go on after StopIteration when `before` has run; otherwise nothing, and False.
 
         Waits for an item that is in the making, for it may turn out to be the end.
         """
-        if not self._has_ended and self._numbers.is_allowed(self.taken) and not self._ahead:
-            self._ahead.append(self._take())
-        if self._ahead and isinstance(self._ahead[0], _Failure):
-            self._has_ended = isinstance(self._ahead[0].error, StopIteration)
-        if not self._has_ended:
+        if not self.has_ended():
             return False
         self._ahead.clear()
         before()
