@@ -166,9 +166,25 @@ def test_to_preserve_an_operator_takes_a_pipeline():
         fn.constant(idata=[1], preserve=True)
 
 
-def test_a_node_belongs_to_one_pipeline():
-    node = fn.constant(idata=[1])
-    made().set_outputs(node)
+def test_nodes_of_no_definition_may_be_in_several_pipelines():
+    numbers = fn.external_source()
+    both = Function("copy")(numbers), fn.constant(idata=[5])
+    pipes = [made(), made()]
+    for at, pipe in enumerate(pipes):
+        with pipe:
+            pipe.set_outputs(*both, fn.cast(both[0], dtype=types.FLOAT), fn.constant(idata=[at]))
+    names = [[node.name for node in pipe._graph.nodes] for pipe in pipes]
+    assert names[0] == names[1]
+    for at, pipe in enumerate(pipes):
+        pipe.feed_input(numbers, np.full((BATCH, 1), 10 + at))
+    for at, pipe in reversed(list(enumerate(pipes))):
+        assert [each[0].item() for each in first(pipe)] == [10 + at, 5, 10 + at, at]
+
+
+def test_a_node_of_a_definition_belongs_to_its_pipeline():
+    with made() as pipe:
+        node = fn.constant(idata=[1])
+        pipe.set_outputs(node)
     with pytest.raises(ArgumentError, match=r"constant_0.*test_graph\.py.*belongs to another"):
         made().set_outputs(fn.cast(node, dtype=types.FLOAT))
 

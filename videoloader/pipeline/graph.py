@@ -2,7 +2,8 @@
 
 A node belongs to nobody when it is made: inside a definition, outside, before any pipeline exists.
 `Graph.collect` walks back from the outputs of a pipeline, adopts what they need and leaves the
-rest, which then never runs.
+rest, which then never runs. Nodes of a definition belong to its pipeline; those made outside may be
+in several.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch
 from videoloader.operators.general import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
+from videoloader.pipeline.current import current_pipeline
 from videoloader.types import Operand
 
 __all__ = ["DataNode", "Graph", "Node", "add_node", "reached"]
@@ -92,6 +94,8 @@ class Node:
         stage: its place there among the operators that draw random numbers: copies and the like
             shift nobody's draws.
         owner: the pipeline that adopted it.
+        is_detached: whether it was made outside of definitions; any number of pipelines may then
+            have it, each but the first a copy.
     """
 
     operator: Operator
@@ -108,6 +112,7 @@ class Node:
     ordinal: int = -1
     stage: int = -1
     owner: object = None
+    is_detached: bool = field(default_factory=lambda: current_pipeline() is None)
 
     @property
     def sources(self) -> tuple[DataNode, ...]:
@@ -231,6 +236,7 @@ class Graph:
         *,
         batch_size: int,
         owner: object,
+        copies: dict[Node, Node],
     ) -> Graph:
         """Adopt the nodes that outputs need.
 
@@ -238,14 +244,18 @@ class Graph:
             outputs: of the pipeline.
             kept: nodes that run though no output needs them.
             batch_size: of the pipeline.
-            owner: of the nodes from here on; those of another one are an error.
+            owner: of the nodes from here on; those from the definition of another are an error.
+            copies: of detached nodes that another pipeline has; this adds to it.
         """
         needed = reached([*(data.node for data in outputs), *kept])
         nodes = sorted(needed, key=lambda node: node.number)
+        for node in nodes:
+            if node.owner not in (None, owner) and not node.is_detached:
+                raise ArgumentError(f"{node.describe()} belongs to another pipeline")
+        nodes = [_owned(node, owner, copies) for node in nodes]
+        outputs = [_copied(data, copies) for data in outputs]
         names: dict[str, Node] = {}
         for node in nodes:
-            if node.owner not in (None, owner):
-                raise ArgumentError(f"{node.describe()} belongs to another pipeline")
             if node.is_named and names.setdefault(node.name, node) is not node:
                 raise ArgumentError(
                     f"two operators are named {node.name!r} ({names[node.name].where} and "
@@ -264,6 +274,22 @@ class Graph:
             node.owner, node.ordinal, node.stage = owner, ordinal, stage
             stage += node.operator.has_draws
         return cls(tuple(nodes), tuple(outputs), batch_size)
+
+
+def _owned(node: Node, owner: object, copies: dict[Node, Node]) -> Node:
+    """The node with inputs of its own pipeline; a copy where another pipeline has it."""
+    inputs = tuple(_copied(data, copies) for data in node.inputs)
+    varying = {name: _copied(data, copies) for name, data in node.varying.items()}
+    if node.owner not in (None, owner):
+        if node not in copies:
+            copies[node] = replace(node, inputs=inputs, varying=varying, owner=None)
+        return copies[node]
+    node.inputs, node.varying = inputs, varying
+    return node
+
+
+def _copied(data: DataNode, copies: Mapping[Node, Node]) -> DataNode:
+    return replace(data, node=copies[data.node]) if data.node in copies else data
 
 
 def _check_counts(node: Node, batch_size: int) -> None:

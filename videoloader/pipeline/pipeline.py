@@ -155,6 +155,7 @@ class Pipeline(Inspection):
         self._epoch = self._epoch_start = 0
         self._outputs: tuple[DataNode, ...] = ()
         self._kept: list[Node] = []
+        self._copies: dict[Node, Node] = {}  # of nodes that other pipelines have
         self._ownership = object()  # of its nodes, which must not keep the pipeline alive
         self._program: Program | None = None
         self._runner: StageRunner | None = None
@@ -310,7 +311,11 @@ class Pipeline(Inspection):
             data_node: the node or its name.
             data: a tensor, an array, a `TensorList` or a list of samples.
         """
-        name = data_node.node.name if isinstance(data_node, DataNode) else data_node
+        self.build()
+        if isinstance(data_node, DataNode):
+            name = self._copies.get(data_node.node, data_node.node).name
+        else:
+            name = data_node
         source = self._built().sources.get(name)
         if not isinstance(source, ExternalSource):
             raise ArgumentError(f"the pipeline has no external source named {name!r}")
@@ -482,7 +487,13 @@ class Pipeline(Inspection):
         self.set_outputs(*(outputs if isinstance(outputs, tuple | list) else (outputs,)))
 
     def _collect(self, outputs: Sequence[DataNode]) -> Graph:
-        return Graph.collect(outputs, self._kept, batch_size=self.batch_size, owner=self._ownership)
+        return Graph.collect(
+            outputs,
+            self._kept,
+            batch_size=self.batch_size,
+            owner=self._ownership,
+            copies=self._copies,
+        )
 
     def _built(self) -> Program:
         self.build()
