@@ -24,8 +24,10 @@ def calls():
 
     @declare("note", inputs=("values",), devices=("cpu",))
     def note(context, values):
-        """Note what flows, and take the time that the values say."""
-        end = time.thread_time() + float(values[0].max()) / 1e3
+        """Note what flows; work as many milliseconds as the values say, or sleep if negative."""
+        milliseconds = float(values[0])
+        time.sleep(max(0.0, -milliseconds / 1e3))
+        end = time.thread_time() + milliseconds / 1e3
         while time.thread_time() < end:
             pass
         seen.append((context.count, torch.get_num_threads()))
@@ -40,7 +42,7 @@ def run(milliseconds, count):
 
     @pipeline_def(batch_size=BATCH, num_threads=2, prefetch_queue_depth=1)
     def graph():
-        values = fn.constant(fdata=[milliseconds])
+        values = fn.constant(fdata=[milliseconds], shape=[])
         return Function("note")(values), fn.random.uniform()
 
     with graph() as pipe:
@@ -56,8 +58,9 @@ def test_a_batch_of_little_work_is_not_divided(calls):
     assert {threads for _, threads in calls} == {1}
 
 
-def test_a_batch_of_much_work_is_divided(calls):
-    run(2, 3)
+@pytest.mark.parametrize("milliseconds", [2, -5], ids=["works", "waits"])
+def test_a_batch_that_takes_long_is_divided(calls, milliseconds):
+    run(milliseconds, 3)
     assert {count for count, _ in calls} == {2}
 
 

@@ -45,6 +45,12 @@ _PARTS = 4
 _WORTH_A_PART = 5e-4
 """Seconds of work from which a part is worth its own way through the threads of a pool."""
 
+_WAITING = 2e-3
+"""Seconds from which a part counts by the clock, not by the work of its thread.
+
+It may wait for files; a shorter one may only have waited for the interpreter lock.
+"""
+
 
 class Outputs:
     """The outputs of a batch; on a GPU they may still be in the making."""
@@ -271,11 +277,12 @@ class Program:
         seconds = [0.0] * len(parts)
 
         def run(number: int) -> None:
-            part, begin = parts[number], time.thread_time()
+            part, begin, began_at = parts[number], time.thread_time(), time.perf_counter()
             for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
                 self._run_step(step, part)
                 part.drop(dropped)
-            seconds[number] = time.thread_time() - begin
+            waited = time.perf_counter() - began_at
+            seconds[number] = waited if waited > _WAITING else time.thread_time() - begin
 
         pool.run(run, len(parts))
         self._seconds[compiled] = sum(seconds)
