@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from videoloader import fn, types
+from videoloader import fn, pipeline, types
 from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError
 from videoloader.pipeline import Pipeline, pipeline_def
 
@@ -227,6 +227,15 @@ def test_a_definition_may_be_a_method_and_take_arguments_by_position():
     assert numbers(Maker.plain()) == [3]
     with pytest.raises(TypeError, match="number"):
         Maker().of()
+
+
+def test_a_definition_may_have_the_experimental_decorator():
+    @pipeline.experimental.pipeline_def(batch_size=1, debug=False)
+    def graph():
+        return 3
+
+    with graph(num_threads=1) as pipe:
+        assert pipe.run()[0][0].item() == 3
 
 
 def test_a_definition_may_make_another_pipeline():
