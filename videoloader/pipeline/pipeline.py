@@ -311,12 +311,12 @@ class Pipeline(Inspection):
             data_node: the node or its name.
             data: a tensor, an array, a `TensorList` or a list of samples.
         """
-        self.build()
+        sources = self._built().sources  # nodes have their names from here on
         if isinstance(data_node, DataNode):
             name = self._copies.get(data_node.node, data_node.node).name
         else:
             name = data_node
-        source = self._built().sources.get(name)
+        source = sources.get(name)
         if not isinstance(source, ExternalSource):
             raise ArgumentError(f"the pipeline has no external source named {name!r}")
         source.feed(data)
@@ -451,7 +451,7 @@ class Pipeline(Inspection):
         self._is_closed = True
         if self._runner is not None:
             self._runner.close()
-        self._runner = self._program = None
+        self._runner = self._program = self._scheduled = None
 
     def __enter__(self) -> Pipeline:
         is_subclass = type(self).define_graph is not Pipeline.define_graph

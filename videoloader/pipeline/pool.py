@@ -63,7 +63,9 @@ class SamplePool:
 
 @contextmanager
 def sample_pool(num_threads: int, name: str, cpus: Sequence[int] = ()) -> Iterator[SamplePool]:
-    """Threads for samples, in which torch takes no threads of its own; in the caller's neither.
+    """Threads for samples, in which torch takes no threads of its own.
+
+    It takes none in the thread of a stage that calls this either: it may do the work by itself.
 
     Args:
         num_threads: as many.
@@ -73,6 +75,24 @@ def sample_pool(num_threads: int, name: str, cpus: Sequence[int] = ()) -> Iterat
     with ThreadPoolExecutor(num_threads, name) as threads:
         _start(threads, num_threads, cpus)
         yield SamplePool(threads, is_pinned=bool(cpus))
+
+
+def _restore(number: int) -> None:
+    """The number of torch's threads in threads that others start from here on.
+
+    It is the one that was set last, in any thread. That of a stage keeps none of its own.
+    """
+    if threading.current_thread() is threading.main_thread():
+        torch.set_num_threads(number)
+        return
+    torch.set_num_threads(1)
+    other = threading.Thread(target=torch.set_num_threads, args=(number,))
+    try:
+        other.start()
+    except RuntimeError:  # at the end of the interpreter
+        torch.set_num_threads(number)
+    else:
+        other.join()
 
 
 def _start(pool: ThreadPoolExecutor, num_threads: int, cpus: Sequence[int]) -> None:
@@ -105,8 +125,4 @@ def _start(pool: ThreadPoolExecutor, num_threads: int, cpus: Sequence[int]) -> N
             pool.shutdown(cancel_futures=True)  # none may set the number after this
             raise
         finally:
-            torch.set_num_threads(1)
-            # Of threads that others start from here on: the number that was set last, in any.
-            other = threading.Thread(target=torch.set_num_threads, args=(intra,))
-            other.start()
-            other.join()
+            _restore(intra)
