@@ -106,7 +106,6 @@ def test_executor_statistics_are_asked_for_beforehand(videos):
     ("name", "wrong", "harmless"),
     [
         ("debug", True, False),
-        ("enable_conditionals", True, False),
         ("py_callback_pickler", object(), None),
         ("py_num_workers", 4, 1),
         ("py_start_method", "spawn", "fork"),

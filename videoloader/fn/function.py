@@ -37,11 +37,14 @@ __all__ = [
 ]
 
 HIDDEN = (
+    "merge",
+    "not",
+    "predicate",
     *(f"arithmetic_{count}" for count in ARITHMETIC),
     "_subscript_dim_check",
     "_tensor_subscript",
 )
-"""Operators without a public name: `[...]` and arithmetic of a data node."""
+"""Operators without a public name: `[...]` and arithmetic of data nodes, and conditions on them."""
 
 LEGACY = {
     "audio_decoder": "decoders.audio",

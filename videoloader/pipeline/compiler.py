@@ -107,7 +107,8 @@ def compile_graph(graph: Graph, *, fuse: bool) -> tuple[CompiledStage, ...]:
 def _kind(node: Node) -> StageKind:
     if node.operator.decoding:
         return "decode"
-    if node.operator.kind == "source" or (not node.inputs and node.device == "cpu"):
+    is_first = not node.inputs and node.branch is None and node.device == "cpu"
+    if node.operator.kind == "source" or is_first:
         return "plan"
     from_gpu = node.operator is COPY and node.inputs[0].device == "gpu"
     if node.device in ("gpu", "mixed") or from_gpu:
@@ -172,6 +173,8 @@ def _absorbed(node: Node, before: Node, form: DecodedForm) -> DecodedForm | None
     """The form behind an operator, if the decoder that gives the form before can do it."""
     operator = node.operator
     if operator.absorb is None or form.is_finished or node.inputs[0].node is not before:
+        return None
+    if node.branch != before.branch:
         return None
     given_on_gpu = before.device in ("gpu", "mixed")
     if given_on_gpu != (node.device == "gpu"):

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from videoloader.errors import ArgumentTypeError
+from videoloader.pipeline.branch import inside
+from videoloader.pipeline.conditionals import converted
 from videoloader.pipeline.current import pop_current, push_current
+from videoloader.pipeline.debug import DebugPipeline
 from videoloader.pipeline.pipeline import Pipeline
 
 __all__ = ["pipeline_def"]
@@ -63,10 +66,15 @@ def _factory(definition: Definition, defaults: dict[str, Any]) -> Callable[..., 
             )
         passed = {name: value for name, value in keywords.items() if name in own}
         given = {name: value for name, value in keywords.items() if name not in own}
-        pipe = Pipeline(**{**defaults, **given})
+        arguments = {**defaults, **given}
+        function = converted(definition) if arguments.get("enable_conditionals") else definition
+        if arguments.pop("debug", False):
+            return DebugPipeline(functools.partial(function, *args, **passed), **arguments)
+        pipe = Pipeline(**arguments)
         push_current(pipe)
         try:
-            outputs = definition(*args, **passed)
+            with inside(None):
+                outputs = function(*args, **passed)
         finally:
             pop_current()
         outputs = () if outputs is None else outputs

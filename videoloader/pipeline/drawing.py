@@ -57,7 +57,10 @@ def to_dot(
     for node in nodes:
         for data in node.inputs:
             lines += _edges(data, _name(node), "", drawn, show_tensors=show_tensors)
-        for name, data in node.varying.items():
+        arguments = dict(node.varying)
+        if node.branch is not None:
+            arguments["if" if node.branch.outcome else "else"] = node.branch.predicate
+        for name, data in arguments.items():
             lines += _edges(data, _name(node), name, drawn, show_tensors=show_tensors)
     for number, data in enumerate(outputs):
         lines.append(f"  output_{number} [label={_text(f'output {number}')}, shape=ellipse];")

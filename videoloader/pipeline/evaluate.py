@@ -7,10 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from videoloader.errors import OperatorError
+from videoloader.errors import OperatorError, VideoError
 from videoloader.operators.batch import Batch, Context, Spec, allocate
+from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.graph import DataNode, Node
-from videoloader.pipeline.state import Part
+from videoloader.pipeline.state import BatchState, Part, Positions
 from videoloader.pipeline.stats import Meter
 from videoloader.sampling import generator
 
@@ -36,10 +37,14 @@ class Evaluator:
         self._meter = meter
 
     def run(self, node: Node, part: Part) -> None:
-        """Run a map on samples; its outputs are then values of the part."""
+        """Run a map on those samples that are in its branch; its outputs are then values."""
         try:
-            with self._meter.measure(node.name, len(part)):
-                outputs = self._apply(node, part)
+            positions = part.positions(node.branch)
+            with self._meter.measure(node.name, len(positions)):
+                if positions or node.branch is None:
+                    outputs = self._apply(node, part)
+                else:
+                    outputs = (Batch([]),) * node.num_outputs
                 self.put(node, outputs, part)
         except Exception as error:
             raise self._blamed(node, part, error) from error
@@ -50,24 +55,33 @@ class Evaluator:
         self._meter.count_bytes(node.name, outputs, part.state.iteration)
         slots = part.state.slots
         for data, slot in zip(self._outputs, slots, strict=True):
-            if data.node is node:
+            if data.node is not node:
+                continue
+            if data.branch is None:
                 slot.place(part.start, outputs[data.output], slots)
+            else:
+                slot.keep(part.start, outputs[data.output])
 
     def _apply(self, node: Node, part: Part) -> tuple[Batch, ...]:
-        arguments = node.arguments(part.start, part.stop, part.value)
+        positions = part.positions(node.branch)
+        arguments = node.arguments(positions, part.value)
         seed = arguments.pop("seed", None) if node.operator.draws else None
         context = Context(
-            len(part),
+            len(positions),
             self._devices[node.device],
             partial(self._generator, node, part, seed),
             partial(self._memory, node, part),
         )
-        return node.operator.apply(context, [part.value(data) for data in node.inputs], arguments)
+        inputs = [part.value(data) for data in node.inputs]
+        outputs = node.operator.apply(context, inputs, arguments)
+        if node.operator is MERGE:
+            _check_merged(node, outputs[0], part.state)
+        return outputs
 
     def _generator(
         self, node: Node, part: Part, seed: int | None, position: int
     ) -> np.random.Generator:
-        identity = part.state.identities[part.start + position]
+        identity = part.state.identities[part.positions(node.branch)[position]]
         if seed in (None, -1):
             seed, stage = self._seed, node.stage
         else:
@@ -82,25 +96,32 @@ class Evaluator:
     def _memory(self, node: Node, part: Part, output: int, spec: Spec) -> Batch:
         """Where a result is written: its place in the batch if the pipeline gives it out."""
         for data, slot in zip(self._outputs, part.state.slots, strict=True):
-            if data.node is node and data.output == output:
+            if data.node is node and data.output == output and data.branch is None:
                 return slot.empty(part.start, spec)
         return allocate(output, spec)
 
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
         """The error with the sample that it comes from: the first that fails alone as well."""
         state = part.state
-        is_whole = node.operator.takes_whole_batch(node.constants)
-        positions = () if is_whole else range(part.start, part.stop)
-        for position in positions:
-            single = Part(state, position, position + 1)
-            for data in (*node.inputs, *node.varying.values()):
-                value = part.value(data).between(position - part.start, position - part.start + 1)
-                single.values[data.node.ordinal, data.output] = value
+        positions: Positions = ()
+        if not node.operator.takes_whole_batch(node.constants):
             try:
-                self._apply(node, single)
+                positions = part.positions(node.branch)
+            except VideoError:  # a predicate is wrong
+                positions = range(part.start, part.stop)
+        for position in positions:
+            try:
+                self._apply(node, part.alone(position, node))
             except Exception as own:  # noqa: BLE001  (it is reported)
                 return failure(node, state.iteration, position, state.origins[position], own)
         return failure(node, state.iteration, None, "", error)
+
+
+def _check_merged(node: Node, merged: Batch, state: BatchState) -> None:
+    """Fail if parts of a batch are merged to different types: each alone may have one side only."""
+    if len(merged):
+        kind = kind_of(merged.spec)
+        check_alike(state.merged.setdefault(node.ordinal, kind), kind)
 
 
 def failure(

@@ -1,4 +1,4 @@
-"""`pipeline_def` under the name by which DALI offers its newer arguments."""
+"""Where DALI has debug mode: `pipeline_def(debug=True)` runs a definition for every batch."""
 
 from videoloader.pipeline.definition import pipeline_def
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import videoloader.operators
 import videoloader.readers.decoder
@@ -23,12 +23,18 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch
+from videoloader.operators.conditional import MERGE
 from videoloader.operators.general import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
+from videoloader.pipeline.branch import Branch, check_within, current_branch, deepest, path_of
 from videoloader.pipeline.current import current_pipeline
+from videoloader.tensors import TensorList
 from videoloader.types import Operand
 
-__all__ = ["DataNode", "Graph", "Node", "add_node", "reached"]
+if TYPE_CHECKING:
+    from videoloader.pipeline.state import Part
+
+__all__ = ["DataNode", "Graph", "Node", "add_node", "place_of_call", "reached"]
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
@@ -40,12 +46,13 @@ class DataNode(Operand):
     """What will flow from one output of an operator: a batch, once the pipeline runs.
 
     Pass it on to operators: as an input, or as an argument, which then has its own value for
-    each sample.
+    each sample. In a `branch` of a condition it has values for the samples of that branch.
     """
 
     node: Node
     output: int
     device: str
+    branch: Branch | None = None
 
     @property
     def name(self) -> str:
@@ -57,6 +64,30 @@ class DataNode(Operand):
     def source(self) -> Node:
         """The operator whose output this is."""
         return self.node
+
+    def within(self, branch: Branch | None) -> DataNode:
+        """The same data for the samples of a branch, which has to lie in its own."""
+        if branch == self.branch:
+            return self
+        check_within(self.branch, branch, self.name)
+        return DataNode(self.node, self.output, self.device, branch)
+
+    def get(self) -> TensorList:
+        """The values, in a definition that runs in debug mode; see docs/conditionals.md."""
+        if self.node.part is None:
+            raise ArgumentError(
+                f"{self.name} has no value while the pipeline is defined; it has in debug mode: "
+                "@pipeline.experimental.pipeline_def(debug=True)"
+            )
+        batch = self.node.part.value(self)
+        data = batch.samples if batch.block is None else batch.block
+        return TensorList(data, batch.layout, source_info=batch.source_info or None)
+
+    def shape(self, **arguments: Any) -> Any:
+        """The sizes of every sample: a data node, or in debug mode without arguments a list."""
+        if self.node.part is not None and not arguments:
+            return self.get().shape()
+        return Operand.shape(self, **arguments)
 
     def gpu(self) -> DataNode:
         """The same data on the GPU."""
@@ -74,6 +105,10 @@ class DataNode(Operand):
     def __repr__(self) -> str:
         return f"DataNode({self.name!r}, device={self.device!r})"
 
+    def __str__(self) -> str:
+        """In debug mode with the values."""
+        return repr(self) if self.node.part is None else f"{self!r}: {self.get()}"
+
 
 @dataclass(slots=True, eq=False)
 class Node:
@@ -87,6 +122,7 @@ class Node:
         device: "cpu", "gpu" or "mixed".
         num_outputs: of its outputs.
         where: file and line of the call that made it.
+        branch: the samples that it runs on; None for all.
         name: as given; else its operator's until it is adopted, then with its ordinal.
         listed: the `PerSample`s among its constants.
         number: grows with every node that is made; inputs have lower ones than their users.
@@ -96,6 +132,7 @@ class Node:
         owner: the pipeline that adopted it.
         is_detached: whether it was made outside of definitions; any number of pipelines may then
             have it, each but the first a copy.
+        part: in debug mode the batch that it ran on.
     """
 
     operator: Operator
@@ -105,6 +142,7 @@ class Node:
     device: str
     num_outputs: int
     where: str
+    branch: Branch | None
     name: str
     is_named: bool
     listed: tuple[str, ...]
@@ -113,29 +151,33 @@ class Node:
     stage: int = -1
     owner: object = None
     is_detached: bool = field(default_factory=lambda: current_pipeline() is None)
+    part: Part | None = None
 
     @property
     def sources(self) -> tuple[DataNode, ...]:
-        """All data nodes that it takes."""
-        return (*self.inputs, *self.varying.values())
+        """All data nodes that it takes, and the predicates that say for which samples."""
+        taken = (*self.inputs, *self.varying.values())
+        branches = {each for data in taken for each in path_of(data.branch)}
+        branches.update(path_of(self.branch))
+        return (*taken, *(each.predicate for each in branches)) if branches else taken
 
     def describe(self) -> str:
         """The operator, its name and the line of the definition, for errors."""
         return f"fn.{self.operator.name} {self.name!r} ({self.where})"
 
     def arguments(
-        self, start: int, stop: int, value_of: Callable[[DataNode], Batch]
+        self, positions: Sequence[int], value_of: Callable[[DataNode], Batch]
     ) -> dict[str, Any]:
-        """Its arguments for samples `start` to `stop` of a batch, converted.
+        """Its arguments for some samples of a batch, converted.
 
         Args:
-            start: first sample.
-            stop: behind the last one.
+            positions: of the samples.
             value_of: gives the values of a data node for these samples.
         """
         arguments = dict(self.constants)
         for name in self.listed:
-            arguments[name] = PerSample(arguments[name].values[start:stop])
+            values = arguments[name].values
+            arguments[name] = PerSample(tuple(values[position] for position in positions))
         for name, data in self.varying.items():
             declared, batch = self.operator.argument(name), value_of(data)
             is_per_frame = batch.layout.startswith("F")
@@ -186,6 +228,15 @@ def add_node(
             raise ArgumentError(
                 f"fn.{operator.name}: {data.name} is on the GPU; arguments come from the CPU"
             )
+    if operator is MERGE:  # its inputs are in branches of its own
+        branch = varying["predicate"].branch
+    else:
+        taken = (*inputs, *varying.values())
+        what = f"fn.{operator.name}"
+        here = None if operator.kind == "source" else current_branch()
+        branch = deepest((here, *(data.branch for data in taken)), what)
+        inputs = tuple(data.within(branch) for data in inputs)
+        varying = {key: data.within(branch) for key, data in varying.items()}
     node = Node(
         operator,
         inputs,
@@ -193,13 +244,20 @@ def add_node(
         varying,
         device,
         operator.num_outputs(constants),
-        _caller(),
+        place_of_call(),
+        branch,
         operator.name.rpartition(".")[2] if name is None else name,
         name is not None,
         tuple(key for key, value in constants.items() if isinstance(value, PerSample)),
     )
     placed = "gpu" if device == "mixed" else device
-    return tuple(DataNode(node, output, placed) for output in range(node.num_outputs))
+    pipeline = current_pipeline()
+    if pipeline is not None:
+        pipeline.node_made(node)
+    outputs = tuple(DataNode(node, at, placed, branch) for at in range(node.num_outputs))
+    if operator.kind == "source":  # it runs for all samples, wherever it is called
+        return tuple(data.within(current_branch()) for data in outputs)
+    return outputs
 
 
 def reached(nodes: Sequence[Node]) -> set[Node]:
@@ -247,6 +305,12 @@ class Graph:
             owner: of the nodes from here on; those from the definition of another are an error.
             copies: of detached nodes that another pipeline has; this adds to it.
         """
+        outputs = [
+            data
+            if data.branch == data.node.branch
+            else add_node(COPY, (data,), {}, {}, data.device)[0]  # made when its branch is known
+            for data in outputs
+        ]
         needed = reached([*(data.node for data in outputs), *kept])
         nodes = sorted(needed, key=lambda node: node.number)
         for node in nodes:
@@ -301,7 +365,7 @@ def _check_counts(node: Node, batch_size: int) -> None:
             )
 
 
-def _caller() -> str:
+def place_of_call() -> str:
     """File and line of the definition: the nearest frame outside this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

@@ -15,6 +15,7 @@ import torch
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.checkpoint import Checkpoint
+from videoloader.pipeline.conditionals import converted
 from videoloader.pipeline.current import current_pipeline, pop_current, push_current
 from videoloader.pipeline.expected import ExpectedOutputs
 from videoloader.pipeline.graph import DataNode, Graph, Node
@@ -30,7 +31,6 @@ __all__ = ["Pipeline"]
 
 _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "debug": (False,),
-    "enable_conditionals": (False,),
     "py_callback_pickler": (),
     "py_num_workers": (1,),
     "py_start_method": ("fork",),
@@ -73,6 +73,8 @@ class Pipeline(Inspection):
         set_affinity: pin each of the threads that work on samples to a processor: those of the
             environment variable DALI_AFFINITY_MASK ("3,5,6,10") first, then those near the GPU,
             or those of the process. Worker processes that decode are not pinned.
+        enable_conditionals: let `if`, `and`, `or` and `not` work on data nodes, sample by sample,
+            in a definition of `pipeline_def` and in `define_graph`. See docs/conditionals.md.
         enable_memory_stats: count the memory of the outputs of operators, for
             `executor_statistics`.
         enable_checkpointing: let `checkpoint()` give the state.
@@ -86,7 +88,7 @@ class Pipeline(Inspection):
         bytes_per_sample, max_streams, default_cuda_stream_priority, stream_policy, concurrency:
             taken, no effect.
         **others: DALI's other arguments, where they ask for what happens here anyway: the defaults
-            of debug, enable_conditionals, py_callback_pickler, py_num_workers and py_start_method.
+            of debug, py_callback_pickler, py_num_workers and py_start_method.
             Other values are an error.
     """
 
@@ -106,6 +108,7 @@ class Pipeline(Inspection):
         *,
         fuse: bool = True,
         enable_memory_stats: bool = False,
+        enable_conditionals: bool = False,
         enable_checkpointing: bool = False,
         checkpoint: str | bytes | None = None,
         output_dtype: Any = None,
@@ -150,6 +153,7 @@ class Pipeline(Inspection):
             prefetch_queue_depth = max(prefetch_queue_depth.values())
         self.prefetch_queue_depth = _at_least_one("prefetch_queue_depth", prefetch_queue_depth)
         self._fuse = fuse
+        self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
         self._graph: Graph | None = None
         self._epoch = self._epoch_start = 0
@@ -220,17 +224,7 @@ class Pipeline(Inspection):
                 self._define(self.define_graph)
             self._expected.check_count(len(self._outputs))
             self._graph = self._collect(self._outputs)  # with sinks that were added since
-            gpu = "cuda" if self.device_id is None else f"cuda:{self.device_id}"
-            self._program = Program(
-                self._graph,
-                seed=self.seed,
-                num_threads=self.num_threads,
-                gpu=gpu,
-                depth=self.prefetch_queue_depth,
-                fuse=self._fuse,
-                set_affinity=self.set_affinity,
-                with_memory=self.enable_memory_stats,
-            )
+            self._program = self._made(self._graph)
             if self._state is not None:
                 self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
                 self._program.resume(self._epoch, self._epoch_start)
@@ -479,9 +473,10 @@ class Pipeline(Inspection):
 
     def _define(self, define_graph: Callable[[], Any]) -> None:
         """Take the outputs that a function gives."""
+        define = converted(define_graph) if self.enable_conditionals else define_graph
         push_current(self)
         try:
-            outputs = define_graph()
+            outputs = define()
         finally:
             pop_current()
         self.set_outputs(*(outputs if isinstance(outputs, tuple | list) else (outputs,)))
@@ -493,6 +488,25 @@ class Pipeline(Inspection):
             batch_size=self.batch_size,
             owner=self._ownership,
             copies=self._copies,
+        )
+
+    def node_made(self, node: Node) -> None:
+        """Called with every node that the definition makes."""
+
+    def inject(self, value: Any) -> DataNode | None:  # noqa: ARG002
+        """The data node of a batch at hand, which only debug mode takes; None for other values."""
+        return None
+
+    def _made(self, graph: Graph) -> Program:
+        return Program(
+            graph,
+            seed=self.seed,
+            num_threads=self.num_threads,
+            gpu="cuda" if self.device_id is None else f"cuda:{self.device_id}",
+            depth=self.prefetch_queue_depth,
+            fuse=self._fuse,
+            set_affinity=self.set_affinity,
+            with_memory=self.enable_memory_stats,
         )
 
     def _built(self) -> Program:

@@ -111,13 +111,14 @@ class Program:
         self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter)
         near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
         self._cpus = thread_cpus(num_threads, near) if set_affinity else ()
-        self.sources: dict[str, Source] = {
-            node.name: self._open(node) for node in self._nodes if node.operator.kind == "source"
-        }
+        self.sources: dict[str, Source] = {}
+        for node in self._nodes:
+            if node.operator.kind == "source":
+                self.open_source(node)
 
     def stages(self) -> list[Stage]:
         """The work of each stage, the planning of a batch first."""
-        stages = [Stage("plan", lambda number, _: self._plan(number))]
+        stages = [Stage("plan", lambda number, _: self.plan(number))]
         for number, compiled in enumerate(self.compiled):
             work: Callable[[BatchState, Any], Any] = functools.partial(self._run, compiled)
             name = f"{compiled.kind}-{number}"
@@ -176,7 +177,18 @@ class Program:
         for source in self.sources.values():
             source.reset()
 
-    def _open(self, node: Node) -> Source:
+    def add(self, node: Node) -> None:
+        """Take a node that is run with `run_node`, and in no stage."""
+        if node.device != "cpu":
+            media.check_gpu(node.describe())
+        self._nodes.append(node)
+
+    def run_node(self, node: Node, part: Part) -> None:
+        """Run one node on a whole batch, here and now."""
+        self._run_step(Step(node), part)
+
+    def open_source(self, node: Node) -> None:
+        """Make the source of a node ready."""
         own = node.constants.get("seed")
         context = SourceContext(
             node.name,
@@ -187,49 +199,59 @@ class Program:
         )
         skipped = ("seed", *node.operator.decoding)
         arguments = {key: value for key, value in node.constants.items() if key not in skipped}
-        source: Source = node.operator.run(context, **arguments)
-        return source
+        self.sources[node.name] = node.operator.run(context, **arguments)
 
     def _plan_and_run(self, iteration: int, resource: Any) -> BatchState:
         """Plan a batch, and send it through the first stage."""
-        return self._run(self.compiled[0], self._plan(iteration), resource)
+        return self._run(self.compiled[0], self.plan(iteration), resource)
 
-    def _plan(self, iteration: int) -> BatchState:
+    def planned(self, node: Node, iteration: int) -> Sequence[Any]:
+        """What a source puts into a batch."""
+        try:
+            return self.sources[node.name].plan(iteration)
+        except StopIteration:
+            raise
+        except Exception as error:
+            raise failure(node, iteration, None, "", error) from error
+
+    def plan(self, iteration: int) -> BatchState:
         """What every source puts into a batch."""
-        items: dict[Node, Sequence[Any]] = {}
-        for node in self._nodes:
-            if node.name in self.sources:
-                try:
-                    items[node] = self.sources[node.name].plan(iteration)
-                except StopIteration:
-                    raise
-                except Exception as error:
-                    raise failure(node, iteration, None, "", error) from error
+        items: dict[Node, Sequence[Any]] = {
+            node: self.planned(node, iteration) for node in self._nodes if node.name in self.sources
+        }
         if len({len(planned) for planned in items.values()}) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())
             raise OperatorError(
                 f"batch {iteration}: sources give different numbers of samples ({sizes})"
             )
         count = len(next(iter(items.values()), range(self._batch_size)))
+        state = self.new_state(iteration, count)
+        for node, planned in reversed(items.items()):  # of several readers the first tells
+            self.take(node, planned, state)
+        return state
+
+    def new_state(self, iteration: int, count: int) -> BatchState:
+        """A batch of so many samples, with nothing in it."""
         first = iteration * self._batch_size
-        state = BatchState(
+        return BatchState(
             iteration,
             [Identity(first + position) for position in range(count)],
             [""] * count,
             [Slots(count, recycler) for recycler in self._recyclers],
         )
-        for node, planned in reversed(items.items()):  # of several readers the first tells
-            if node.operator.decoding:
-                state.planned[node.ordinal] = planned
-                state.identities = [clip.identity for clip in planned]
-                state.origins = [str(clip) for clip in planned]
-                continue
-            columns = [_column(column) for column in zip(*planned, strict=True)]
-            try:
-                self._evaluator.put(node, columns, state.whole())
-            except ArgumentError as error:
-                raise failure(node, iteration, None, "", error) from error
-        return state
+
+    def take(self, node: Node, planned: Sequence[Any], state: BatchState) -> None:
+        """Put what a source has planned into a batch."""
+        if node.operator.decoding:
+            state.planned[node.ordinal] = planned
+            state.identities = [clip.identity for clip in planned]
+            state.origins = [str(clip) for clip in planned]
+            return
+        columns = [_column(column) for column in zip(*planned, strict=True)]
+        try:
+            self._evaluator.put(node, columns, state.whole())
+        except ArgumentError as error:
+            raise failure(node, state.iteration, None, "", error) from error
 
     @contextmanager
     def _scope(self, compiled: CompiledStage, name: str) -> Iterator[Any]:
@@ -303,18 +325,25 @@ class Program:
 
     def _decode(self, step: Step, state: BatchState) -> None:
         """Decode the clips of a batch, along with what its decoder does of the operators behind."""
-        node, count, whole = step.node, len(state), state.whole()
-        arguments = [self._arguments(node, whole, position) for position in range(count)]
+        node, whole = step.node, state.whole()
+        positions = whole.positions(node.branch)
+        count = len(positions)
+        if not count:
+            for each in {node, step.last}:
+                self._evaluator.put(each, [Batch([])] * each.num_outputs, whole)
+            return
+        arguments = [self._arguments(node, whole, at) for at in range(count)]
 
-        def fuse(position: int, form: DecodedForm) -> DecodedForm:
+        def fuse(at: int, form: DecodedForm) -> DecodedForm:
             for absorbed in step.absorbed:
                 operator = absorbed.operator
                 try:
-                    given = self._arguments(absorbed, whole, position)
+                    given = self._arguments(absorbed, whole, at)
                     after = operator.absorb(form, given) if operator.absorb else None
                     if after is None:
                         raise ArgumentError("its arguments cannot be fused with decoding")
                 except Exception as error:
+                    position = positions[at]
                     origin = state.origins[position]
                     raise failure(absorbed, state.iteration, position, origin, error) from error
                 form = after
@@ -322,7 +351,7 @@ class Program:
 
         clips = state.planned.pop(node.ordinal, None)
         try:
-            clips = clips or [self._clip(node, state, at, arguments[at]) for at in range(count)]
+            clips = clips or [self._clip(node, whole, at, arguments[at]) for at in range(count)]
             with self.meter.measure(node.name, count=count):
                 decoded = decode_planned(
                     clips, self._decoder(node), arguments, fuse=fuse, output=step.output
@@ -331,8 +360,9 @@ class Program:
             cause = error.error
             if isinstance(cause, OperatorError):  # of an absorbed operator
                 raise cause from cause.__cause__
-            origin = state.origins[error.position]
-            raise failure(node, state.iteration, error.position, origin, cause) from cause
+            position = positions[error.position]
+            origin = state.origins[position]
+            raise failure(node, state.iteration, position, origin, cause) from cause
         given = [whole.value(data).source_info for data in node.inputs]
         info = next(filter(any, [*given, decoded.origins]), ())
         frames = Batch(decoded.frames, decoded.layout, info)
@@ -348,13 +378,13 @@ class Program:
             raise failure(node, state.iteration, None, "", error) from error
 
     @staticmethod
-    def _arguments(node: Node, whole: Part, position: int) -> dict[str, Any]:
-        """The arguments of a node for one sample."""
+    def _arguments(node: Node, whole: Part, at: int) -> dict[str, Any]:
+        """The arguments of a node for one of the samples of its branch."""
 
         def value(data: DataNode) -> Batch:
-            return whole.value(data).between(position, position + 1)
+            return whole.value(data).between(at, at + 1)
 
-        given = node.arguments(position, position + 1, value)
+        given = node.arguments([whole.positions(node.branch)[at]], value)
         return {k: v[0] if isinstance(v, PerSample) else v for k, v in given.items()}
 
     def _decoder(self, node: Node) -> media.ClipDecoder:
@@ -362,18 +392,17 @@ class Program:
         limits = {name: node.constants[name] for name in LIMITS}
         return media.clip_decoder(device, self._num_threads if device == "cpu" else None, **limits)
 
-    def _clip(
-        self, node: Node, state: BatchState, position: int, arguments: Mapping[str, Any]
-    ) -> PlannedClip:
+    def _clip(self, node: Node, whole: Part, at: int, arguments: Mapping[str, Any]) -> PlannedClip:
         """The clip that a decoding operator takes of its input."""
         (data,) = node.inputs
-        value = state.whole().value(data)[position]
+        value = whole.value(data)[at]
         given = {k: v for k, v in arguments.items() if k not in node.operator.decoding}
         try:
             planned: PlannedClip = node.operator.run(value, **given)
         except Exception as error:
-            raise SampleError(position, error) from error
-        state.origins[position] = state.origins[position] or str(planned)
+            raise SampleError(at, error) from error
+        position, origins = whole.positions(node.branch)[at], whole.state.origins
+        origins[position] = origins[position] or str(planned)
         return planned
 
     def _collect(self, state: BatchState) -> Outputs:

@@ -8,6 +8,7 @@ import numpy as np
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.constant import CONSTANT
+from videoloader.pipeline.current import current_pipeline
 from videoloader.pipeline.graph import DataNode, add_node
 from videoloader.types import ArrayConstant, Constant, DataType, ScalarConstant
 
@@ -23,6 +24,10 @@ def promote(value: Any, what: str) -> DataNode:
     """
     if isinstance(value, DataNode):
         return value
+    pipeline = current_pipeline()
+    injected = None if pipeline is None else pipeline.inject(value)
+    if injected is not None:
+        return injected
     if isinstance(value, ScalarConstant):
         return _constant(np.array(value.value), value.dtype, "", "cpu")
     if not isinstance(value, ArrayConstant):

@@ -82,6 +82,11 @@ class Slots:
         with self._lock:
             self._parts[start] = batch
 
+    def keep(self, start: int, batch: Batch) -> None:
+        """Take a copy of some of the samples from `start` on: those of a branch."""
+        with self._lock:
+            self._parts[start] = batch.each(lambda sample: sample.clone())
+
     def collect(self) -> TensorList:
         """The whole output: one block if all samples live in it."""
         joined = Batch.joined([self._parts[start] for start in sorted(self._parts)] or [Batch([])])

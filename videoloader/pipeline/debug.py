@@ -1,0 +1,236 @@
+"""Debug mode: the definition runs for every batch, and its data nodes have values meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
+from videoloader.operators.batch import Batch
+from videoloader.operators.general import COPY
+from videoloader.pipeline.branch import current_branch, inside
+from videoloader.pipeline.current import pop_current, push_current
+from videoloader.pipeline.graph import DataNode, Graph, Node, place_of_call
+from videoloader.pipeline.pipeline import Pipeline
+from videoloader.pipeline.promotion import promote
+from videoloader.pipeline.state import BatchState
+from videoloader.tensors import TensorList
+
+__all__ = ["DebugPipeline"]
+
+
+class DebugPipeline(Pipeline):
+    """A pipeline that runs its definition anew for every batch, each operator when it is called.
+
+    Nothing runs ahead and nothing is fused. Operators are told apart by the order of their calls:
+    it stays the same from batch to batch, and so do arguments that are not data nodes.
+
+    Args:
+        definition: calls operators and returns the outputs.
+        **arguments: of `Pipeline`.
+    """
+
+    def __init__(self, definition: Callable[[], Any], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        if self._has_checkpoints:
+            raise UnsupportedError("a pipeline in debug mode has no checkpoints")
+        self._definition = definition
+        self._calls: list[Node] = []
+        self._place = 0
+        self._iteration = 0
+        self._batch: BatchState | None = None
+        self._waiting: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
+
+    @property
+    def is_built(self) -> bool:
+        """Whether the definition is not running."""
+        return self._batch is None
+
+    def build(self) -> None:
+        """Nothing but a check: operators are made when they are called."""
+        if self._is_closed:
+            raise ArgumentError("the pipeline is closed")
+        if self._program is None:
+            self._program = self._made(Graph((), (), self.batch_size))
+
+    def run(self) -> tuple[TensorList, ...]:
+        """Run the definition and give its outputs, one `TensorList` for each."""
+        program = self._built()
+        self._batch, self._place = program.plan(self._iteration), 0
+        push_current(self)
+        try:
+            with inside(None):
+                outputs = self._definition()
+                self._iteration += 1
+                outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+                lists = tuple(self._output(value, at) for at, value in enumerate(outputs))
+        except StopIteration:
+            raise
+        except BaseException:
+            self._iteration += self._iteration == self._batch.iteration
+            raise
+        finally:
+            pop_current()
+            self._batch = None
+        self._num_outputs = len(lists)
+        return lists
+
+    def schedule_run(self) -> None:
+        """Nothing to do: nothing runs ahead."""
+
+    def outputs(self) -> tuple[TensorList, ...]:
+        """The next batch."""
+        return self.run()
+
+    share_outputs = outputs
+
+    def feed_input(self, data_node: str | DataNode, data: Any, **others: Any) -> None:
+        """Queue a batch for an `external_source`; before the first batch too."""
+        name = data_node.node.name if isinstance(data_node, DataNode) else data_node
+        if name in self._built().sources:
+            super().feed_input(name, data, **others)
+        elif self._calls:
+            raise ArgumentError(f"the pipeline has no external source named {name!r}")
+        else:
+            self._waiting.setdefault(name, []).append((data, others))
+
+    def reset(self) -> bool:
+        """Begin the next epoch of external sources."""
+        if self._program is None or not self._program.may_end:
+            return False
+        self._program.reset()
+        return True
+
+    def add_sink(self, data_node: DataNode) -> None:
+        """Nothing to do: every operator runs."""
+
+    def __enter__(self) -> DebugPipeline:
+        self._scopes.append(False)  # the definition is at hand
+        return self
+
+    def node_made(self, node: Node) -> None:
+        """Run an operator that was called, if the definition is running."""
+        if self._batch is None:
+            return
+        for data in node.sources:  # made before the definition ran, or for an earlier batch
+            if data.node.part is None or data.node.part.state is not self._batch:
+                self.node_made(data.node)
+        is_new = self._take_place(node)
+        if node.operator.kind == "source":
+            self._take_source(node)
+        if is_new:
+            self._built().add(node)
+        node.part = self._batch.whole()
+        self._built().run_node(node, node.part)
+
+    def inject(self, value: Any) -> DataNode | None:
+        """The data node of a batch that the definition has at hand; None for anything else."""
+        if self._batch is None:
+            return None
+        if not isinstance(value, TensorList):
+            is_array = isinstance(value, np.ndarray | torch.Tensor) and value.ndim > 0
+            is_list = isinstance(value, list | tuple) and all(
+                isinstance(each, np.ndarray | torch.Tensor) for each in value
+            )
+            if not (is_array or is_list) or len(value) != self._count():
+                return None
+            value = TensorList(value)
+        if len(value) != self._count():
+            raise ArgumentError(
+                f"a batch of {len(value)} samples is passed to an operator; it runs on "
+                f"{self._count()}"
+            )
+        device = "gpu" if value.device.type == "cuda" else "cpu"
+        branch = current_branch()
+        node = Node(COPY, (), {}, {}, device, 1, place_of_call(), branch, "batch", is_named=False)
+        self._take_place(node)
+        node.part = self._batch.whole()
+        data = value.tensors if value.block is None else value.block
+        node.part.put(node.ordinal, [Batch(data, value.layout())])
+        return DataNode(node, 0, device, branch)
+
+    def _count(self) -> int:
+        """Samples of the branch that the definition is in."""
+        assert self._batch is not None
+        return len(self._batch.whole().positions(current_branch()))
+
+    def _take_place(self, node: Node) -> bool:
+        """Give a node the ordinal of its call; whether no batch had this call yet."""
+        place, self._place = self._place, self._place + 1
+        node.ordinal = place
+        is_new = place == len(self._calls)
+        if is_new:
+            node.stage = sum(each.operator.has_draws for each in self._calls)
+            if not node.is_named:
+                node.name = f"{node.name}_{place}"
+            elif any(each.name == node.name for each in self._calls):
+                raise ArgumentError(f"two operators are named {node.name!r}; names must be unique")
+            self._calls.append(node)
+            return True
+        first = self._calls[place]
+        _check_call(node, first)
+        node.stage, node.name = first.stage, first.name
+        return False
+
+    def _take_source(self, node: Node) -> None:
+        """Open a source that is called for the first time, and put its samples into the batch."""
+        program, batch = self._built(), self._batch
+        assert batch is not None
+        if node.name in program.sources:
+            return
+        before = self._calls[:-1]
+        program.open_source(node)
+        for data, others in self._waiting.pop(node.name, []):
+            super().feed_input(node.name, data, **others)
+        planned = program.planned(node, batch.iteration)
+        if len(planned) != len(batch):
+            if batch.values:
+                raise OperatorError(
+                    f"{node.describe()} gives {len(planned)} samples, operators before it have "
+                    f"run on {len(batch)}: call sources before other operators"
+                )
+            self._batch = batch = program.new_state(batch.iteration, len(planned))
+        identities, origins = batch.identities, batch.origins
+        program.take(node, planned, batch)
+        if any(each.operator.decoding and each.name in program.sources for each in before):
+            batch.identities, batch.origins = identities, origins  # of several readers the first
+
+    def _output(self, value: Any, at: int) -> TensorList:
+        if isinstance(value, TensorList):
+            return value
+        return promote(value, f"output {at}").get()
+
+
+def _check_call(node: Node, first: Node) -> None:
+    """Fail if a call differs from the one at its place in the first batch."""
+    if node.operator is not first.operator or (node.is_named and node.name != first.name):
+        raise ArgumentError(
+            f"{node.describe()} is called where the first batch called {first.describe()}: in "
+            "debug mode every batch calls the same operators in the same order"
+        )
+    if (node.device, len(node.inputs), set(node.varying)) != (
+        first.device,
+        len(first.inputs),
+        set(first.varying),
+    ):
+        raise ArgumentError(f"{node.describe()} has other inputs or another device than before")
+    for name, value in node.constants.items():
+        if not _is_same(value, first.constants.get(name)):
+            raise ArgumentError(
+                f"{node.describe()}: {name} has changed from {first.constants.get(name)!r} to "
+                f"{value!r}; in debug mode what is not a data node stays the same"
+            )
+
+
+def _is_same(value: Any, first: Any) -> bool:
+    if callable(value) or value is first:
+        return True  # a function may be made anew by the definition
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return type(value) is type(first) and bool(np.array_equal(value, first, equal_nan=True))
+    try:
+        return bool(value == first) or value != value
+    except (TypeError, ValueError, RuntimeError):
+        return True  # a source of data that cannot be compared
