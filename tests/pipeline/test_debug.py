@@ -8,6 +8,7 @@ from videoloader import fn, types
 from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
 from videoloader.pipeline import Pipeline
 from videoloader.pipeline.experimental import pipeline_def
+from videoloader.plugin.pytorch import GenericIterator
 from videoloader.tensors import TensorList
 
 pytest_plugins = ["fake_videos"]
@@ -167,6 +168,27 @@ def test_conditions_work_and_show_their_branches():
     pipe = debugged(definition, enable_conditionals=True)
     assert batches(pipe, 2) == [[[0, 101, -2, 103]], [[-4, 105, -6, 107]]]
     assert seen == [[101, 103], [105, 107]]
+
+
+def test_iterators_take_debug_pipelines(videos):
+    runs = []
+
+    def definition():
+        clip, label = fn.readers.video(
+            filenames=["a.mp4", "b.mp4"],
+            labels=[3, 4],
+            sequence_length=3,
+            stride=19,
+            step=60,
+            name="Reader",
+        )
+        runs.append(label.get().as_array().ravel().tolist())
+        return clip, label
+
+    with debugged(definition, batch_size=1) as pipe:
+        batches = GenericIterator(pipe, ["clip", "label"], reader_name="Reader")
+        assert [int(batch[0]["label"]) for batch in batches] == [3, 4]
+    assert runs == [[3], [4]]
 
 
 def test_what_debug_mode_cannot_do_is_refused():

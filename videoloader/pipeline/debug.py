@@ -40,8 +40,9 @@ class DebugPipeline(Pipeline):
         self._definition = definition
         self._calls: list[Node] = []
         self._place = 0
-        self._iteration = 0
+        self._iteration = self._count_of_outputs = 0
         self._batch: BatchState | None = None
+        self._ahead: list[tuple[TensorList, ...]] = []
         self._waiting: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
 
     @property
@@ -58,6 +59,8 @@ class DebugPipeline(Pipeline):
 
     def run(self) -> tuple[TensorList, ...]:
         """Run the definition and give its outputs, one `TensorList` for each."""
+        if self._ahead:
+            return self._ahead.pop()
         program = self._built()
         self._batch, self._place = program.plan(self._iteration), 0
         push_current(self)
@@ -75,7 +78,7 @@ class DebugPipeline(Pipeline):
         finally:
             pop_current()
             self._batch = None
-        self._num_outputs = len(lists)
+        self._count_of_outputs = len(lists)
         return lists
 
     def schedule_run(self) -> None:
@@ -96,6 +99,17 @@ class DebugPipeline(Pipeline):
             raise ArgumentError(f"the pipeline has no external source named {name!r}")
         else:
             self._waiting.setdefault(name, []).append((data, others))
+
+    def reader_meta(self, name: str | None = None) -> dict[str, Any]:
+        """Size and sharding of a reader; runs the first batch, if that has not run yet."""
+        self._run_first()
+        return super().reader_meta(name)
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs; runs the first batch, if that has not run yet."""
+        self._run_first()
+        return self._count_of_outputs
 
     def reset(self) -> bool:
         """Begin the next epoch of external sources."""
@@ -151,6 +165,11 @@ class DebugPipeline(Pipeline):
         data = value.tensors if value.block is None else value.block
         node.part.put(node.ordinal, [Batch(data, value.layout())])
         return DataNode(node, 0, device, branch)
+
+    def _run_first(self) -> None:
+        """Run the first batch for what is known only then; `run` gives it."""
+        if not self._calls:
+            self._ahead.append(self.run())
 
     def _count(self) -> int:
         """Samples of the branch that the definition is in."""

@@ -393,6 +393,22 @@ def test_videos_are_decoded_for_the_samples_of_a_branch_only(videos):
     assert set(videos.opened) == {"1.mp4", "3.mp4", "5.mp4"}
 
 
+def test_a_decoder_does_nothing_of_a_branch_along_with_decoding(videos):
+    def definition():
+        clip, label = fn.readers.video(
+            filenames=["a.mp4", "b.mp4"], labels=[0, 1], sequence_length=20
+        )
+        if label[0]:
+            small = fn.crop(clip, crop=(2, 2))
+        else:
+            small = types.Constant(np.zeros((1, 1, 1, 3), np.uint8), layout="FHWC", device="cpu")
+        return small, label
+
+    clips, labels = run(definition, batches=1)
+    for clip, label in zip(clips, labels, strict=True):
+        assert clip.shape == ((20, 2, 2, 3) if label[0] else (1, 1, 1, 3))
+
+
 def test_where_samples_come_from_is_kept(videos):
     def definition():
         clip, label = fn.readers.video(

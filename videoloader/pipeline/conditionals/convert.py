@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, Literal, TypeVar
-from weakref import WeakKeyDictionary
 
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.conditionals.rewrite import RUNTIME, Function, rewrite
@@ -61,7 +60,7 @@ class Converter:
     def __init__(self, runtime: Mapping[str, Any]) -> None:
         self._runtime = SimpleNamespace(**runtime, converted=self.callee)
         self._packages: set[str] = set()
-        self._codes: WeakKeyDictionary[CodeType, CodeType] = WeakKeyDictionary()
+        self._codes: dict[tuple[str, CodeType], CodeType] = {}
 
     def definition(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The converted definition of a pipeline; `ArgumentError` where there is no source."""
@@ -103,9 +102,10 @@ class Converter:
         code = function.__code__
         if RUNTIME in code.co_freevars:
             return function  # inside one that was converted
-        if code not in self._codes:
-            self._codes[code] = _compiled(code)
-        new = self._codes[code]
+        key = (code.co_filename, code)  # code of the same text in another file is equal
+        if key not in self._codes:
+            self._codes[key] = _compiled(code)
+        new = self._codes[key]
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         cells[RUNTIME] = CellType(self._runtime)
         closure = tuple(cells[name] for name in new.co_freevars)
