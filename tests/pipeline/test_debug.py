@@ -1,5 +1,8 @@
 """Debug mode: operators run when they are called, and give what they give in a graph."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import torch
@@ -67,6 +70,21 @@ def test_values_are_there_while_the_definition_runs():
     assert seen == []
     assert batches(pipe, 2) == [[[0, 2, 4, 6]], [[8, 10, 12, 14]]]
     assert seen == [([0, 1, 2, 3], [0, 2, 4, 6]), ([4, 5, 6, 7], [8, 10, 12, 14])]
+
+
+def test_values_of_earlier_batches_are_let_go():
+    kept = []
+
+    def definition():
+        n = numbers() * 2
+        kept.append(weakref.ref(n.node.part.state))
+        return n
+
+    with debugged(definition) as pipe:
+        for _ in range(3):
+            pipe.run()
+        gc.collect()
+        assert [each() for each in kept] == [None] * 3
 
 
 def test_a_graph_has_no_values_and_says_where_they_are():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -38,7 +39,7 @@ class DebugPipeline(Pipeline):
         if self._has_checkpoints:
             raise UnsupportedError("a pipeline in debug mode has no checkpoints")
         self._definition = definition
-        self._calls: list[Node] = []
+        self._calls: list[_Call] = []
         self._place = 0
         self._iteration = self._count_of_outputs = 0
         self._batch: BatchState | None = None
@@ -136,7 +137,7 @@ class DebugPipeline(Pipeline):
         if node.operator.kind == "source":
             self._take_source(node)
         if is_new:
-            self._built().add(node)
+            self._built().add(self._calls[-1].node)
         node.part = self._batch.whole()
         self._built().run_node(node, node.part)
 
@@ -182,16 +183,16 @@ class DebugPipeline(Pipeline):
         node.ordinal = place
         is_new = place == len(self._calls)
         if is_new:
-            node.stage = sum(each.operator.has_draws for each in self._calls)
+            node.stage = sum(each.node.operator.has_draws for each in self._calls)
             if not node.is_named:
                 node.name = f"{node.name}_{place}"
-            elif any(each.name == node.name for each in self._calls):
+            elif any(each.node.name == node.name for each in self._calls):
                 raise ArgumentError(f"two operators are named {node.name!r}; names must be unique")
-            self._calls.append(node)
+            self._calls.append(_Call.of(node))
             return True
         first = self._calls[place]
-        _check_call(node, first)
-        node.stage, node.name = first.stage, first.name
+        first.check(node)
+        node.stage, node.name = first.node.stage, first.node.name
         return False
 
     def _take_source(self, node: Node) -> None:
@@ -200,7 +201,7 @@ class DebugPipeline(Pipeline):
         assert batch is not None
         if node.name in program.sources:
             return
-        before = self._calls[:-1]
+        before = [each.node for each in self._calls[:-1]]
         program.open_source(node)
         for data, others in self._waiting.pop(node.name, []):
             super().feed_input(node.name, data, **others)
@@ -223,25 +224,37 @@ class DebugPipeline(Pipeline):
         return promote(value, f"output {at}").get()
 
 
-def _check_call(node: Node, first: Node) -> None:
-    """Fail if a call differs from the one at its place in the first batch."""
-    if node.operator is not first.operator or (node.is_named and node.name != first.name):
-        raise ArgumentError(
-            f"{node.describe()} is called where the first batch called {first.describe()}: in "
-            "debug mode every batch calls the same operators in the same order"
-        )
-    if (node.device, len(node.inputs), set(node.varying)) != (
-        first.device,
-        len(first.inputs),
-        set(first.varying),
-    ):
-        raise ArgumentError(f"{node.describe()} has other inputs or another device than before")
-    for name, value in node.constants.items():
-        if not _is_same(value, first.constants.get(name)):
+class _Call(NamedTuple):
+    """A call of the first batch: its node without data, and what else has to stay the same."""
+
+    node: Node
+    form: tuple[object, ...]
+
+    @classmethod
+    def of(cls, node: Node) -> _Call:
+        bare = replace(node, inputs=(), varying={}, branch=None, part=None)
+        return cls(bare, cls._form(node))
+
+    @staticmethod
+    def _form(node: Node) -> tuple[object, ...]:
+        return node.device, len(node.inputs), frozenset(node.varying)
+
+    def check(self, node: Node) -> None:
+        """Fail if a call at this place differs."""
+        first = self.node
+        if node.operator is not first.operator or (node.is_named and node.name != first.name):
             raise ArgumentError(
-                f"{node.describe()}: {name} has changed from {first.constants.get(name)!r} to "
-                f"{value!r}; in debug mode what is not a data node stays the same"
+                f"{node.describe()} is called where the first batch called {first.describe()}: in "
+                "debug mode every batch calls the same operators in the same order"
             )
+        if self._form(node) != self.form:
+            raise ArgumentError(f"{node.describe()} has other inputs or another device than before")
+        for name, value in node.constants.items():
+            if not _is_same(value, first.constants.get(name)):
+                raise ArgumentError(
+                    f"{node.describe()}: {name} has changed from {first.constants.get(name)!r} to "
+                    f"{value!r}; in debug mode what is not a data node stays the same"
+                )
 
 
 def _is_same(value: Any, first: Any) -> bool:

@@ -24,7 +24,7 @@ Values = dict[tuple[int, int], Batch]
 """Outputs of nodes, by ordinal and output: for the samples of the branch of the node."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class BatchState:
     """What is known of a batch so far.
 

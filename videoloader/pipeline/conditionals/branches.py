@@ -145,7 +145,7 @@ def refuse(word: str, *branches: Branches) -> None:
     """Fail if a `return`, `break` or `continue` depends on a data node."""
     if any(each.splits for each in branches):
         what = (
-            "only where both branches of an `if` return at the end of the function"
+            "possible only where both branches of an `if` return at the end of the function"
             if word == "return"
             else "not possible"
         )
