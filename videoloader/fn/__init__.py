@@ -13,7 +13,6 @@ import videoloader.readers.decoder
 import videoloader.readers.external
 import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
 from videoloader.fn import (  # noqa: F401
-from videoloader.fn import (  # noqa: F401
     _conditional,
     decoders,
     eager_math,
@@ -23,7 +22,6 @@ from videoloader.fn import (  # noqa: F401
     readers,
     reductions,
     transforms,
-)
 )
 from videoloader.fn.document import operators_page  # noqa: F401
 from videoloader.fn.function import public_functions
