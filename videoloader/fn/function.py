@@ -61,7 +61,6 @@ LEGACY = {
     "experimental.inflate": "decoders.inflate",
     "experimental.median_blur": "median_blur",
     "experimental.peek_image_shape": "peek_image_shape",
-    "file_reader": "readers.file",
     "image_decoder": "decoders.image",
     "image_decoder_crop": "decoders.image_crop",
     "image_decoder_random_crop": "decoders.image_random_crop",
@@ -308,6 +307,8 @@ def _add_node(
                 f"fn.{operator.name} runs for its effects: call it in the definition of a pipeline"
             )
         pipeline.add_sink(outputs[0])
+    if operator.output_names is not None:
+        return dict(zip(operator.output_names(constants), outputs, strict=True))
     several = len(outputs) > 1 or constants.get("num_outputs") is not None
     return outputs if several else outputs[0]
 

@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -15,7 +15,7 @@ def beta(
     *,
     alpha: float | _Values = 1.0,
     beta: float | _Values = 1.0,
-    shape: int | Sequence[int] | _Values | None = None,
+    shape: int | _Sequence[int] | _Values | None = None,
     dtype: Any = ...,
     seed: int | None = None,
     device: str | None = None,
@@ -45,8 +45,8 @@ def choice(
     shape_like: _Data = ...,
     /,
     *,
-    p: float | Sequence[float] | _Values | None = None,
-    shape: int | Sequence[int] | _Values | None = None,
+    p: float | _Sequence[float] | _Values | None = None,
+    shape: int | _Sequence[int] | _Values | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -75,7 +75,7 @@ def coin_flip(
     /,
     *,
     probability: float | _Values = 0.5,
-    shape: int | Sequence[int] | _Values | None = None,
+    shape: int | _Sequence[int] | _Values | None = None,
     dtype: Any = ...,
     seed: int | None = None,
     device: str | None = None,
@@ -105,7 +105,7 @@ def normal(
     *,
     mean: float | _Values = 0.0,
     stddev: float | _Values = 1.0,
-    shape: int | Sequence[int] | _Values | None = None,
+    shape: int | _Sequence[int] | _Values | None = None,
     dtype: Any = ...,
     seed: int | None = None,
     device: str | None = None,
@@ -134,9 +134,9 @@ def uniform(
     shape_like: _Data = ...,
     /,
     *,
-    range: float | Sequence[float] | _Values | None = None,
-    values: float | Sequence[float] | _Values | None = None,
-    shape: int | Sequence[int] | _Values | None = None,
+    range: float | _Sequence[float] | _Values | None = None,
+    values: float | _Sequence[float] | _Values | None = None,
+    shape: int | _Sequence[int] | _Values | None = None,
     dtype: Any = ...,
     seed: int | None = None,
     device: str | None = None,

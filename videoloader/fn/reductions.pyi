@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -13,7 +13,7 @@ def max(
     data: _Data,
     /,
     *,
-    axes: int | Sequence[int] | None = None,
+    axes: int | _Sequence[int] | None = None,
     axis_names: str | None = None,
     keep_dims: bool | int = False,
     device: str | None = None,
@@ -39,7 +39,7 @@ def mean(
     data: _Data,
     /,
     *,
-    axes: int | Sequence[int] | None = None,
+    axes: int | _Sequence[int] | None = None,
     axis_names: str | None = None,
     keep_dims: bool | int = False,
     dtype: Any = None,
@@ -67,7 +67,7 @@ def mean_square(
     data: _Data,
     /,
     *,
-    axes: int | Sequence[int] | None = None,
+    axes: int | _Sequence[int] | None = None,
     axis_names: str | None = None,
     keep_dims: bool | int = False,
     dtype: Any = None,
@@ -95,7 +95,7 @@ def min(
     data: _Data,
     /,
     *,
-    axes: int | Sequence[int] | None = None,
+    axes: int | _Sequence[int] | None = None,
     axis_names: str | None = None,
     keep_dims: bool | int = False,
     device: str | None = None,
@@ -121,7 +121,7 @@ def rms(
     data: _Data,
     /,
     *,
-    axes: int | Sequence[int] | None = None,
+    axes: int | _Sequence[int] | None = None,
     axis_names: str | None = None,
     keep_dims: bool | int = False,
     dtype: Any = None,
@@ -150,7 +150,7 @@ def std_dev(
     mean: _Data,
     /,
     *,
-    axes: int | Sequence[int] | None = None,
+    axes: int | _Sequence[int] | None = None,
     axis_names: str | None = None,
     keep_dims: bool | int = False,
     ddof: int = 0,
@@ -180,7 +180,7 @@ def sum(
     data: _Data,
     /,
     *,
-    axes: int | Sequence[int] | None = None,
+    axes: int | _Sequence[int] | None = None,
     axis_names: str | None = None,
     keep_dims: bool | int = False,
     dtype: Any = None,
@@ -209,7 +209,7 @@ def variance(
     mean: _Data,
     /,
     *,
-    axes: int | Sequence[int] | None = None,
+    axes: int | _Sequence[int] | None = None,
     axis_names: str | None = None,
     keep_dims: bool | int = False,
     ddof: int = 0,

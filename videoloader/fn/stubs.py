@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _IMPORTS = """
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 """
 
@@ -40,8 +40,8 @@ _TYPES = {
     "float": "float",
     "bool (0 or 1)": "bool | int",
     "str": "str",
-    "int or list of int": "int | Sequence[int]",
-    "float or list of float": "float | Sequence[float]",
+    "int or list of int": "int | _Sequence[int]",
+    "float or list of float": "float | _Sequence[float]",
 }
 
 

@@ -163,6 +163,7 @@ class Operator:
         arguments: keyword arguments.
         devices: values of `device`; the first is the default.
         num_outputs: number of outputs for given arguments.
+        output_names: names of the outputs for given arguments; a node then gives a dict of them.
         infer: for a map `infer(context, *specs, **arguments)`: the spec of the output, or a tuple
             of specs; by default that of the first input.
         kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
@@ -193,6 +194,7 @@ class Operator:
     arguments: tuple[Argument, ...] = ()
     devices: tuple[str, ...] = ("cpu", "gpu")
     num_outputs: Callable[[Mapping[str, Any]], int] = _one
+    output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     infer: Callable[..., Spec | tuple[Spec, ...]] = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
     draws: bool = False

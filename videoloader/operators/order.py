@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
@@ -13,8 +14,15 @@ from videoloader.operators.arguments import BOOL, INT, INTS, REQUIRED, TEXT, Arg
 from videoloader.operators.axes import by_block, storable
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.operator import declare
+from videoloader.operators.random import SEED
 
-__all__ = ["element_extract", "permute_batch", "sequence_rearrange", "transpose"]
+__all__ = [
+    "batch_permutation",
+    "element_extract",
+    "permute_batch",
+    "sequence_rearrange",
+    "transpose",
+]
 
 
 def _permutation(perm: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
@@ -191,3 +199,44 @@ def permute_batch(context: Context, values: Batch, *, indices: PerSample) -> Bat
         index = torch.tensor(indices.values, device=values.block.device)
         return Batch(storable(values.block).index_select(0, index).view(values.block.dtype))
     return Batch([values[index] for index in indices])
+
+
+def _infer_positions(context: Context, **others: Any) -> Spec:  # noqa: ARG001
+    return Spec.alike(context.count, (), torch.int32)
+
+
+@declare(
+    "batch_permutation",
+    draws=True,
+    devices=("cpu",),
+    arguments=(
+        Argument(
+            "allow_repetitions", BOOL, default=False, doc="draw each position on its own instead"
+        ),
+        Argument(
+            "no_fixed_points", BOOL, default=False, doc="no position may stand at its own place"
+        ),
+        SEED,
+    ),
+    infer=_infer_positions,
+)
+def batch_permutation(context: Context, *, allow_repetitions: bool, no_fixed_points: bool) -> Batch:
+    """Give the samples of a batch its positions in random order, for `fn.permute_batch`.
+
+    It depends on the first sample of the batch, and on the size of the batch. A batch of one sample
+    has a fixed point.
+    """
+    count = context.count
+    if not count:
+        return Batch([])
+    rng, own = context.random(0), np.arange(count)
+    if allow_repetitions:
+        if no_fixed_points and count > 1:
+            drawn = (own + rng.integers(1, count, count)) % count
+        else:
+            drawn = rng.integers(0, count, count)
+    else:
+        drawn = rng.permutation(count)
+        while no_fixed_points and count > 1 and (drawn == own).any():
+            drawn = rng.permutation(count)
+    return Batch(torch.from_numpy(drawn).to(torch.int32))

@@ -23,6 +23,7 @@ def _module(name: str) -> types.ModuleType:
     if dotted not in sys.modules:
         made = sys.modules[dotted] = types.ModuleType(dotted, f"The classes of `fn.{name}`.")
         made.__path__ = []  # it may have modules inside
+        vars(made)["__all__"] = []
         parent, _, short = name.rpartition(".")
         setattr(_module(parent), short, made)
     return sys.modules[dotted]

@@ -1,10 +1,10 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 from videoloader.ops import decoders as decoders
-from videoloader.ops import experimental as experimental
+from videoloader.ops import io as io
 from videoloader.ops import random as random
 from videoloader.ops import readers as readers
 from videoloader.ops import reductions as reductions
@@ -16,38 +16,33 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
-class Brightness:
-    """Change the brightness, by default of every frame of a clip alike.
+class BatchPermutation:
+    """Give the samples of a batch its positions in random order, for `fn.permute_batch`.
 
-    out = brightness_shift * range + brightness * in, where range is 1 for floating point outputs
-    and the largest value of an integer type. Integer outputs are rounded and clamped.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+    It depends on the first sample of the batch, and on the size of the batch. A batch of one sample
+    has a fixed point.
 
     Args:
-        brightness: factor of the brightness (float; default 1.0; may be per sample or frame).
-        brightness_shift: added, in parts of the output range (float; default 0.0; may be per sample
-            or frame).
-        dtype: element type of the output; the input's by default (element type).
-        device: 'cpu' or 'gpu'.
+        allow_repetitions: draw each position on its own instead (bool (0 or 1); default False).
+        no_fixed_points: no position may stand at its own place (bool (0 or 1); default False).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
     """
 
     def __init__(
         self,
         *,
-        brightness: float | _Values = 1.0,
-        brightness_shift: float | _Values = 0.0,
-        dtype: Any = None,
+        allow_repetitions: bool | int = False,
+        no_fixed_points: bool | int = False,
+        seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
     ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    def __call__(self, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -90,6 +85,140 @@ class BrightnessContrast:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Caffe2Reader:
+    """Read images, labels and further tensors of Caffe2's LMDB databases, by the order of keys.
+
+    Outputs: the bytes of the image (1-D uint8), the labels (int32, or float32 with weights), the
+    additional tensors, the box.
+
+    Args:
+        path: folders of the databases (str or list of str; required).
+        image_available: whether there is an output of images (bool (0 or 1); default True).
+        label_type: 0: one integer; 1: `num_labels` numbers, 1 where the stored integers say; 2:
+            numbers as they are stored; 3: as 1, with the stored weights; 4: no output (int, at
+            least 0, at most 4; default 0).
+        num_labels: number of classes (int, at least 1; default 1).
+        additional_inputs: further tensors of each value (int, at least 0; default 0).
+        bbox: whether a tensor with a box is the last (bool (0 or 1); default False).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: Any = ...,
+        image_available: bool | int = True,
+        label_type: int = 0,
+        num_labels: int = 1,
+        additional_inputs: int = 0,
+        bbox: bool | int = False,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class CaffeReader:
+    """Read images and labels of Caffe's LMDB databases, in the order of their keys.
+
+    Outputs: the bytes of the image (1-D uint8), and the label (int32, shape (1,), or (0,) where the
+    database has none).
+
+    Args:
+        path: folders of the databases (str or list of str; required).
+        image_available: whether there is an output of images (bool (0 or 1); default True).
+        label_available: whether there is an output of labels (bool (0 or 1); default True).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: Any = ...,
+        image_available: bool | int = True,
+        label_available: bool | int = True,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -172,6 +301,105 @@ class Cat:
     @property
     def device(self) -> str: ...
 
+class COCOReader:
+    """Read images and what a COCO annotation file says of them.
+
+    Images come in the order of their ids. With `images` only those come, in that order and as often
+    as they are named; names that the annotations do not have are passed over. What
+    `save_preprocessed_annotations` keeps has the choice of images, objects and labels made.
+
+    Outputs: the bytes of the image (1-D uint8); boxes (float32, (N, 4)): left, top, width, height;
+    labels (int32, (N,)). Then with `polygon_masks` polygons (int32, (P, 3)): object, first vertex,
+    end vertex; and vertices (float32, (V, 2)): x, y. With `pixelwise_masks` the label of each pixel
+    (int32, HWC, one channel), 0 without an object, the highest where objects overlap. With
+    `image_ids` the id (int32, shape (1,)).
+
+    Args:
+        file_root: folder of the images (str; required).
+        annotations_file: JSON file of annotations (str; default '').
+        images: images to read, in this order; by default all, by id (str or list of str).
+        ltrb: boxes as left, top, right, bottom (bool (0 or 1); default False).
+        ratio: coordinates as parts of width and height (bool (0 or 1); default False).
+        size_threshold: objects narrower or lower are left out, in pixels (float; default 0.1).
+        skip_empty: leave out images without objects (bool (0 or 1); default False).
+        include_iscrowd: whether crowds are objects (bool (0 or 1); default True).
+        avoid_class_remapping: labels are ids of categories; by default their positions in the file,
+            from 1 on (bool (0 or 1); default False).
+        polygon_masks: outputs of polygons and vertices (bool (0 or 1); default False).
+        masks: the same, with two numbers a vertex counted in polygons (obsolete in DALI too) (bool
+            (0 or 1); default False).
+        pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
+        image_ids: an output of the id of the image (bool (0 or 1); default False).
+        preprocessed_annotations: folder of annotations of an earlier run (str; default '').
+        save_preprocessed_annotations: keep the annotations, which are then read faster (bool (0 or
+            1); default False).
+        save_preprocessed_annotations_dir: folder to keep them in (str; default '').
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        file_root: str = ...,
+        annotations_file: str = '',
+        images: Any = None,
+        ltrb: bool | int = False,
+        ratio: bool | int = False,
+        size_threshold: float = 0.1,
+        skip_empty: bool | int = False,
+        include_iscrowd: bool | int = True,
+        avoid_class_remapping: bool | int = False,
+        polygon_masks: bool | int = False,
+        masks: bool | int = False,
+        pixelwise_masks: bool | int = False,
+        image_ids: bool | int = False,
+        preprocessed_annotations: str = '',
+        save_preprocessed_annotations: bool | int = False,
+        save_preprocessed_annotations_dir: str = '',
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class CoinFlip:
     """Draw 1 with a probability, otherwise 0.
 
@@ -193,7 +421,7 @@ class CoinFlip:
         self,
         *,
         probability: float | _Values = 0.5,
-        shape: int | Sequence[int] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         dtype: Any = ...,
         seed: int | None = None,
         device: str | None = None,
@@ -202,79 +430,6 @@ class CoinFlip:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, shape_like: _Data = ..., /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class ColorSpaceConversion:
-    """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range).
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        image_type: colour space of the input (one of ImageType.RGB, ImageType.BGR, ImageType.GRAY,
-            ImageType.YCbCr; required).
-        output_type: that of the output (one of ImageType.RGB, ImageType.BGR, ImageType.GRAY,
-            ImageType.YCbCr; required).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
-    def __init__(
-        self,
-        *,
-        image_type: Any = ...,
-        output_type: Any = ...,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class ColorTwist:
-    """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go.
-
-    By default every frame of a clip alike. Contrast is about 0.5, or 128 for integers.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        hue: degrees by which hues turn (float; default 0.0; may be per sample or frame).
-        saturation: factor of the saturation; 0 is grey (float; default 1.0; may be per sample or
-            frame).
-        contrast: factor of the contrast; 0 is uniform (float; default 1.0; may be per sample or
-            frame).
-        brightness: factor of the brightness; 0 is black (float; default 1.0; may be per sample or
-            frame).
-        image_type: colour space; only RGB (one of ImageType.RGB; default ImageType.RGB).
-        dtype: element type of the output; the input's by default (element type).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
-    def __init__(
-        self,
-        *,
-        hue: float | _Values = 0.0,
-        saturation: float | _Values = 1.0,
-        contrast: float | _Values = 1.0,
-        brightness: float | _Values = 1.0,
-        image_type: Any = ...,
-        dtype: Any = None,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -296,9 +451,9 @@ class Constant:
     def __init__(
         self,
         *,
-        fdata: float | Sequence[float] | None = None,
-        idata: int | Sequence[int] | None = None,
-        shape: int | Sequence[int] | None = None,
+        fdata: float | _Sequence[float] | None = None,
+        idata: int | _Sequence[int] | None = None,
+        shape: int | _Sequence[int] | None = None,
         dtype: Any = None,
         layout: str = '',
         device: str | None = None,
@@ -307,42 +462,6 @@ class Constant:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class Contrast:
-    """Change the contrast, by default of every frame of a clip alike.
-
-    out = center + contrast * (in - center). The middle of the input's range is 0.5, or 128 for
-    uint8. Integer outputs are rounded and clamped.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        contrast: factor of the contrast; 0 is uniform (float; default 1.0; may be per sample or
-            frame).
-        contrast_center: value that contrast leaves alone; by default the middle of the input's
-            range (float; may be per sample or frame).
-        dtype: element type of the output; the input's by default (element type).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
-    def __init__(
-        self,
-        *,
-        contrast: float | _Values = 1.0,
-        contrast_center: float | _Values | None = None,
-        dtype: Any = None,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -401,7 +520,7 @@ class Crop:
     def __init__(
         self,
         *,
-        crop: float | Sequence[float] | _Values | None = None,
+        crop: float | _Sequence[float] | _Values | None = None,
         crop_h: float | _Values | None = None,
         crop_w: float | _Values | None = None,
         crop_pos_x: float | _Values = 0.5,
@@ -463,15 +582,15 @@ class CropMirrorNormalize:
     def __init__(
         self,
         *,
-        crop: float | Sequence[float] | _Values | None = None,
+        crop: float | _Sequence[float] | _Values | None = None,
         crop_h: float | _Values | None = None,
         crop_w: float | _Values | None = None,
         crop_pos_x: float | _Values = 0.5,
         crop_pos_y: float | _Values = 0.5,
         rounding: str = 'round',
         mirror: bool | int | _Values = False,
-        mean: float | Sequence[float] | _Values = ...,
-        std: float | Sequence[float] | _Values = ...,
+        mean: float | _Sequence[float] | _Values = ...,
+        std: float | _Sequence[float] | _Values = ...,
         scale: float = 1.0,
         shift: float = 0.0,
         dtype: Any = ...,
@@ -484,71 +603,6 @@ class CropMirrorNormalize:
         crop_pos_z: Any = ...,
         fill_values: Any = ...,
         out_of_bounds_policy: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class Debayer:
-    """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
-
-    Inputs:
-        frames
-
-    Args:
-        blue_position: (row, column) of blue in the tile of 2 x 2 that begins at the second row and
-            column (int or list of int; required; may be per sample).
-        algorithm: how missing colours are found; bilinear by default (one of 'bilinear_ocv',
-            'edgeaware_ocv', 'vng_ocv', 'gray_ocv', 'default_npp', None).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-    def __init__(
-        self,
-        *,
-        blue_position: int | Sequence[int] | _Values = ...,
-        algorithm: str | None = None,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class Dilate:
-    """Replace each value by the largest one in a rectangle around it.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        mask_size: (width, height) of the rectangle (int or list of int, at least 1; default (3, 3);
-            may be per sample or frame).
-        anchor: (x, y) of its point that lies on the pixel; -1: the middle (int or list of int, at
-            least -1; default (-1, -1); may be per sample or frame).
-        iterations: how often (int, at least 1; default 1).
-        border_mode: what stands outside; `constant` is nothing (one of 'constant', 'replicate',
-            'reflect', 'reflect_1001', 'reflect101', 'reflect_101', 'wrap'; default 'constant').
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
-    def __init__(
-        self,
-        *,
-        mask_size: int | Sequence[int] | _Values = ...,
-        anchor: int | Sequence[int] | _Values = ...,
-        iterations: int = 1,
-        border_mode: str = 'constant',
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -570,74 +624,13 @@ class ElementExtract:
     def __init__(
         self,
         *,
-        element_map: int | Sequence[int] = ...,
+        element_map: int | _Sequence[int] = ...,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class Equalize:
-    """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
-    def __init__(
-        self,
-        *,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class Erode:
-    """Replace each value by the smallest one in a rectangle around it.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        mask_size: (width, height) of the rectangle (int or list of int, at least 1; default (3, 3);
-            may be per sample or frame).
-        anchor: (x, y) of its point that lies on the pixel; -1: the middle (int or list of int, at
-            least -1; default (-1, -1); may be per sample or frame).
-        iterations: how often (int, at least 1; default 1).
-        border_mode: what stands outside; `constant` is nothing (one of 'constant', 'replicate',
-            'reflect', 'reflect_1001', 'reflect101', 'reflect_101', 'wrap'; default 'constant').
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
-    def __init__(
-        self,
-        *,
-        mask_size: int | Sequence[int] | _Values = ...,
-        anchor: int | Sequence[int] | _Values = ...,
-        iterations: int = 1,
-        border_mode: str = 'constant',
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -657,7 +650,7 @@ class ExpandDims:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] = ...,
+        axes: int | _Sequence[int] = ...,
         new_axis_names: str | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -722,42 +715,82 @@ class ExternalSource:
     @property
     def device(self) -> str: ...
 
-class Filter:
-    """Correlate samples with a window of each, in float32.
+class FileReader:
+    """Read whole files as they are, and give each its label.
 
-    The window has the data axes of the layout: (H, W) for images and clips, (D, H, W) for volumes.
-    Channels and frames are filtered by themselves.
+    With `file_root` alone the files directly in its folders are read, in the order of their names;
+    the label of a file is the position of its folder among those that match `dir_filters`. A line
+    of `file_list` is a path and a label; paths are relative to `file_root`, or to the folder of the
+    list. `files` are relative to `file_root` if there is one; labels are their positions, or
+    `labels`. `random_shuffle` permutes all files before they are divided into shards, so
+    `initial_fill` has no effect.
 
-    Inputs:
-        frames
-        window
-        fill_value (may be left out)
+    Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
 
     Args:
-        anchor: the value of the window that lies on the pixel; -1: the middle (int or list of int,
-            at least -1; default (-1,); may be per sample).
-        border: what stands outside; `constant` is `fill_value`, or 0 (one of 'reflect_101',
-            'reflect_1001', 'wrap', 'clamp', 'constant'; default 'reflect_101').
-        mode: `valid` leaves out where the window is not wholly inside (one of 'same', 'valid';
-            default 'same').
-        dtype: element type of the output: the input's or FLOAT (element type).
-        device: 'cpu' or 'gpu'.
+        file_root: folder, or the folder that paths are relative to (str).
+        file_list: text file that lists paths (str).
+        files: paths, URLs or `Item`s of archives (path or list of paths).
+        labels: of `files`; by default their positions (int or list of int).
+        file_filters: patterns for names of files (str or list of str; default ('*.jpg', '*.jpeg',
+            '*.png', '*.bmp', '*.tif', '*.tiff', '*.pnm', '*.ppm', '*.pgm', '*.pbm', '*.jp2',
+            '*.webp', '*.flac', '*.ogg', '*.wav')).
+        dir_filters: patterns for names of folders (str or list of str; default ('*',)).
+        case_sensitive_filter: whether case matters in patterns (bool (0 or 1); default False).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
     def __init__(
         self,
         *,
-        anchor: int | Sequence[int] | _Values = ...,
-        border: str = 'reflect_101',
-        mode: str = 'same',
-        dtype: Any = None,
+        file_root: str | None = None,
+        file_list: str | None = None,
+        files: Any = None,
+        labels: int | _Sequence[int] | None = None,
+        file_filters: Any = ...,
+        dir_filters: Any = ...,
+        case_sensitive_filter: bool | int = False,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
         preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
     ) -> None: ...
-    def __call__(self, frames: _Data, window: _Data, fill_value: _Data = ..., /, **arguments: Any) -> Any: ...
+    def __call__(self, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -810,7 +843,7 @@ class Full:
     def __init__(
         self,
         *,
-        shape: int | Sequence[int] | _Values = ...,
+        shape: int | _Sequence[int] | _Values = ...,
         layout: str = '',
         device: str | None = None,
         name: str | None = None,
@@ -847,40 +880,6 @@ class FullLike:
     @property
     def device(self) -> str: ...
 
-class GaussianBlur:
-    """Blur with a Gaussian window, by default every frame of a clip alike.
-
-    Without `window_size` the window has 2 * ceil(3 * sigma) + 1 values; without `sigma` it is
-    ((window_size - 1) / 2 - 1) * 0.3 + 0.8. Values for each axis have the order of the layout.
-
-    Inputs:
-        frames
-
-    Args:
-        sigma: of the Gaussian; one for all axes, or one for each (float or list of float; default
-            (0.0,); may be per sample or frame).
-        window_size: of the window, odd; likewise (int or list of int; default (0,); may be per
-            sample or frame).
-        dtype: element type of the output: the input's or FLOAT (element type).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-    def __init__(
-        self,
-        *,
-        sigma: float | Sequence[float] | _Values = ...,
-        window_size: int | Sequence[int] | _Values = ...,
-        dtype: Any = None,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
 class GetProperty:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
 
@@ -907,449 +906,6 @@ class GetProperty:
     @property
     def device(self) -> str: ...
 
-class Hsv:
-    """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike.
-
-    It is a linear map, as in DALI: the chroma plane of YIQ is turned and scaled, then all channels
-    are scaled by `value`.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        hue: degrees by which hues turn (float; default 0.0; may be per sample or frame).
-        saturation: factor of the saturation; 0 is grey (float; default 1.0; may be per sample or
-            frame).
-        value: factor of all channels (float; default 1.0; may be per sample or frame).
-        dtype: element type of the output (element type; default torch.uint8).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
-    def __init__(
-        self,
-        *,
-        hue: float | _Values = 0.0,
-        saturation: float | _Values = 1.0,
-        value: float | _Values = 1.0,
-        dtype: Any = ...,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class Hue:
-    """Turn the hue of RGB pixels, by default of every frame of a clip alike.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        hue: degrees by which hues turn (float; default 0.0; may be per sample or frame).
-        image_type: colour space; only RGB (one of ImageType.RGB; default ImageType.RGB).
-        dtype: element type of the output; the input's by default (element type).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
-    def __init__(
-        self,
-        *,
-        hue: float | _Values = 0.0,
-        image_type: Any = ...,
-        dtype: Any = None,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class ImageDecoder:
-    """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
-
-    The output has layout HWC. Palettes and CMYK become RGB; of an animation the first frame is
-    decoded. `mixed` decodes JPEG and JPEG 2000 on the GPU by nvImageCodec, and copies what the CPU
-    decodes of other formats.
-
-    Inputs:
-        encoded
-
-    Args:
-        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
-            ImageType.RGB).
-        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
-            (element type; default torch.uint8).
-        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
-            True).
-        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
-            134217728).
-        device: 'cpu' or 'mixed'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
-    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
-    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
-    """
-
-    def __init__(
-        self,
-        *,
-        output_type: Any = ...,
-        dtype: Any = ...,
-        adjust_orientation: bool | int = True,
-        max_pixels: int = 134217728,
-        device: str | None = None,
-        name: str | None = None,
-        affine: Any = ...,
-        bytes_per_sample_hint: Any = ...,
-        cache_batch_copy: Any = ...,
-        cache_debug: Any = ...,
-        cache_size: Any = ...,
-        cache_threshold: Any = ...,
-        cache_type: Any = ...,
-        device_memory_padding: Any = ...,
-        device_memory_padding_jpeg2k: Any = ...,
-        host_memory_padding: Any = ...,
-        host_memory_padding_jpeg2k: Any = ...,
-        hw_decoder_load: Any = ...,
-        hybrid_huffman_threshold: Any = ...,
-        jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
-        preallocate_height_hint: Any = ...,
-        preallocate_width_hint: Any = ...,
-        preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
-        use_fast_idct: Any = ...,
-    ) -> None: ...
-    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class ImageDecoderCrop:
-    """Decode a window of images; it is that of `fn.crop`.
-
-    Inputs:
-        encoded
-
-    Args:
-        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
-            ImageType.RGB).
-        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
-            (element type; default torch.uint8).
-        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
-            True).
-        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
-            134217728).
-        crop: (height, width) of the window, in pixels (float or list of float, at least 0; may be
-            per sample).
-        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
-        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
-        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
-            default 0.5; may be per sample or frame).
-        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
-            default 0.5; may be per sample or frame).
-        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
-            default 'round').
-        device: 'cpu' or 'mixed'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Not supported yet: crop_d, crop_pos_z.
-
-    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
-    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
-    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
-    """
-
-    def __init__(
-        self,
-        *,
-        output_type: Any = ...,
-        dtype: Any = ...,
-        adjust_orientation: bool | int = True,
-        max_pixels: int = 134217728,
-        crop: float | Sequence[float] | _Values | None = None,
-        crop_h: float | _Values | None = None,
-        crop_w: float | _Values | None = None,
-        crop_pos_x: float | _Values = 0.5,
-        crop_pos_y: float | _Values = 0.5,
-        rounding: str = 'round',
-        device: str | None = None,
-        name: str | None = None,
-        affine: Any = ...,
-        bytes_per_sample_hint: Any = ...,
-        cache_batch_copy: Any = ...,
-        cache_debug: Any = ...,
-        cache_size: Any = ...,
-        cache_threshold: Any = ...,
-        cache_type: Any = ...,
-        crop_d: Any = ...,
-        crop_pos_z: Any = ...,
-        device_memory_padding: Any = ...,
-        device_memory_padding_jpeg2k: Any = ...,
-        host_memory_padding: Any = ...,
-        host_memory_padding_jpeg2k: Any = ...,
-        hw_decoder_load: Any = ...,
-        hybrid_huffman_threshold: Any = ...,
-        jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
-        preallocate_height_hint: Any = ...,
-        preallocate_width_hint: Any = ...,
-        preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
-        use_fast_idct: Any = ...,
-    ) -> None: ...
-    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class ImageDecoderRandomCrop:
-    """Decode a random window of images, of a random area and aspect ratio.
-
-    The area is equally likely, the ratio on a logarithmic scale. If no window of `num_attempts`
-    fits, the largest one in the middle with a ratio in the bounds is taken.
-
-    Inputs:
-        encoded
-
-    Args:
-        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
-            ImageType.RGB).
-        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
-            (element type; default torch.uint8).
-        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
-            True).
-        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
-            134217728).
-        random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
-        random_aspect_ratio: ratio of width to height: (least, most) (float or list of float;
-            default (0.75, 1.333333)).
-        num_attempts: tries for a window that fits (int, at least 1; default 10).
-        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
-            there (int, at least -1).
-        device: 'cpu' or 'mixed'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
-    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
-    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, split_stages,
-    use_chunk_allocator, use_fast_idct.
-    """
-
-    def __init__(
-        self,
-        *,
-        output_type: Any = ...,
-        dtype: Any = ...,
-        adjust_orientation: bool | int = True,
-        max_pixels: int = 134217728,
-        random_area: float | Sequence[float] = ...,
-        random_aspect_ratio: float | Sequence[float] = ...,
-        num_attempts: int = 10,
-        seed: int | None = None,
-        device: str | None = None,
-        name: str | None = None,
-        affine: Any = ...,
-        bytes_per_sample_hint: Any = ...,
-        cache_batch_copy: Any = ...,
-        cache_debug: Any = ...,
-        cache_size: Any = ...,
-        cache_threshold: Any = ...,
-        cache_type: Any = ...,
-        device_memory_padding: Any = ...,
-        device_memory_padding_jpeg2k: Any = ...,
-        host_memory_padding: Any = ...,
-        host_memory_padding_jpeg2k: Any = ...,
-        hw_decoder_load: Any = ...,
-        hybrid_huffman_threshold: Any = ...,
-        jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
-        preallocate_height_hint: Any = ...,
-        preallocate_width_hint: Any = ...,
-        preserve: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
-        use_fast_idct: Any = ...,
-    ) -> None: ...
-    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class ImageDecoderSlice:
-    """Decode a window of images; it is that of `fn.slice`, and lies in the image.
-
-    Inputs:
-        encoded
-
-    Args:
-        anchor: where the slice begins; integers are positions, floating point numbers are parts of
-            the size unless `normalized_anchor` is False (numbers; may be per sample).
-        shape_input: its size, likewise (numbers; may be per sample).
-        start: where the slice begins (int or list of int; may be per sample).
-        rel_start: the same as a part of the size (float or list of float; may be per sample).
-        end: where the slice ends, exclusively; by default the data's end (int or list of int; may
-            be per sample).
-        rel_end: the same as a part of the size (float or list of float; may be per sample).
-        shape: size of the slice, in place of its end (int or list of int; may be per sample).
-        rel_shape: the same as a part of the size (float or list of float; may be per sample).
-        axes: dimensions that the coordinates are for; (1, 0) by default, none: all (int or list of
-            int; may be per sample).
-        axis_names: the same by the layout; WH by default (str).
-        normalized_anchor: see `anchor` (bool (0 or 1); default True).
-        normalized_shape: see `shape_input` (bool (0 or 1); default True).
-        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
-            ImageType.RGB).
-        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
-            (element type; default torch.uint8).
-        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
-            True).
-        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
-            134217728).
-        device: 'cpu' or 'mixed'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
-    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
-    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
-    """
-
-    def __init__(
-        self,
-        anchor: Any = None,
-        shape_input: Any = None,
-        *,
-        start: int | Sequence[int] | _Values | None = None,
-        rel_start: float | Sequence[float] | _Values | None = None,
-        end: int | Sequence[int] | _Values | None = None,
-        rel_end: float | Sequence[float] | _Values | None = None,
-        shape: int | Sequence[int] | _Values | None = None,
-        rel_shape: float | Sequence[float] | _Values | None = None,
-        axes: int | Sequence[int] | _Values | None = None,
-        axis_names: str | None = None,
-        normalized_anchor: bool | int = True,
-        normalized_shape: bool | int = True,
-        output_type: Any = ...,
-        dtype: Any = ...,
-        adjust_orientation: bool | int = True,
-        max_pixels: int = 134217728,
-        device: str | None = None,
-        name: str | None = None,
-        affine: Any = ...,
-        bytes_per_sample_hint: Any = ...,
-        cache_batch_copy: Any = ...,
-        cache_debug: Any = ...,
-        cache_size: Any = ...,
-        cache_threshold: Any = ...,
-        cache_type: Any = ...,
-        device_memory_padding: Any = ...,
-        device_memory_padding_jpeg2k: Any = ...,
-        host_memory_padding: Any = ...,
-        host_memory_padding_jpeg2k: Any = ...,
-        hw_decoder_load: Any = ...,
-        hybrid_huffman_threshold: Any = ...,
-        jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
-        preallocate_height_hint: Any = ...,
-        preallocate_width_hint: Any = ...,
-        preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
-        use_fast_idct: Any = ...,
-    ) -> None: ...
-    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class JpegCompressionDistortion:
-    """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        quality: of the JPEG, 1 (worst) to 100; numbers outside are clamped (int; default 50; may be
-            per sample or frame).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
-    def __init__(
-        self,
-        *,
-        quality: int | _Values = 50,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class Laplacian:
-    """The sum of the second derivatives along each axis, by default of every frame alike.
-
-    A derivative is a window of `window_size` along its axis, and of `smoothing_size` along the
-    others. Values for each axis have the order of the layout.
-
-    Inputs:
-        frames
-
-    Args:
-        window_size: of the derivative window, odd, 3 to 31 (int or list of int; default (3,); may
-            be per sample or frame).
-        smoothing_size: of the smoothing windows, odd; by default that of the derivative (int or
-            list of int; may be per sample or frame).
-        scale: factor of the partial derivatives (float or list of float; default (1.0,); may be per
-            sample or frame).
-        normalized_kernel: scale each derivative by 2 ** (axes + 2 - sum of its windows) (bool (0 or
-            1); default False).
-        dtype: element type of the output: the input's or FLOAT (element type).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-    def __init__(
-        self,
-        *,
-        window_size: int | Sequence[int] | _Values = ...,
-        smoothing_size: int | Sequence[int] | _Values | None = None,
-        scale: float | Sequence[float] | _Values = ...,
-        normalized_kernel: bool | int = False,
-        dtype: Any = None,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
 class LookupTable:
     """Give for each integer the value that a table has for it.
 
@@ -1369,8 +925,8 @@ class LookupTable:
     def __init__(
         self,
         *,
-        keys: int | Sequence[int] = ...,
-        values: float | Sequence[float] = ...,
+        keys: int | _Sequence[int] = ...,
+        values: float | _Sequence[float] = ...,
         default_value: float = 0.0,
         dtype: Any = ...,
         device: str | None = None,
@@ -1382,31 +938,139 @@ class LookupTable:
     @property
     def device(self) -> str: ...
 
-class MedianBlur:
-    """Replace each value by the median of a window around it; the outermost values are repeated.
+class MxnetReader:
+    """Read images and labels of RecordIO files, in the order of their places in the file.
 
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+    Outputs: the bytes of the image (1-D uint8), and its labels (float32, shape (1,), or as many as
+    the record has).
 
     Args:
-        window_size: (width, height), odd (int or list of int, at least 1; default (3, 3); may be
-            per sample).
-        device: 'cpu' or 'gpu'.
+        path: RecordIO files: paths or URLs (str or list of str; required).
+        index_path: an index file for each, as `im2rec` writes (str or list of str; required).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
     def __init__(
         self,
         *,
-        window_size: int | Sequence[int] | _Values = ...,
+        path: Any = ...,
+        index_path: Any = ...,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
         preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
     ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class NemoAsrReader:
+    """Not supported yet: it raises `UnsupportedError` when a pipeline with it is built.
+
+    Args:
+        manifest_filepaths: manifests (str or list of str; required).
+        read_sample_rate: an output of sample rates (bool (0 or 1); default True).
+        read_text: an output of texts (bool (0 or 1); default True).
+        read_idxs: an output of positions in the manifest (bool (0 or 1); default False).
+        dtype: element type of the sound (element type; default torch.float32).
+        downmix: mix channels down to one (bool (0 or 1); default True).
+        sample_rate: to resample to (float; default -1.0).
+        quality: of resampling (float; default 50.0).
+        min_duration: leave out shorter sounds, in seconds (float; default 0.0).
+        max_duration: leave out longer ones, if above 0 (float; default 0.0).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, normalize_text, prefetch_queue_depth,
+    read_ahead, skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        manifest_filepaths: Any = ...,
+        read_sample_rate: bool | int = True,
+        read_text: bool | int = True,
+        read_idxs: bool | int = False,
+        dtype: Any = ...,
+        downmix: bool | int = True,
+        sample_rate: float = -1.0,
+        quality: float = 50.0,
+        min_duration: float = 0.0,
+        max_duration: float = 0.0,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        normalize_text: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -1433,7 +1097,7 @@ class NormalDistribution:
         *,
         mean: float | _Values = 0.0,
         stddev: float | _Values = 1.0,
-        shape: int | Sequence[int] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         dtype: Any = ...,
         seed: int | None = None,
         device: str | None = None,
@@ -1474,7 +1138,7 @@ class Normalize:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | None = None,
+        axes: int | _Sequence[int] | None = None,
         axis_names: str | None = None,
         batch: bool | int = False,
         mean: Any = None,
@@ -1490,6 +1154,97 @@ class Normalize:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class NumpyReader:
+    """Read arrays of NPY files.
+
+    With `file_root` alone the files in it and directly in its folders are read, in the order of
+    their names. `file_list` has a path in each line; paths are relative to `file_root`, or to the
+    folder of the list. Of a region only the rows between its first and its last are read. Parts of
+    an extent are rounded to the nearest element, half away from zero.
+
+    Output: the array, in C order; integers, floats and bool of either byte order.
+
+    Args:
+        file_root: folder, or the folder that paths are relative to (str).
+        file_list: text file that lists paths (str).
+        files: paths, URLs or `Item`s of archives (path or list of paths).
+        file_filter: pattern for names of files (str; default '*.npy').
+        roi_start: first element of a region, by axis (int or list of int).
+        roi_end: behind its last element (int or list of int).
+        roi_shape: its shape, in place of its end (int or list of int).
+        rel_roi_start: its start as parts of the extents (float or list of float).
+        rel_roi_end: its end as parts of the extents (float or list of float).
+        rel_roi_shape: its shape as parts of the extents (float or list of float).
+        roi_axes: the axes that these are for; all by default (int or list of int; default ()).
+        out_of_bounds_policy: what a region has outside of the array: `error`, `pad` it, or
+            `trim_to_shape` (one of 'error', 'pad', 'trim_to_shape'; default 'error').
+        fill_value: of what is padded (float; default 0.0).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: cache_header_information, dont_use_mmap, initial_fill, lazy_init,
+    prefetch_queue_depth, read_ahead, register_buffers, skip_cached_images, tensor_init_bytes,
+    use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        file_root: str | None = None,
+        file_list: str | None = None,
+        files: Any = None,
+        file_filter: str = '*.npy',
+        roi_start: int | _Sequence[int] | None = None,
+        roi_end: int | _Sequence[int] | None = None,
+        roi_shape: int | _Sequence[int] | None = None,
+        rel_roi_start: float | _Sequence[float] | None = None,
+        rel_roi_end: float | _Sequence[float] | None = None,
+        rel_roi_shape: float | _Sequence[float] | None = None,
+        roi_axes: int | _Sequence[int] = ...,
+        out_of_bounds_policy: str = 'error',
+        fill_value: float = 0.0,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        cache_header_information: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        register_buffers: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -1546,7 +1301,7 @@ class Ones:
     def __init__(
         self,
         *,
-        shape: int | Sequence[int] | _Values = ...,
+        shape: int | _Sequence[int] | _Values = ...,
         dtype: Any = ...,
         layout: str = '',
         device: str | None = None,
@@ -1603,10 +1358,10 @@ class Pad:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | _Values | None = None,
+        axes: int | _Sequence[int] | _Values | None = None,
         axis_names: str | None = None,
-        align: int | Sequence[int] | _Values | None = None,
-        shape: int | Sequence[int] | _Values | None = None,
+        align: int | _Sequence[int] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         fill_value: float | _Values = 0.0,
         device: str | None = None,
         name: str | None = None,
@@ -1614,36 +1369,6 @@ class Pad:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class PeekImageShape:
-    """(height, width, channels) that images will have when they are decoded, by their headers.
-
-    Inputs:
-        encoded
-
-    Args:
-        dtype: element type of the output (element type; default torch.int64).
-        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
-            True).
-        image_type: colour space that it is decoded to (ImageType; default ImageType.RGB).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-    def __init__(
-        self,
-        *,
-        dtype: Any = ...,
-        adjust_orientation: bool | int = True,
-        image_type: Any = ...,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-    ) -> None: ...
-    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -1723,8 +1448,8 @@ class RandomCropGenerator:
     def __init__(
         self,
         *,
-        random_area: float | Sequence[float] = ...,
-        random_aspect_ratio: float | Sequence[float] = ...,
+        random_area: float | _Sequence[float] = ...,
+        random_aspect_ratio: float | _Sequence[float] = ...,
         num_attempts: int = 10,
         seed: int | None = None,
         device: str | None = None,
@@ -1757,10 +1482,10 @@ class Reinterpret:
 
     def __init__(
         self,
-        shape: int | Sequence[int] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         *,
-        rel_shape: float | Sequence[float] | _Values | None = None,
-        src_dims: int | Sequence[int] | _Values | None = None,
+        rel_shape: float | _Sequence[float] | _Values | None = None,
+        src_dims: int | _Sequence[int] | _Values | None = None,
         layout: str | None = None,
         dtype: Any = None,
         device: str | None = None,
@@ -1793,10 +1518,10 @@ class Reshape:
 
     def __init__(
         self,
-        shape: int | Sequence[int] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         *,
-        rel_shape: float | Sequence[float] | _Values | None = None,
-        src_dims: int | Sequence[int] | _Values | None = None,
+        rel_shape: float | _Sequence[float] | _Values | None = None,
+        src_dims: int | _Sequence[int] | _Values | None = None,
         layout: str | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -1850,11 +1575,11 @@ class Resize:
         *,
         resize_x: float | _Values | None = None,
         resize_y: float | _Values | None = None,
-        size: float | Sequence[float] | _Values | None = None,
+        size: float | _Sequence[float] | _Values | None = None,
         resize_shorter: float | _Values | None = None,
         resize_longer: float | _Values | None = None,
         mode: str = 'default',
-        max_size: float | Sequence[float] | None = None,
+        max_size: float | _Sequence[float] | None = None,
         interp_type: Any = ...,
         antialias: bool | int = True,
         dtype: Any = None,
@@ -1902,11 +1627,11 @@ class ROIRandomCrop:
     def __init__(
         self,
         *,
-        crop_shape: int | Sequence[int] | _Values = ...,
-        roi_start: int | Sequence[int] | _Values = ...,
-        roi_end: int | Sequence[int] | _Values | None = None,
-        roi_shape: int | Sequence[int] | _Values | None = None,
-        in_shape: int | Sequence[int] | _Values | None = None,
+        crop_shape: int | _Sequence[int] | _Values = ...,
+        roi_start: int | _Sequence[int] | _Values = ...,
+        roi_end: int | _Sequence[int] | _Values | None = None,
+        roi_shape: int | _Sequence[int] | _Values | None = None,
+        in_shape: int | _Sequence[int] | _Values | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -1917,35 +1642,68 @@ class ROIRandomCrop:
     @property
     def device(self) -> str: ...
 
-class Saturation:
-    """Scale the saturation of RGB pixels, by default of every frame of a clip alike.
+class SequenceReader:
+    """Read clips of videos whose frames are picture files.
 
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+    Each folder in `file_root` is a video, its files in the order of their names are the frames. A
+    clip never crosses from one video to the next, and what does not fill one is left out.
+
+    Output: the clip, uint8 (F, H, W, C).
 
     Args:
-        saturation: factor of the saturation; 0 is grey (float; default 1.0; may be per sample or
-            frame).
-        image_type: colour space; only RGB (one of ImageType.RGB; default ImageType.RGB).
-        dtype: element type of the output; the input's by default (element type).
-        device: 'cpu' or 'gpu'.
+        file_root: folder of folders, each a video (str; required).
+        sequence_length: pictures in a clip (int, at least 1; required).
+        step: from clip to clip (int, at least 1; default 1).
+        stride: from picture to picture (int, at least 1; default 1).
+        image_type: colour space of the output (one of ImageType.RGB, ImageType.BGR, ImageType.GRAY;
+            default ImageType.RGB).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
     def __init__(
         self,
         *,
-        saturation: float | _Values = 1.0,
+        file_root: str = ...,
+        sequence_length: int = ...,
+        step: int = 1,
+        stride: int = 1,
         image_type: Any = ...,
-        dtype: Any = None,
+        random_shuffle: bool | int = False,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
         preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
     ) -> None: ...
-    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    def __call__(self, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -1965,7 +1723,7 @@ class SequenceRearrange:
     def __init__(
         self,
         *,
-        new_order: int | Sequence[int] | _Values = ...,
+        new_order: int | _Sequence[int] | _Values = ...,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
@@ -2043,18 +1801,18 @@ class Slice:
         anchor: Any = None,
         shape_input: Any = None,
         *,
-        start: int | Sequence[int] | _Values | None = None,
-        rel_start: float | Sequence[float] | _Values | None = None,
-        end: int | Sequence[int] | _Values | None = None,
-        rel_end: float | Sequence[float] | _Values | None = None,
-        shape: int | Sequence[int] | _Values | None = None,
-        rel_shape: float | Sequence[float] | _Values | None = None,
-        axes: int | Sequence[int] | _Values | None = None,
+        start: int | _Sequence[int] | _Values | None = None,
+        rel_start: float | _Sequence[float] | _Values | None = None,
+        end: int | _Sequence[int] | _Values | None = None,
+        rel_end: float | _Sequence[float] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
+        rel_shape: float | _Sequence[float] | _Values | None = None,
+        axes: int | _Sequence[int] | _Values | None = None,
         axis_names: str | None = None,
         normalized_anchor: bool | int = True,
         normalized_shape: bool | int = True,
         out_of_bounds_policy: str = 'error',
-        fill_values: float | Sequence[float] = ...,
+        fill_values: float | _Sequence[float] = ...,
         dtype: Any = None,
         device: str | None = None,
         name: str | None = None,
@@ -2082,7 +1840,7 @@ class Squeeze:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | _Values | None = None,
+        axes: int | _Sequence[int] | _Values | None = None,
         axis_names: str | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -2120,6 +1878,73 @@ class Stack:
     @property
     def device(self) -> str: ...
 
+class TfrecordReader:
+    """Read features of the `Example` records of TFRecord files.
+
+    Returns a dict of data nodes by the names of the features. Strings are vectors of their bytes
+    (uint8), numbers int64 or float32 in the shape of the feature; fewer values than the shape holds
+    are filled up with the default. A record without the feature gives a scalar: the default.
+    `shuffle_after_epoch` permutes the files and keeps the order in each.
+
+    Args:
+        path: TFRecord files: paths or URLs (str or list of str; required).
+        index_path: an index file for each, as `tfrecord2idx` writes; without any the files are
+            scanned (str or list of str; default ()).
+        features: what to take of a record: `FixedLenFeature`s and `VarLenFeature`s of
+            `videoloader.tfrecord` (dict of features by name; required).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: Any = ...,
+        index_path: Any = ...,
+        features: Any = ...,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Transpose:
     """Put the dimensions of samples into another order. The output shares the input's memory.
 
@@ -2137,7 +1962,7 @@ class Transpose:
     def __init__(
         self,
         *,
-        perm: int | Sequence[int] | None = None,
+        perm: int | _Sequence[int] | None = None,
         transpose_layout: bool | int = True,
         output_layout: str | None = None,
         device: str | None = None,
@@ -2171,9 +1996,9 @@ class Uniform:
     def __init__(
         self,
         *,
-        range: float | Sequence[float] | _Values | None = None,
-        values: float | Sequence[float] | _Values | None = None,
-        shape: int | Sequence[int] | _Values | None = None,
+        range: float | _Sequence[float] | _Values | None = None,
+        values: float | _Sequence[float] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         dtype: Any = ...,
         seed: int | None = None,
         device: str | None = None,
@@ -2277,7 +2102,7 @@ class VideoReader:
         uniform_sample: bool | int = False,
         sampler: Any = None,
         pad_mode: str = 'none',
-        fill_value: int | Sequence[int] = ...,
+        fill_value: int | _Sequence[int] = ...,
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
@@ -2334,7 +2159,7 @@ class Zeros:
     def __init__(
         self,
         *,
-        shape: int | Sequence[int] | _Values = ...,
+        shape: int | _Sequence[int] | _Values = ...,
         dtype: Any = ...,
         layout: str = '',
         device: str | None = None,

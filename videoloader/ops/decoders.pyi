@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -414,14 +414,14 @@ class Video:
     def __init__(
         self,
         *,
-        frames: int | Sequence[int] | _Values | None = None,
+        frames: int | _Sequence[int] | _Values | None = None,
         start_frame: int | _Values | None = None,
         end_frame: int | _Values | None = None,
         stride: int | _Values | None = None,
         sequence_length: int | _Values | None = None,
         pad_mode: str = 'constant',
-        fill_value: int | Sequence[int] = ...,
-        size: int | Sequence[int] | _Values | None = None,
+        fill_value: int | _Sequence[int] = ...,
+        size: int | _Sequence[int] | _Values | None = None,
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',

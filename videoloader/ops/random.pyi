@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -32,7 +32,7 @@ class Beta:
         *,
         alpha: float | _Values = 1.0,
         beta: float | _Values = 1.0,
-        shape: int | Sequence[int] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         dtype: Any = ...,
         seed: int | None = None,
         device: str | None = None,
@@ -65,8 +65,8 @@ class Choice:
     def __init__(
         self,
         *,
-        p: float | Sequence[float] | _Values | None = None,
-        shape: int | Sequence[int] | _Values | None = None,
+        p: float | _Sequence[float] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -98,7 +98,7 @@ class CoinFlip:
         self,
         *,
         probability: float | _Values = 0.5,
-        shape: int | Sequence[int] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         dtype: Any = ...,
         seed: int | None = None,
         device: str | None = None,
@@ -133,7 +133,7 @@ class Normal:
         *,
         mean: float | _Values = 0.0,
         stddev: float | _Values = 1.0,
-        shape: int | Sequence[int] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         dtype: Any = ...,
         seed: int | None = None,
         device: str | None = None,
@@ -167,9 +167,9 @@ class Uniform:
     def __init__(
         self,
         *,
-        range: float | Sequence[float] | _Values | None = None,
-        values: float | Sequence[float] | _Values | None = None,
-        shape: int | Sequence[int] | _Values | None = None,
+        range: float | _Sequence[float] | _Values | None = None,
+        values: float | _Sequence[float] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
         dtype: Any = ...,
         seed: int | None = None,
         device: str | None = None,

@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -8,6 +8,677 @@ _Data: TypeAlias = Any
 
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
+
+class Caffe:
+    """Read images and labels of Caffe's LMDB databases, in the order of their keys.
+
+    Outputs: the bytes of the image (1-D uint8), and the label (int32, shape (1,), or (0,) where the
+    database has none).
+
+    Args:
+        path: folders of the databases (str or list of str; required).
+        image_available: whether there is an output of images (bool (0 or 1); default True).
+        label_available: whether there is an output of labels (bool (0 or 1); default True).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: Any = ...,
+        image_available: bool | int = True,
+        label_available: bool | int = True,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Caffe2:
+    """Read images, labels and further tensors of Caffe2's LMDB databases, by the order of keys.
+
+    Outputs: the bytes of the image (1-D uint8), the labels (int32, or float32 with weights), the
+    additional tensors, the box.
+
+    Args:
+        path: folders of the databases (str or list of str; required).
+        image_available: whether there is an output of images (bool (0 or 1); default True).
+        label_type: 0: one integer; 1: `num_labels` numbers, 1 where the stored integers say; 2:
+            numbers as they are stored; 3: as 1, with the stored weights; 4: no output (int, at
+            least 0, at most 4; default 0).
+        num_labels: number of classes (int, at least 1; default 1).
+        additional_inputs: further tensors of each value (int, at least 0; default 0).
+        bbox: whether a tensor with a box is the last (bool (0 or 1); default False).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: Any = ...,
+        image_available: bool | int = True,
+        label_type: int = 0,
+        num_labels: int = 1,
+        additional_inputs: int = 0,
+        bbox: bool | int = False,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class COCO:
+    """Read images and what a COCO annotation file says of them.
+
+    Images come in the order of their ids. With `images` only those come, in that order and as often
+    as they are named; names that the annotations do not have are passed over. What
+    `save_preprocessed_annotations` keeps has the choice of images, objects and labels made.
+
+    Outputs: the bytes of the image (1-D uint8); boxes (float32, (N, 4)): left, top, width, height;
+    labels (int32, (N,)). Then with `polygon_masks` polygons (int32, (P, 3)): object, first vertex,
+    end vertex; and vertices (float32, (V, 2)): x, y. With `pixelwise_masks` the label of each pixel
+    (int32, HWC, one channel), 0 without an object, the highest where objects overlap. With
+    `image_ids` the id (int32, shape (1,)).
+
+    Args:
+        file_root: folder of the images (str; required).
+        annotations_file: JSON file of annotations (str; default '').
+        images: images to read, in this order; by default all, by id (str or list of str).
+        ltrb: boxes as left, top, right, bottom (bool (0 or 1); default False).
+        ratio: coordinates as parts of width and height (bool (0 or 1); default False).
+        size_threshold: objects narrower or lower are left out, in pixels (float; default 0.1).
+        skip_empty: leave out images without objects (bool (0 or 1); default False).
+        include_iscrowd: whether crowds are objects (bool (0 or 1); default True).
+        avoid_class_remapping: labels are ids of categories; by default their positions in the file,
+            from 1 on (bool (0 or 1); default False).
+        polygon_masks: outputs of polygons and vertices (bool (0 or 1); default False).
+        masks: the same, with two numbers a vertex counted in polygons (obsolete in DALI too) (bool
+            (0 or 1); default False).
+        pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
+        image_ids: an output of the id of the image (bool (0 or 1); default False).
+        preprocessed_annotations: folder of annotations of an earlier run (str; default '').
+        save_preprocessed_annotations: keep the annotations, which are then read faster (bool (0 or
+            1); default False).
+        save_preprocessed_annotations_dir: folder to keep them in (str; default '').
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        file_root: str = ...,
+        annotations_file: str = '',
+        images: Any = None,
+        ltrb: bool | int = False,
+        ratio: bool | int = False,
+        size_threshold: float = 0.1,
+        skip_empty: bool | int = False,
+        include_iscrowd: bool | int = True,
+        avoid_class_remapping: bool | int = False,
+        polygon_masks: bool | int = False,
+        masks: bool | int = False,
+        pixelwise_masks: bool | int = False,
+        image_ids: bool | int = False,
+        preprocessed_annotations: str = '',
+        save_preprocessed_annotations: bool | int = False,
+        save_preprocessed_annotations_dir: str = '',
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class File:
+    """Read whole files as they are, and give each its label.
+
+    With `file_root` alone the files directly in its folders are read, in the order of their names;
+    the label of a file is the position of its folder among those that match `dir_filters`. A line
+    of `file_list` is a path and a label; paths are relative to `file_root`, or to the folder of the
+    list. `files` are relative to `file_root` if there is one; labels are their positions, or
+    `labels`. `random_shuffle` permutes all files before they are divided into shards, so
+    `initial_fill` has no effect.
+
+    Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
+
+    Args:
+        file_root: folder, or the folder that paths are relative to (str).
+        file_list: text file that lists paths (str).
+        files: paths, URLs or `Item`s of archives (path or list of paths).
+        labels: of `files`; by default their positions (int or list of int).
+        file_filters: patterns for names of files (str or list of str; default ('*.jpg', '*.jpeg',
+            '*.png', '*.bmp', '*.tif', '*.tiff', '*.pnm', '*.ppm', '*.pgm', '*.pbm', '*.jp2',
+            '*.webp', '*.flac', '*.ogg', '*.wav')).
+        dir_filters: patterns for names of folders (str or list of str; default ('*',)).
+        case_sensitive_filter: whether case matters in patterns (bool (0 or 1); default False).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        file_root: str | None = None,
+        file_list: str | None = None,
+        files: Any = None,
+        labels: int | _Sequence[int] | None = None,
+        file_filters: Any = ...,
+        dir_filters: Any = ...,
+        case_sensitive_filter: bool | int = False,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class MXNet:
+    """Read images and labels of RecordIO files, in the order of their places in the file.
+
+    Outputs: the bytes of the image (1-D uint8), and its labels (float32, shape (1,), or as many as
+    the record has).
+
+    Args:
+        path: RecordIO files: paths or URLs (str or list of str; required).
+        index_path: an index file for each, as `im2rec` writes (str or list of str; required).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: Any = ...,
+        index_path: Any = ...,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class NemoAsr:
+    """Not supported yet: it raises `UnsupportedError` when a pipeline with it is built.
+
+    Args:
+        manifest_filepaths: manifests (str or list of str; required).
+        read_sample_rate: an output of sample rates (bool (0 or 1); default True).
+        read_text: an output of texts (bool (0 or 1); default True).
+        read_idxs: an output of positions in the manifest (bool (0 or 1); default False).
+        dtype: element type of the sound (element type; default torch.float32).
+        downmix: mix channels down to one (bool (0 or 1); default True).
+        sample_rate: to resample to (float; default -1.0).
+        quality: of resampling (float; default 50.0).
+        min_duration: leave out shorter sounds, in seconds (float; default 0.0).
+        max_duration: leave out longer ones, if above 0 (float; default 0.0).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, normalize_text, prefetch_queue_depth,
+    read_ahead, skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        manifest_filepaths: Any = ...,
+        read_sample_rate: bool | int = True,
+        read_text: bool | int = True,
+        read_idxs: bool | int = False,
+        dtype: Any = ...,
+        downmix: bool | int = True,
+        sample_rate: float = -1.0,
+        quality: float = 50.0,
+        min_duration: float = 0.0,
+        max_duration: float = 0.0,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        normalize_text: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Numpy:
+    """Read arrays of NPY files.
+
+    With `file_root` alone the files in it and directly in its folders are read, in the order of
+    their names. `file_list` has a path in each line; paths are relative to `file_root`, or to the
+    folder of the list. Of a region only the rows between its first and its last are read. Parts of
+    an extent are rounded to the nearest element, half away from zero.
+
+    Output: the array, in C order; integers, floats and bool of either byte order.
+
+    Args:
+        file_root: folder, or the folder that paths are relative to (str).
+        file_list: text file that lists paths (str).
+        files: paths, URLs or `Item`s of archives (path or list of paths).
+        file_filter: pattern for names of files (str; default '*.npy').
+        roi_start: first element of a region, by axis (int or list of int).
+        roi_end: behind its last element (int or list of int).
+        roi_shape: its shape, in place of its end (int or list of int).
+        rel_roi_start: its start as parts of the extents (float or list of float).
+        rel_roi_end: its end as parts of the extents (float or list of float).
+        rel_roi_shape: its shape as parts of the extents (float or list of float).
+        roi_axes: the axes that these are for; all by default (int or list of int; default ()).
+        out_of_bounds_policy: what a region has outside of the array: `error`, `pad` it, or
+            `trim_to_shape` (one of 'error', 'pad', 'trim_to_shape'; default 'error').
+        fill_value: of what is padded (float; default 0.0).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: cache_header_information, dont_use_mmap, initial_fill, lazy_init,
+    prefetch_queue_depth, read_ahead, register_buffers, skip_cached_images, tensor_init_bytes,
+    use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        file_root: str | None = None,
+        file_list: str | None = None,
+        files: Any = None,
+        file_filter: str = '*.npy',
+        roi_start: int | _Sequence[int] | None = None,
+        roi_end: int | _Sequence[int] | None = None,
+        roi_shape: int | _Sequence[int] | None = None,
+        rel_roi_start: float | _Sequence[float] | None = None,
+        rel_roi_end: float | _Sequence[float] | None = None,
+        rel_roi_shape: float | _Sequence[float] | None = None,
+        roi_axes: int | _Sequence[int] = ...,
+        out_of_bounds_policy: str = 'error',
+        fill_value: float = 0.0,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        cache_header_information: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        register_buffers: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Sequence:
+    """Read clips of videos whose frames are picture files.
+
+    Each folder in `file_root` is a video, its files in the order of their names are the frames. A
+    clip never crosses from one video to the next, and what does not fill one is left out.
+
+    Output: the clip, uint8 (F, H, W, C).
+
+    Args:
+        file_root: folder of folders, each a video (str; required).
+        sequence_length: pictures in a clip (int, at least 1; required).
+        step: from clip to clip (int, at least 1; default 1).
+        stride: from picture to picture (int, at least 1; default 1).
+        image_type: colour space of the output (one of ImageType.RGB, ImageType.BGR, ImageType.GRAY;
+            default ImageType.RGB).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        file_root: str = ...,
+        sequence_length: int = ...,
+        step: int = 1,
+        stride: int = 1,
+        image_type: Any = ...,
+        random_shuffle: bool | int = False,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class TFRecord:
+    """Read features of the `Example` records of TFRecord files.
+
+    Returns a dict of data nodes by the names of the features. Strings are vectors of their bytes
+    (uint8), numbers int64 or float32 in the shape of the feature; fewer values than the shape holds
+    are filled up with the default. A record without the feature gives a scalar: the default.
+    `shuffle_after_epoch` permutes the files and keeps the order in each.
+
+    Args:
+        path: TFRecord files: paths or URLs (str or list of str; required).
+        index_path: an index file for each, as `tfrecord2idx` writes; without any the files are
+            scanned (str or list of str; default ()).
+        features: what to take of a record: `FixedLenFeature`s and `VarLenFeature`s of
+            `videoloader.tfrecord` (dict of features by name; required).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: Any = ...,
+        index_path: Any = ...,
+        features: Any = ...,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
 
 class Video:
     """Read clips of videos.
@@ -101,7 +772,7 @@ class Video:
         uniform_sample: bool | int = False,
         sampler: Any = None,
         pad_mode: str = 'none',
-        fill_value: int | Sequence[int] = ...,
+        fill_value: int | _Sequence[int] = ...,
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
@@ -138,6 +809,83 @@ class Video:
         skip_cached_images: Any = ...,
         skip_vfr_check: Any = ...,
         tensor_init_bytes: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Webdataset:
+    """Read samples of tar archives.
+
+    Consecutive members whose names are alike up to the first dot are a sample; what is behind that
+    dot is the extension by which a member becomes an output, the first one of several. Archives
+    without an index file are looked through when the pipeline is built. `shuffle_after_epoch`
+    permutes the archives and keeps the order in each.
+
+    Outputs: the bytes of a member for each of `ext`, 1-D, seen as elements of its `dtypes`.
+
+    Args:
+        paths: tar archives: paths or URLs (str or list of str; required).
+        ext: for each output the extensions that it may have, such as "jpg;png" (str or list of str;
+            required).
+        index_paths: an index file for each archive, as `wds2idx` writes (str or list of str;
+            default ()).
+        case_sensitive_extensions: whether case matters there (bool (0 or 1); default True).
+        missing_component_behavior: without a member for an output: `empty` gives an empty one,
+            `skip` leaves the sample out, `error` fails when the pipeline is built (one of 'empty',
+            'skip', 'error'; default 'empty').
+        dtypes: of the outputs; uint8 by default (list of element types; default ()).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read (int, at least 0; default 0).
+        num_shards: number of parts (int, at least 1; default 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
+            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
+            'raise').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+    def __init__(
+        self,
+        *,
+        paths: Any = ...,
+        ext: Any = ...,
+        index_paths: Any = ...,
+        case_sensitive_extensions: bool | int = True,
+        missing_component_behavior: str = 'empty',
+        dtypes: Any = ...,
+        random_shuffle: bool | int = False,
+        shuffle_after_epoch: bool | int = False,
+        shuffle_after_epoch_seed: int | None = None,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str = 'raise',
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        tensor_init_bytes: Any = ...,
+        use_o_direct: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property

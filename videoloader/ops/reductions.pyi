@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -27,7 +27,7 @@ class Max:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | None = None,
+        axes: int | _Sequence[int] | None = None,
         axis_names: str | None = None,
         keep_dims: bool | int = False,
         device: str | None = None,
@@ -58,7 +58,7 @@ class Mean:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | None = None,
+        axes: int | _Sequence[int] | None = None,
         axis_names: str | None = None,
         keep_dims: bool | int = False,
         dtype: Any = None,
@@ -90,7 +90,7 @@ class MeanSquare:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | None = None,
+        axes: int | _Sequence[int] | None = None,
         axis_names: str | None = None,
         keep_dims: bool | int = False,
         dtype: Any = None,
@@ -121,7 +121,7 @@ class Min:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | None = None,
+        axes: int | _Sequence[int] | None = None,
         axis_names: str | None = None,
         keep_dims: bool | int = False,
         device: str | None = None,
@@ -152,7 +152,7 @@ class RMS:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | None = None,
+        axes: int | _Sequence[int] | None = None,
         axis_names: str | None = None,
         keep_dims: bool | int = False,
         dtype: Any = None,
@@ -186,7 +186,7 @@ class StdDev:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | None = None,
+        axes: int | _Sequence[int] | None = None,
         axis_names: str | None = None,
         keep_dims: bool | int = False,
         ddof: int = 0,
@@ -218,7 +218,7 @@ class Sum:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | None = None,
+        axes: int | _Sequence[int] | None = None,
         axis_names: str | None = None,
         keep_dims: bool | int = False,
         dtype: Any = None,
@@ -252,7 +252,7 @@ class Variance:
     def __init__(
         self,
         *,
-        axes: int | Sequence[int] | None = None,
+        axes: int | _Sequence[int] | None = None,
         axis_names: str | None = None,
         keep_dims: bool | int = False,
         ddof: int = 0,

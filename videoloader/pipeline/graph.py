@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import videoloader.operators
+import videoloader.readers.all_readers
 import videoloader.readers.decoder
 import videoloader.readers.external
 import videoloader.readers.video  # noqa: F401  (importing these declares the operators)

@@ -34,7 +34,7 @@ from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
 from videoloader.readers.external import ExternalSource
-from videoloader.readers.planned import Identity, PlannedClip
+from videoloader.readers.planned import Identity, PlannedClip, ReadError, ReadSample
 from videoloader.tensors import TensorList
 
 __all__ = ["Outputs", "Program"]
@@ -190,10 +190,11 @@ class Program:
     def open_source(self, node: Node) -> None:
         """Make the source of a node ready."""
         own = node.constants.get("seed")
+        has_own = own not in (None, -1)
         context = SourceContext(
             node.name,
-            node.stage,
-            self._seed if own in (None, -1) else int(own or 0),
+            0 if has_own else node.stage,  # readers with one seed give one order
+            int(own or 0) if has_own else self._seed,
             self._batch_size,
             self._num_threads,
         )
@@ -211,6 +212,9 @@ class Program:
             return self.sources[node.name].plan(iteration)
         except StopIteration:
             raise
+        except ReadError as error:
+            own = error.error
+            raise failure(node, iteration, error.position, error.origin, own) from own
         except Exception as error:
             raise failure(node, iteration, None, "", error) from error
 
@@ -247,6 +251,10 @@ class Program:
             state.identities = [clip.identity for clip in planned]
             state.origins = [str(clip) for clip in planned]
             return
+        if isinstance(planned[0], ReadSample):
+            state.identities = [sample.identity for sample in planned]
+            state.origins = [sample.origin for sample in planned]
+            planned = [sample.outputs for sample in planned]
         columns = [_column(column) for column in zip(*planned, strict=True)]
         try:
             self._evaluator.put(node, columns, state.whole())

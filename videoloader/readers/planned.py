@@ -1,4 +1,4 @@
-"""Clips that a batch wants, before anything of their videos is open."""
+"""What a reader puts into a batch: clips before their videos are open, or samples it has read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import torch
 from numpy.typing import NDArray
 
+from videoloader.operators.batch import Sample
 from videoloader.readers.media import Index
 from videoloader.sources.address import shown
 
-__all__ = ["Identity", "PlannedClip"]
+__all__ = ["Identity", "PlannedClip", "ReadError", "ReadSample"]
 
 
 class Identity(NamedTuple):
@@ -21,6 +22,24 @@ class Identity(NamedTuple):
 
     sample: int
     epoch: int = 0
+
+
+class ReadError(Exception):
+    """A sample that cannot be read: its position in the batch, where it comes from, and why."""
+
+    def __init__(self, position: int, origin: str, error: Exception) -> None:
+        super().__init__(position, origin, error)
+        self.position = position
+        self.origin = origin
+        self.error = error
+
+
+class ReadSample(NamedTuple):
+    """A sample that a reader has read: a value for each output, and where it comes from."""
+
+    outputs: tuple[Sample, ...]
+    identity: Identity
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,6 +36,7 @@ from videoloader.readers.file_list import (
     read_file_list,
 )
 from videoloader.readers.labels import LabelColumn
+from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.scopes import Scopes
 from videoloader.sources.items import Item
 from videoloader.types import UINT8, ImageType
@@ -231,10 +232,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     return ClipReader(
         scopes,
         clips,
-        epochs,
-        context.seed,
-        context.stage,
-        arguments["random_shuffle"],
+        Order(epochs, Shuffle(arguments["random_shuffle"]), context.seed, context.stage),
         arguments["pad_mode"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],

@@ -17,7 +17,7 @@ from videoloader.sources.address import escaped, is_url, local_path, public, sho
 from videoloader.sources.opening import open_member, open_source
 from videoloader.sources.source import Fingerprint, Source
 
-__all__ = ["VIDEO_SUFFIXES", "Item", "as_root", "find_items", "find_videos"]
+__all__ = ["VIDEO_SUFFIXES", "Item", "as_root", "check_archive_end", "find_items", "find_videos"]
 
 VIDEO_SUFFIXES = frozenset(
     ".264 .265 .3g2 .3gp .avi .f4v .flv .h264 .h265 .hevc .ismv .ivf .jsv .m2ts .m4v .mjpeg .mkv "  # noqa: SIM905
@@ -347,7 +347,7 @@ def _members(archive: Item) -> Iterator[Item]:
                 for member in tar:
                     if member.isreg() and _ending(member.name) in VIDEO_SUFFIXES:
                         yield _member(path, member, whole)
-                _check_end(file, tar.offset)
+                check_archive_end(file, tar.offset)
     except FormatError:
         yield archive  # empty; opening it raises the error
     except (tarfile.TarError, ValueError, OverflowError) as error:
@@ -362,7 +362,7 @@ def _member(path: str, member: tarfile.TarInfo, whole: Fingerprint | None) -> It
     return Item(path, name, member.offset_data, member.size, state, problem)
 
 
-def _check_end(file: BinaryIO, offset: int) -> None:
+def check_archive_end(file: BinaryIO, offset: int) -> None:
     """Make sure that an archive ends where its list of members does; tarfile passes over damage.
 
     Raises:

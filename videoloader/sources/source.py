@@ -182,6 +182,10 @@ class Source(ABC):
         """
         return [self.read(offset, size) for offset, size in ranges]
 
+    def array(self, offset: int, size: int) -> NDArray[np.uint8]:
+        """The same bytes as a new array, which belongs to the caller and may be written to."""
+        return np.frombuffer(bytearray(self.read(offset, size)), dtype=np.uint8)
+
     def window(self, offset: int, size: int) -> NDArray[np.uint8]:
         """The same bytes as an array.
 

@@ -1,0 +1,7 @@
+"""Files whose paths are data."""
+
+from videoloader.fn.function import public_functions
+
+globals().update(public_functions("io.file"))
+
+__all__ = sorted(public_functions("io.file"))

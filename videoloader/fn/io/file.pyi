@@ -1,0 +1,33 @@
+# Written by `python -m videoloader.fn.stubs`; do not edit.
+
+from collections.abc import Sequence as _Sequence
+from typing import Any, TypeAlias
+
+_Data: TypeAlias = Any
+"""A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
+
+_Values: TypeAlias = Any
+"""Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
+
+def read(
+    filepaths: _Data,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    dont_use_mmap: Any = ...,
+    preserve: Any = ...,
+    use_o_direct: Any = ...,
+) -> Any:
+    """Read whole files; a path is a vector of its bytes in UTF-8, and may be a URL.
+
+    Inputs:
+        filepaths
+
+    Args:
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, use_o_direct.
+    """

@@ -1,0 +1,100 @@
+"""Which sample of a data set a reader gives at each place of its stream: arithmetic only.
+
+The samples are permuted before they are cut into shards, by a permutation that all shards agree
+on: one keyed by the epoch alone, so that shards stay disjoint even where each has a seed of its
+own. The seed then permutes the samples of a shard. Both are keyed permutations, so an order takes
+constant memory and any place of it can be asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.readers.epochs import Epochs, Place
+from videoloader.sampling.permutation import Permutation
+
+__all__ = ["Order", "Shuffle"]
+
+_COMMON_SEED = 0x5EED  # of what all shards agree on
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """How the samples of an epoch are permuted.
+
+    Attributes:
+        is_random: permute all samples in every epoch.
+        after_epoch: permute all samples, or the files in `Order.files`, in every epoch but the
+            first.
+        after_epoch_seed: of that permutation; the same for all shards.
+    """
+
+    is_random: bool = False
+    after_epoch: bool = False
+    after_epoch_seed: int = _COMMON_SEED
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of the samples of one shard.
+
+    Args:
+        epochs: which places make up the batches.
+        shuffle: how samples are permuted.
+        seed: of the order inside a shard.
+        stage: of the reader in its pipeline.
+        files: where each file ends among the samples; `shuffle.after_epoch` then permutes whole
+            files, and keeps the samples of a file together and in order.
+
+    >>> order = Order(Epochs(size=4, batch_size=2))
+    >>> [order.number(place) for place in order.epochs.batch(1)]
+    [2, 3]
+    """
+
+    epochs: Epochs
+    shuffle: Shuffle = Shuffle()
+    seed: int = 0
+    stage: int = 0
+    files: NDArray[np.int64] | None = field(default=None, compare=False)
+
+    def number(self, place: Place) -> int:
+        """The number in the data set of the sample at a place."""
+        epoch, position = place
+        shard = self.epochs.shard(epoch)
+        if self.shuffle.is_random:
+            position = int(_permutation(len(shard), self.seed, self.stage, epoch)[position])
+        number = shard[position]
+        if self.shuffle.after_epoch and epoch:
+            number = self._after_epoch(number, epoch)
+        elif self.shuffle.is_random:
+            number = int(_permutation(self.epochs.size, _COMMON_SEED, self.stage, epoch)[number])
+        return number
+
+    def _after_epoch(self, number: int, epoch: int) -> int:
+        seed = self.shuffle.after_epoch_seed
+        if self.files is None:
+            return int(_permutation(self.epochs.size, seed, self.stage, epoch)[number])
+        first, ends = _file_order(tuple(self.files.tolist()), seed, self.stage, epoch)
+        file = int(np.searchsorted(ends, number, side="right"))
+        before = int(ends[file - 1]) if file else 0
+        return int(first[file]) + number - before
+
+
+@lru_cache(maxsize=64)
+def _permutation(size: int, seed: int, stage: int, epoch: int) -> Permutation:
+    return Permutation(size, seed=seed, stage=stage, epoch=epoch)
+
+
+@lru_cache(maxsize=4)
+def _file_order(
+    ends: tuple[int, ...], seed: int, stage: int, epoch: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For files in the order of an epoch: the first sample of each, and where it ends."""
+    files = _permutation(len(ends), seed, stage, epoch)[np.arange(len(ends))]
+    starts = np.concatenate([[0], np.array(ends[:-1], dtype=np.int64)])
+    counts = np.array(ends) - starts
+    return starts[files], np.cumsum(counts[files])

@@ -1,0 +1,213 @@
+"""The reader of stored samples: batches of what a data set has at the places of an order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.operators.arguments import BOOL, INT, TEXT, Argument
+from videoloader.operators.batch import Sample
+from videoloader.operators.operator import SourceContext
+from videoloader.operators.random import SEED
+from videoloader.readers.epochs import Epochs, Place
+from videoloader.readers.failures import Failures
+from videoloader.readers.order import Order, Shuffle
+from videoloader.readers.planned import Identity, ReadError, ReadSample
+from videoloader.sources.faults import blamed_on
+
+__all__ = [
+    "AFTER_EPOCH",
+    "ORDER",
+    "ORDER_UNUSED",
+    "SampleReader",
+    "StoredSamples",
+    "check_order",
+    "open_reader",
+]
+
+_LEAST_THREADS = 4  # reading waits for disks and networks more than for processors
+
+AFTER_EPOCH = (
+    Argument(
+        "shuffle_after_epoch",
+        BOOL,
+        default=False,
+        doc="a new order in every epoch but the first, the same for all shards",
+    ),
+    Argument("shuffle_after_epoch_seed", INT, None, "of that order; a fixed one by default"),
+)
+
+ORDER = (
+    Argument(
+        "random_shuffle",
+        BOOL,
+        default=False,
+        doc="a new permutation of all samples every epoch, before they are divided into shards",
+    ),
+    *AFTER_EPOCH,
+    Argument("shard_id", INT, 0, "which part of the samples to read", least=0),
+    Argument("num_shards", INT, 1, "number of parts", least=1),
+    Argument("stick_to_shard", BOOL, default=False, doc="read the same part in every epoch"),
+    Argument(
+        "pad_last_batch", BOOL, default=False, doc="end an epoch with copies of its last sample"
+    ),
+    Argument(
+        "on_error",
+        TEXT,
+        "raise",
+        "what to do with a sample that cannot be read: `raise`, or `replace` it by the next one; "
+        "`Pipeline.stats` lists what was replaced",
+        choices=("raise", "replace"),
+    ),
+    SEED,
+)
+"""Arguments of every reader of stored samples."""
+
+ORDER_UNUSED = (
+    "dont_use_mmap",
+    "initial_fill",
+    "lazy_init",
+    "prefetch_queue_depth",
+    "read_ahead",
+    "skip_cached_images",
+    "tensor_init_bytes",
+    "use_o_direct",
+)
+"""What DALI's readers take beside them, which has no meaning here."""
+
+ORDER_NAMES = tuple(argument.name for argument in ORDER)
+
+
+class StoredSamples(Protocol):
+    """A data set whose samples are read one by one, in any order and by several threads."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, number: int) -> tuple[Sample, ...]:
+        """A value for each output."""
+        ...
+
+    def name(self, number: int) -> str:
+        """Where a sample comes from, for errors."""
+        ...
+
+
+class SampleReader:
+    """Reads the samples of each batch in a few threads.
+
+    What is in a batch is a function of its number, so there is no state to keep or restore.
+    """
+
+    def __init__(
+        self,
+        samples: StoredSamples,
+        order: Order,
+        num_threads: int,
+        failures: Failures,
+        *,
+        replaces: bool = False,
+    ) -> None:
+        self._samples = samples
+        self._order = order
+        self._replaces = replaces
+        self.failures = failures
+        """Samples that were replaced by others."""
+        self._num_threads = max(num_threads, _LEAST_THREADS)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def plan(self, iteration: int) -> list[ReadSample]:
+        """The samples of a batch.
+
+        Raises:
+            ReadError: one of them cannot be read.
+        """
+        places = list(enumerate(self._order.epochs.batch(iteration)))
+        if len(places) == 1:
+            return [self._read(places[0])]
+        if self._pool is None:  # its threads end when this reader is dropped
+            self._pool = ThreadPoolExecutor(self._num_threads, "videoloader-read")
+        return list(self._pool.map(self._read, places))
+
+    def reset(self) -> None:
+        """Nothing to do: a reader never ends."""
+
+    def meta(self) -> dict[str, Any]:
+        """What `Pipeline.reader_meta` gives."""
+        return self._order.epochs.meta()
+
+    def _read(self, wanted: tuple[int, Place]) -> ReadSample:
+        """The sample at a place, for a position in the batch."""
+        position, place = wanted
+        shard = len(self._order.epochs.shard(place.epoch))
+        for step in range(shard):
+            at = Place(place.epoch, (place.position + step) % shard)
+            number = self._order.number(at)
+            name = self._samples.name(number)
+            try:
+                with blamed_on(name):
+                    outputs = self._samples.read(number)
+            except Exception as error:
+                if not self._replaces or not isinstance(error, VideoError):
+                    raise ReadError(position, name, error) from error
+                self.failures.add(name, str(error))
+                continue
+            return ReadSample(outputs, Identity(number, place.epoch), name)
+        none = DecodeError(f"none of the {shard} samples of the shard can be read")
+        raise ReadError(position, "", none)
+
+
+def check_order(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    """Look at the arguments in `ORDER` together."""
+    if arguments["shuffle_after_epoch"]:
+        for other in ("random_shuffle", "stick_to_shard"):
+            if other in given and arguments[other]:
+                raise ArgumentError(
+                    f"shuffle_after_epoch and {other} cannot both be used: the first gives every "
+                    "shard other samples in each epoch"
+                    if other == "stick_to_shard"
+                    else f"shuffle_after_epoch and {other} cannot both be used"
+                )
+
+
+def open_reader(
+    context: SourceContext,
+    samples: StoredSamples,
+    arguments: Mapping[str, Any],
+    *,
+    files: Sequence[int] | NDArray[np.int64] | None = None,
+) -> SampleReader:
+    """The reader of a data set.
+
+    Args:
+        context: of the pipeline.
+        samples: the data set.
+        arguments: of the operator, those in `ORDER` among them.
+        files: where each file ends among the samples, for data sets that `shuffle_after_epoch`
+            permutes by files.
+    """
+    after_epoch, own = arguments["shuffle_after_epoch"], arguments["shuffle_after_epoch_seed"]
+    epochs = Epochs(
+        len(samples),
+        context.batch_size,
+        arguments["num_shards"],
+        arguments["shard_id"],
+        arguments["stick_to_shard"] or after_epoch,
+        arguments["pad_last_batch"],
+    )
+    shuffle = Shuffle(arguments["random_shuffle"], after_epoch)
+    if own is not None:
+        shuffle = Shuffle(arguments["random_shuffle"], after_epoch, own)
+    ends = None if files is None else np.asarray(files, dtype=np.int64)
+    order = Order(epochs, shuffle, context.seed, context.stage, ends)
+    return SampleReader(
+        samples,
+        order,
+        context.num_threads,
+        Failures(),
+        replaces=arguments["on_error"] == "replace",
+    )

@@ -1,0 +1,84 @@
+"""What to take of the records of a TFRecord file: names as in `nvidia.dali.tfrecord`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from videoloader.errors import ArgumentError, ArgumentTypeError
+
+__all__ = [
+    "Feature",
+    "FeatureType",
+    "FixedLenFeature",
+    "VarLenFeature",
+    "float32",
+    "int64",
+    "string",
+]
+
+
+class FeatureType(IntEnum):
+    """Element type of a feature."""
+
+    int64 = 0
+    string = 1
+    float32 = 2
+
+
+int64, string, float32 = FeatureType
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """How the values of a feature become a tensor.
+
+    Attributes:
+        dtype: of the values.
+        default: of a record that does not have the feature.
+        shape: of the tensor; None for a vector of as many values as there are.
+        is_partial: `shape` has all dimensions but the first, which depends on the record.
+    """
+
+    dtype: FeatureType
+    default: Any = None
+    shape: tuple[int, ...] | None = None
+    is_partial: bool = False
+
+
+def FixedLenFeature(shape: Sequence[int], dtype: int, default_value: Any) -> Feature:  # noqa: N802
+    """A feature whose values fit a shape; a string is always a vector of its bytes.
+
+    >>> FixedLenFeature([], int64, -1).shape
+    ()
+    """
+    return Feature(_checked(dtype), default_value, tuple(int(extent) for extent in shape))
+
+
+def VarLenFeature(*values: Any, partial_shape: Sequence[int] | None = None) -> Feature:  # noqa: N802
+    """A feature of any number of values.
+
+    Args:
+        *values: the element type and a default, after a shape without its first dimension if any.
+        partial_shape: that shape by name.
+    """
+    if values and isinstance(values[0], Sequence) and not isinstance(values[0], str):
+        partial_shape, *rest = values
+    else:
+        rest = list(values)
+    if not 1 <= len(rest) <= 2:
+        raise ArgumentTypeError("VarLenFeature takes ([partial_shape], dtype, default_value)")
+    shape = None if partial_shape is None else tuple(int(extent) for extent in partial_shape)
+    default = rest[1] if len(rest) == 2 else None
+    return Feature(_checked(rest[0]), default, shape, is_partial=shape is not None)
+
+
+def _checked(dtype: int) -> FeatureType:
+    try:
+        return FeatureType(dtype)
+    except ValueError:
+        raise ArgumentError(
+            f"the type of a feature is tfrecord.int64, string or float32, got {dtype!r}"
+        ) from None
