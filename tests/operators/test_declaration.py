@@ -127,3 +127,12 @@ def test_old_and_new_names_of_types_are_one():
     assert types.DALIDataType is types.DataType
     assert types.FLOAT is types.DataType.of(torch.float32) is types.DataType.of("float32")
     assert [name for name in types.__all__ if not hasattr(types, name)] == []
+
+
+def test_none_stands_for_an_argument_that_is_not_given():
+    operator = OPERATORS["brightness_contrast"]
+    assert operator.bind({"brightness": None, "dtype": None}) == operator.bind({})
+    with pytest.raises(ArgumentError, match="no argument 'brigthness'"):
+        operator.bind({"brigthness": None})
+    with pytest.raises(ArgumentError, match="needs indices"):
+        OPERATORS["permute_batch"].bind({"indices": None})

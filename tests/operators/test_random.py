@@ -297,3 +297,37 @@ def test_a_window_that_has_no_place_is_refused(given):
     call = {"in_shape": [4, 4], "crop_shape": [2, 2], "roi_start": [1, 1], "roi_shape": [1, 1]}
     with pytest.raises(VideoError):
         fn.roi_random_crop(**{**call, **given}, seed=1)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize("moves", [False, True])
+def test_positions_of_a_batch_are_permuted_or_drawn(count, repeats, moves):
+    def positions():
+        return fn.batch_permutation(allow_repetitions=repeats, no_fixed_points=moves)
+
+    with pipeline_def(positions)(batch_size=count, seed=1) as pipe:
+        batches = [pipe.run()[0].as_array() for _ in range(60)]
+    assert {batch.dtype.name for batch in batches} == {"int32"}
+    counts = np.bincount(np.concatenate(batches), minlength=count)
+    assert (counts > 0).all()
+    assert len(counts) == count
+    assert all(sorted(batch) == list(range(count)) for batch in batches) == (
+        not repeats or count == 1 or (moves and count == 2)
+    )
+    if moves and count > 1:
+        assert all((batch != range(count)).all() for batch in batches)
+    if not repeats and count == 7:
+        assert len({tuple(batch) for batch in batches}) > 50
+
+
+def test_permuted_positions_put_a_batch_into_another_order():
+    def define():
+        positions = fn.batch_permutation(seed=3)
+        values = fn.external_source(lambda: np.arange(5, dtype=np.int32), batch=True)
+        return positions, fn.permute_batch(values, indices=positions)
+
+    with pipeline_def(define)(batch_size=5) as pipe:
+        for _ in range(3):
+            positions, values = pipe.run()
+            assert positions.as_array().tolist() == values.as_array().tolist()

@@ -279,3 +279,40 @@ def test_io_file_read_takes_paths_as_bytes(tree):
     assert read_contents(f"{tree}/a/9.png", f"{tree}/A/é.jpg\0") == ["a/9.png", "A/é.jpg"]
     with pytest.raises(OperatorError, match="/nowhere"):
         read_contents(f"{tree}/a/9.png", "/nowhere")
+
+
+def test_readers_with_one_seed_read_in_one_order(tree):
+    def define(seed):
+        names = ["a/9.png", "a/10.png", "b/2.jpg", "b/1.JPG"] * 5
+        first = fn.readers.file(files=names, file_root=tree, random_shuffle=True, seed=seed)
+        second = fn.readers.file(files=names, file_root=tree, random_shuffle=True, seed=seed)
+        return first[1], second[1]
+
+    with pipeline_def(lambda: define(4))(batch_size=20) as pipe:
+        assert all(one.as_array().tolist() == two.as_array().tolist() for one, two in [pipe.run()])
+    with pipeline_def(lambda: define(None))(batch_size=20) as pipe:
+        one, two = pipe.run()
+        assert one.as_array().tolist() != two.as_array().tolist()
+
+
+def test_samples_tell_where_they_come_from(tree):
+    with pipeline_def(lambda: fn.readers.file(file_root=tree))(batch_size=2) as pipe:
+        contents, _ = pipe.run()
+        assert [each.source_info() for each in contents] == [".d/1.jpg", "A/1.jpg"]
+
+
+def test_a_pipeline_goes_on_from_a_checkpoint_of_its_reader(tree):
+    def make(**arguments):
+        return pipeline_def(lambda: fn.readers.file(file_root=tree, random_shuffle=True))(
+            batch_size=4, seed=5, enable_checkpointing=True, **arguments
+        )
+
+    def take(pipe, count):
+        return [[bytes(each.numpy()) for each in pipe.run()[0]] for _ in range(count)]
+
+    with make() as pipe:
+        take(pipe, 3)
+        state = pipe.checkpoint()
+        expected = take(pipe, 4)
+    with make(checkpoint=state) as pipe:
+        assert take(pipe, 4) == expected

@@ -15,31 +15,30 @@ import videoloader.readers.external
 import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
 from videoloader.fn import (  # noqa: F401
     _conditional,
-    and,
-    archives,
-    as,
-    cc2361d,
     decoders,
-    do,
     eager_math,
     experimental,
-    files,
-    in,
     io,
     noise,
-    permutations,
     random,
     readers,
     reductions,
-    s,
     transforms,
-    true,
 )
 from videoloader.fn.document import operators_page  # noqa: F401
 from videoloader.fn.function import public_functions
 
 globals().update(public_functions(""))
 
-_modules = ["and", "archives", "as", "cc2361d", "decoders", "do", "experimental", "files", "in", "io", "noise", "permutations", "random", "readers", "reductions", "s", "transforms", "true"]
+_modules = [
+    "decoders",
+    "experimental",
+    "io",
+    "noise",
+    "random",
+    "readers",
+    "reductions",
+    "transforms",
+]
 
 __all__ = sorted([*public_functions(""), *_modules, "operators_page"])
