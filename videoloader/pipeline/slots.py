@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from videoloader.decoding.memory import Recycler
@@ -76,7 +77,7 @@ class Slots:
                 copy.block.copy_(batch.block)
             else:
                 for mine, theirs in zip(copy, batch, strict=True):
-                    mine.copy_(theirs)
+                    _copy(theirs, mine)
             copy.source_info = batch.source_info
             batch = copy
         with self._lock:
@@ -110,6 +111,14 @@ class Slots:
     def _fits(block: torch.Tensor, shape: tuple[int, ...], spec: Spec) -> bool:
         same = block.shape[1:] == shape and block.dtype == spec.dtype
         return same and block.device.type == torch.device(spec.device).type
+
+
+def _copy(sample: torch.Tensor, target: torch.Tensor) -> None:
+    """Copy in this thread: for so little work torch's threads cost more than they gain."""
+    if sample.is_cpu and target.is_cpu and sample.dtype is torch.uint8:
+        np.copyto(target.numpy(), sample.numpy())
+    else:
+        target.copy_(sample)
 
 
 def _storage(tensor: torch.Tensor) -> int:

@@ -50,8 +50,8 @@ class ClipReader:
     def plan(self, iteration: int) -> list[PlannedClip]:
         """The clips of a batch."""
         return [
-            self._planned(place, tries=len(self.order.epochs.shard(place.epoch)))
-            for place in self.order.epochs.batch(iteration)
+            self._planned(place, number, tries=len(self.order.epochs.shard(place.epoch)))
+            for place, number in self.order.batch(iteration)
         ]
 
     def reset(self) -> None:
@@ -61,9 +61,9 @@ class ClipReader:
         """What `Pipeline.reader_meta` gives."""
         return self.order.epochs.meta()
 
-    def _planned(self, place: Place, tries: int) -> PlannedClip:
+    def _planned(self, place: Place, number: int, tries: int) -> PlannedClip:
         """A clip of a shard, and how many others may be tried in its place."""
-        epoch, number = place.epoch, self.order.number(place)
+        epoch = place.epoch
         video = self.clips.video(number)
         return PlannedClip(
             self.scopes.item(video),
@@ -100,4 +100,5 @@ class ClipReader:
         self.failures.add(self.scopes.item(video).name, str(error))
         if tries <= 1:
             raise DecodeError(f"none of the {count} clips of the shard decodes")
-        return self._planned(Place(place.epoch, (place.position + 1) % count), tries - 1)
+        other = Place(place.epoch, (place.position + 1) % count)
+        return self._planned(other, self.order.number(other), tries - 1)

@@ -8,6 +8,7 @@ constant memory and any place of it can be asked for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -51,7 +52,7 @@ class Order:
             files, and keeps the samples of a file together and in order.
 
     >>> order = Order(Epochs(size=4, batch_size=2))
-    >>> [order.number(place) for place in order.epochs.batch(1)]
+    >>> [number for _, number in order.batch(1)]
     [2, 3]
     """
 
@@ -61,27 +62,45 @@ class Order:
     stage: int = 0
     files: NDArray[np.int64] | None = field(default=None, compare=False)
 
+    def batch(self, iteration: int) -> list[tuple[Place, int]]:
+        """The places of a batch, and the number in the data set of the sample at each."""
+        places = self.epochs.batch(iteration)
+        return list(zip(places, self.numbers(places), strict=True))
+
     def number(self, place: Place) -> int:
         """The number in the data set of the sample at a place."""
-        epoch, position = place
+        return self.numbers([place])[0]
+
+    def numbers(self, places: Sequence[Place]) -> list[int]:
+        """The same for several places, which takes little longer than for one."""
+        found = np.empty(len(places), dtype=np.int64)
+        epochs = np.array([place.epoch for place in places])
+        positions = np.array([place.position for place in places])
+        for epoch in set(epochs.tolist()):
+            found[epochs == epoch] = self._numbers(epoch, positions[epochs == epoch])
+        numbers: list[int] = found.tolist()
+        return numbers
+
+    def _numbers(self, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         shard = self.epochs.shard(epoch)
         if self.shuffle.is_random:
-            position = int(_permutation(len(shard), self.seed, self.stage, epoch)[position])
-        number = shard[position]
+            positions = _permutation(len(shard), self.seed, self.stage, epoch)[positions]
+        numbers = shard.start + positions
         if self.shuffle.after_epoch and epoch:
-            number = self._after_epoch(number, epoch)
-        elif self.shuffle.is_random:
-            number = int(_permutation(self.epochs.size, _COMMON_SEED, self.stage, epoch)[number])
-        return number
+            return self._after_epoch(numbers, epoch)
+        if self.shuffle.is_random:
+            return _permutation(self.epochs.size, _COMMON_SEED, self.stage, epoch)[numbers]
+        return numbers
 
-    def _after_epoch(self, number: int, epoch: int) -> int:
+    def _after_epoch(self, numbers: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
         seed = self.shuffle.after_epoch_seed
         if self.files is None:
-            return int(_permutation(self.epochs.size, seed, self.stage, epoch)[number])
+            return _permutation(self.epochs.size, seed, self.stage, epoch)[numbers]
         first, ends = _file_order(tuple(self.files.tolist()), seed, self.stage, epoch)
-        file = int(np.searchsorted(ends, number, side="right"))
-        before = int(ends[file - 1]) if file else 0
-        return int(first[file]) + number - before
+        file = np.searchsorted(ends, numbers, side="right")
+        before = np.concatenate([[0], ends])[file]
+        moved: NDArray[np.int64] = first[file] + numbers - before
+        return moved
 
 
 @lru_cache(maxsize=64)

@@ -126,7 +126,10 @@ class SampleReader:
         Raises:
             ReadError: one of them cannot be read.
         """
-        places = list(enumerate(self._order.epochs.batch(iteration)))
+        places = [
+            (position, place, number)
+            for position, (place, number) in enumerate(self._order.batch(iteration))
+        ]
         if len(places) == 1:
             return [self._read(places[0])]
         if self._pool is None:  # its threads end when this reader is dropped
@@ -140,13 +143,14 @@ class SampleReader:
         """What `Pipeline.reader_meta` gives."""
         return self._order.epochs.meta()
 
-    def _read(self, wanted: tuple[int, Place]) -> ReadSample:
-        """The sample at a place, for a position in the batch."""
-        position, place = wanted
+    def _read(self, wanted: tuple[int, Place, int]) -> ReadSample:
+        """A sample: its position in the batch, its place in the order, its number."""
+        position, place, number = wanted
         shard = len(self._order.epochs.shard(place.epoch))
         for step in range(shard):
-            at = Place(place.epoch, (place.position + step) % shard)
-            number = self._order.number(at)
+            if step:
+                at = Place(place.epoch, (place.position + step) % shard)
+                number = self._order.number(at)
             name = self._samples.name(number)
             try:
                 with blamed_on(name):
