@@ -103,6 +103,9 @@ def test_a_damaged_index_is_named(archives, tmp_path, text):
 def test_archives_are_visited_in_another_order_after_the_first_epoch(archives):
     found = [sample[0] for sample in read(archives, ["jpg"], shuffle_after_epoch=True, batches=40)]
     epochs = [tuple(found[at : at + 10]) for at in range(0, 40, 10)]
+    shuffled = read(archives, ["jpg"], shuffle_after_epoch=True, random_shuffle=True, batches=20)
+    for at in (0, 10):
+        assert sorted(shuffled[at : at + 10]) == sorted([sample] for sample in epochs[0])
     assert epochs[0][:3] == (b"j0", b"j1", b"")
     assert set(epochs) == {epochs[0], (b"j7", *epochs[0][:9])}
 

@@ -80,8 +80,6 @@ ORDER_UNUSED = (
 )
 """What DALI's readers take beside them, which has no meaning here."""
 
-ORDER_NAMES = tuple(argument.name for argument in ORDER)
-
 
 class StoredSamples(Protocol):
     """A data set whose samples are read one by one, in any order and by several threads."""
@@ -165,17 +163,19 @@ class SampleReader:
         raise ReadError(position, "", none)
 
 
-def check_order(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    """Look at the arguments in `ORDER` together."""
-    if arguments["shuffle_after_epoch"]:
-        for other in ("random_shuffle", "stick_to_shard"):
-            if other in given and arguments[other]:
-                raise ArgumentError(
-                    f"shuffle_after_epoch and {other} cannot both be used: the first gives every "
-                    "shard other samples in each epoch"
-                    if other == "stick_to_shard"
-                    else f"shuffle_after_epoch and {other} cannot both be used"
-                )
+def check_order(
+    given: Collection[str], arguments: Mapping[str, Any], *, by_files: bool = False
+) -> None:
+    """Look at the arguments in `ORDER` together.
+
+    Args:
+        given: names of the arguments that were given.
+        arguments: all of them.
+        by_files: `shuffle_after_epoch` permutes files, so samples may be shuffled besides.
+    """
+    for other in ("stick_to_shard",) if by_files else ("random_shuffle", "stick_to_shard"):
+        if arguments["shuffle_after_epoch"] and other in given and arguments[other]:
+            raise ArgumentError(f"shuffle_after_epoch and {other} cannot both be used")
 
 
 def open_reader(

@@ -45,7 +45,7 @@ def _features(value: Any) -> dict[str, Feature]:
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_order(given, arguments)
+    check_order(given, arguments, by_files=True)
     features, indexes = arguments["features"], arguments["index_path"]
     for name, feature in features.items():
         if not isinstance(feature, Feature):

@@ -43,7 +43,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_order(given, arguments)
+    check_order(given, arguments, by_files=True)
     for name, partner in (("index_paths", "paths"), ("dtypes", "ext")):
         values, count = arguments[name], len(arguments[partner])
         if values and len(values) != count:
