@@ -233,3 +233,12 @@ def test_a_stub_has_every_class_with_the_arguments_of_its_constructor():
             names = [each.arg for each in (*arguments.args, *arguments.kwonlyargs)][1:]
             parameters = list(getattr(place, name).__signature__.parameters)
             assert names[: len(parameters)] == parameters
+
+
+def test_legacy_readers_have_the_classes_of_dali():
+    for name in ("COCO", "Caffe", "Caffe2", "File", "MXNet", "Numpy", "Sequence", "TFRecord"):
+        operators = [
+            each._function.operator
+            for each in (getattr(ops, f"{name}Reader"), getattr(ops.readers, name))
+        ]
+        assert operators[0] is operators[1]

@@ -938,7 +938,7 @@ class LookupTable:
     @property
     def device(self) -> str: ...
 
-class MxnetReader:
+class MXNetReader:
     """Read images and labels of RecordIO files, in the order of their places in the file.
 
     Outputs: the bytes of the image (1-D uint8), and its labels (float32, shape (1,), or as many as
@@ -1878,7 +1878,7 @@ class Stack:
     @property
     def device(self) -> str: ...
 
-class TfrecordReader:
+class TFRecordReader:
     """Read features of the `Example` records of TFRecord files.
 
     Returns a dict of data nodes by the names of the features. Strings are vectors of their bytes
