@@ -78,11 +78,13 @@ def image_crop(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
-    crop: float | Sequence[float] | _Values | None = None,
+    crop: float | _Sequence[float] | _Values | None = None,
+    crop_d: float | _Values | None = None,
     crop_h: float | _Values | None = None,
     crop_w: float | _Values | None = None,
     crop_pos_x: float | _Values = 0.5,
     crop_pos_y: float | _Values = 0.5,
+    crop_pos_z: float | _Values = 0.5,
     rounding: str = 'round',
     device: str | None = None,
     name: str | None = None,
@@ -93,8 +95,6 @@ def image_crop(
     cache_size: Any = ...,
     cache_threshold: Any = ...,
     cache_type: Any = ...,
-    crop_d: Any = ...,
-    crop_pos_z: Any = ...,
     device_memory_padding: Any = ...,
     device_memory_padding_jpeg2k: Any = ...,
     host_memory_padding: Any = ...,
@@ -125,20 +125,22 @@ def image_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        crop: (height, width) of the window, in pixels (float or list of float, at least 0; may be
-            per sample).
+        crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
+            float, at least 0; may be per sample).
+        crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
+            sample).
         crop_h: height of the window; 0: all (float, at least 0; may be per sample).
         crop_w: width of the window; 0: all (float, at least 0; may be per sample).
         crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
             default 0.5; may be per sample or frame).
         crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
             default 0.5; may be per sample or frame).
+        crop_pos_z: place of the window along the depth, or the frames of a clip (float, at least 0,
+            at most 1; default 0.5; may be per sample or frame).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Not supported yet: crop_d, crop_pos_z.
 
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
@@ -155,8 +157,8 @@ def image_random_crop(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
-    random_area: float | Sequence[float] = ...,
-    random_aspect_ratio: float | Sequence[float] = ...,
+    random_area: float | _Sequence[float] = ...,
+    random_aspect_ratio: float | _Sequence[float] = ...,
     num_attempts: int = 10,
     seed: int | None = None,
     device: str | None = None,
@@ -222,13 +224,13 @@ def image_slice(
     anchor: Any = None,
     shape_input: Any = None,
     *,
-    start: int | Sequence[int] | _Values | None = None,
-    rel_start: float | Sequence[float] | _Values | None = None,
-    end: int | Sequence[int] | _Values | None = None,
-    rel_end: float | Sequence[float] | _Values | None = None,
-    shape: int | Sequence[int] | _Values | None = None,
-    rel_shape: float | Sequence[float] | _Values | None = None,
-    axes: int | Sequence[int] | _Values | None = None,
+    start: int | _Sequence[int] | _Values | None = None,
+    rel_start: float | _Sequence[float] | _Values | None = None,
+    end: int | _Sequence[int] | _Values | None = None,
+    rel_end: float | _Sequence[float] | _Values | None = None,
+    shape: int | _Sequence[int] | _Values | None = None,
+    rel_shape: float | _Sequence[float] | _Values | None = None,
+    axes: int | _Sequence[int] | _Values | None = None,
     axis_names: str | None = None,
     normalized_anchor: bool | int = True,
     normalized_shape: bool | int = True,
@@ -304,12 +306,12 @@ def inflate(
     compressed: _Data,
     /,
     *,
-    shape: int | Sequence[int] | _Values,
+    shape: int | _Sequence[int] | _Values,
     dtype: Any = ...,
     layout: str = '',
     sequence_axis_name: str = 'F',
-    chunk_offsets: int | Sequence[int] | _Values | None = None,
-    chunk_sizes: int | Sequence[int] | _Values | None = None,
+    chunk_offsets: int | _Sequence[int] | _Values | None = None,
+    chunk_sizes: int | _Sequence[int] | _Values | None = None,
     algorithm: str = 'LZ4',
     device: str | None = None,
     name: str | None = None,

@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any

@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -58,10 +58,10 @@ def combine(
 def crop(
     mt: Any = None,
     *,
-    from_start: float | Sequence[float] | _Values = ...,
-    from_end: float | Sequence[float] | _Values = ...,
-    to_start: float | Sequence[float] | _Values = ...,
-    to_end: float | Sequence[float] | _Values = ...,
+    from_start: float | _Sequence[float] | _Values = ...,
+    from_end: float | _Sequence[float] | _Values = ...,
+    to_start: float | _Sequence[float] | _Values = ...,
+    to_end: float | _Sequence[float] | _Values = ...,
     absolute: bool | int = False,
     reverse_order: bool | int = False,
     device: str | None = None,
@@ -93,8 +93,8 @@ def rotation(
     mt: Any = None,
     *,
     angle: float | _Values,
-    axis: float | Sequence[float] | _Values | None = None,
-    center: float | Sequence[float] | _Values | None = None,
+    axis: float | _Sequence[float] | _Values | None = None,
+    center: float | _Sequence[float] | _Values | None = None,
     reverse_order: bool | int = False,
     device: str | None = None,
     name: str | None = None,
@@ -119,8 +119,8 @@ def rotation(
 def scale(
     mt: Any = None,
     *,
-    scale: float | Sequence[float] | _Values,
-    center: float | Sequence[float] | _Values | None = None,
+    scale: float | _Sequence[float] | _Values,
+    center: float | _Sequence[float] | _Values | None = None,
     ndim: int | None = None,
     reverse_order: bool | int = False,
     device: str | None = None,
@@ -146,9 +146,9 @@ def scale(
 def shear(
     mt: Any = None,
     *,
-    shear: float | Sequence[float] | _Values | None = None,
-    angles: float | Sequence[float] | _Values | None = None,
-    center: float | Sequence[float] | _Values | None = None,
+    shear: float | _Sequence[float] | _Values | None = None,
+    angles: float | _Sequence[float] | _Values | None = None,
+    center: float | _Sequence[float] | _Values | None = None,
     reverse_order: bool | int = False,
     device: str | None = None,
     name: str | None = None,
@@ -173,7 +173,7 @@ def shear(
 def translation(
     mt: Any = None,
     *,
-    offset: float | Sequence[float] | _Values,
+    offset: float | _Sequence[float] | _Values,
     reverse_order: bool | int = False,
     device: str | None = None,
     name: str | None = None,

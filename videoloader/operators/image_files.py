@@ -30,12 +30,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.geometry import (
-    CROP_ABSENT,
-    CROP_ARGUMENTS,
-    check_crop,
-    crop_windows,
-)
+from videoloader.operators.geometry.windows import CROP_ARGUMENTS, check_crop, crop_window
 from videoloader.operators.operator import Input, declare
 from videoloader.operators.random import SEED
 from videoloader.operators.slice import SLICE_ARGUMENTS, check_slice, slice_windows
@@ -217,7 +212,6 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     devices=("cpu", "mixed"),
     infer=_infer,
     check=check_crop,
-    absent={k: v for k, v in CROP_ABSENT.items() if k.startswith("crop_")},
     unused=UNUSED,
 )
 def decode_crop(
@@ -234,11 +228,11 @@ def decode_crop(
 
     def find(position: int, size: tuple[int, int]) -> Window:
         own = {
-            name: PerSample((value[position],)) if isinstance(value, PerSample) else value
+            name: value[position] if isinstance(value, PerSample) else value
             for name, value in window.items()
         }
-        ((found,),) = crop_windows(Spec(((*size, 1),), dtype), own)
-        return found
+        rows, columns = crop_window(size, **own).slices
+        return rows, columns
 
     return _decode(
         context,

@@ -4,10 +4,13 @@ from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 from videoloader.ops import decoders as decoders
+from videoloader.ops import experimental as experimental
 from videoloader.ops import io as io
+from videoloader.ops import noise as noise
 from videoloader.ops import random as random
 from videoloader.ops import readers as readers
 from videoloader.ops import reductions as reductions
+from videoloader.ops import transforms as transforms
 from videoloader.ops.operator_class import Compose as Compose
 
 _Data: TypeAlias = Any
@@ -43,6 +46,41 @@ class BatchPermutation:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Brightness:
+    """Change the brightness, by default of every frame of a clip alike.
+
+    out = brightness_shift * range + brightness * in, where range is 1 for floating point outputs
+    and the largest value of an integer type. Integer outputs are rounded and clamped.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        brightness: factor of the brightness (float; default 1.0; may be per sample or frame).
+        brightness_shift: added, in parts of the output range (float; default 0.0; may be per sample
+            or frame).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        brightness: float | _Values = 1.0,
+        brightness_shift: float | _Values = 0.0,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -433,6 +471,79 @@ class CoinFlip:
     @property
     def device(self) -> str: ...
 
+class ColorSpaceConversion:
+    """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range).
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        image_type: colour space of the input (one of ImageType.RGB, ImageType.BGR, ImageType.GRAY,
+            ImageType.YCbCr; required).
+        output_type: that of the output (one of ImageType.RGB, ImageType.BGR, ImageType.GRAY,
+            ImageType.YCbCr; required).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        image_type: Any = ...,
+        output_type: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class ColorTwist:
+    """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go.
+
+    By default every frame of a clip alike. Contrast is about 0.5, or 128 for integers.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        hue: degrees by which hues turn (float; default 0.0; may be per sample or frame).
+        saturation: factor of the saturation; 0 is grey (float; default 1.0; may be per sample or
+            frame).
+        contrast: factor of the contrast; 0 is uniform (float; default 1.0; may be per sample or
+            frame).
+        brightness: factor of the brightness; 0 is black (float; default 1.0; may be per sample or
+            frame).
+        image_type: colour space; only RGB (one of ImageType.RGB; default ImageType.RGB).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        hue: float | _Values = 0.0,
+        saturation: float | _Values = 1.0,
+        contrast: float | _Values = 1.0,
+        brightness: float | _Values = 1.0,
+        image_type: Any = ...,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Constant:
     """Give the same tensor for every sample.
 
@@ -465,6 +576,112 @@ class Constant:
     @property
     def device(self) -> str: ...
 
+class Contrast:
+    """Change the contrast, by default of every frame of a clip alike.
+
+    out = center + contrast * (in - center). The middle of the input's range is 0.5, or 128 for
+    uint8. Integer outputs are rounded and clamped.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        contrast: factor of the contrast; 0 is uniform (float; default 1.0; may be per sample or
+            frame).
+        contrast_center: value that contrast leaves alone; by default the middle of the input's
+            range (float; may be per sample or frame).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        contrast: float | _Values = 1.0,
+        contrast_center: float | _Values | None = None,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class CoordFlip:
+    """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate.
+
+    Inputs:
+        points
+
+    Args:
+        flip_x: mirror the x coordinates (bool (0 or 1); default True; may be per sample).
+        flip_y: mirror the y coordinates (bool (0 or 1); default False; may be per sample).
+        flip_z: mirror the z coordinates (bool (0 or 1); default False; may be per sample).
+        center_x: x of the mirror (float; default 0.5; may be per sample).
+        center_y: y of the mirror (float; default 0.5; may be per sample).
+        center_z: z of the mirror (float; default 0.5; may be per sample).
+        layout: order of the coordinates; "x", "xy" or "xyz" by default (str; default '').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        flip_x: bool | int | _Values = True,
+        flip_y: bool | int | _Values = False,
+        flip_z: bool | int | _Values = False,
+        center_x: float | _Values = 0.5,
+        center_y: float | _Values = 0.5,
+        center_z: float | _Values = 0.5,
+        layout: str = '',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class CoordTransform:
+    """Transform points, whose coordinates are the last dimension: M @ point + T.
+
+    Inputs:
+        points
+
+    Args:
+        M: matrix (m, n), or one factor for all (matrix of float, (n, n + 1) or its rows in one
+            list; may be per sample).
+        T: added after that (float or list of float; may be per sample).
+        MT: (m, n + 1): both in one matrix (matrix of float, (n, n + 1) or its rows in one list; may
+            be per sample).
+        dtype: element type of the output (element type; default torch.float32).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        M: Any = None,
+        T: float | _Sequence[float] | _Values | None = None,
+        MT: Any = None,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Copy:
     """Copy to the device of the operator; the data itself where it is there.
 
@@ -491,49 +708,58 @@ class Copy:
 class Crop:
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
-    Along each side the window begins at round(position * (side - window)), half up. A window
-    that does not fit is an error. The output shares memory with the input.
+    Along each side the window begins at round(position * (side - window)), half away from zero.
+    The output shares memory with the input where the window lies inside.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
 
     Args:
-        crop: (height, width) of the window, in pixels (float or list of float, at least 0; may be
-            per sample).
+        crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
+            float, at least 0; may be per sample).
+        crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
+            sample).
         crop_h: height of the window; 0: all (float, at least 0; may be per sample).
         crop_w: width of the window; 0: all (float, at least 0; may be per sample).
         crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
             default 0.5; may be per sample or frame).
         crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
             default 0.5; may be per sample or frame).
+        crop_pos_z: place of the window along the depth, or the frames of a clip (float, at least 0,
+            at most 1; default 0.5; may be per sample or frame).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
+        out_of_bounds_policy: a window that reaches outside: an error, filled there, or trimmed to
+            the frame (one of 'error', 'pad', 'trim_to_shape'; default 'error').
+        fill_values: what `pad` fills with, for all channels or each; truncated for integer outputs
+            (float or list of float; default (0.0,)).
         dtype: element type of the output (element type).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Not supported yet: crop_d, crop_pos_z, fill_values, out_of_bounds_policy.
+    Taken, no effect: image_type.
     """
 
     def __init__(
         self,
         *,
         crop: float | _Sequence[float] | _Values | None = None,
+        crop_d: float | _Values | None = None,
         crop_h: float | _Values | None = None,
         crop_w: float | _Values | None = None,
         crop_pos_x: float | _Values = 0.5,
         crop_pos_y: float | _Values = 0.5,
+        crop_pos_z: float | _Values = 0.5,
         rounding: str = 'round',
+        out_of_bounds_policy: str = 'error',
+        fill_values: float | _Sequence[float] = ...,
         dtype: Any = None,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        crop_d: Any = ...,
-        crop_pos_z: Any = ...,
-        fill_values: Any = ...,
-        out_of_bounds_policy: Any = ...,
+        image_type: Any = ...,
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -544,22 +770,30 @@ class CropMirrorNormalize:
     """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
 
     out = scale * (in - mean) / std + shift. Integer outputs are rounded and clamped. The window
-    is that of `fn.crop`.
+    is that of `fn.crop`; where it reaches outside, the fill values come out as they are.
 
     Inputs:
-        frames (HWC, FHWC)
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
 
     Args:
-        crop: (height, width) of the window, in pixels (float or list of float, at least 0; may be
-            per sample).
+        crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
+            float, at least 0; may be per sample).
+        crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
+            sample).
         crop_h: height of the window; 0: all (float, at least 0; may be per sample).
         crop_w: width of the window; 0: all (float, at least 0; may be per sample).
         crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
             default 0.5; may be per sample or frame).
         crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
             default 0.5; may be per sample or frame).
+        crop_pos_z: place of the window along the depth, or the frames of a clip (float, at least 0,
+            at most 1; default 0.5; may be per sample or frame).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
+        out_of_bounds_policy: a window that reaches outside: an error, filled there, or trimmed to
+            the frame (one of 'error', 'pad', 'trim_to_shape'; default 'error').
+        fill_values: what `pad` fills with, for all channels or each; truncated for integer outputs
+            (float or list of float; default (0.0,)).
         mirror: swap left and right (bool (0 or 1); default False; may be per sample or frame).
         mean: subtracted, for all channels or each (float or list of float; default (0.0,); may be
             per sample).
@@ -568,26 +802,30 @@ class CropMirrorNormalize:
         scale: factor after that (float; default 1.0).
         shift: added at the end (float; default 0.0).
         dtype: element type of the output (element type; default torch.float32).
-        output_layout: order of the output's dimensions; a clip keeps its frames first (one of
-            'CHW', 'HWC', 'FCHW', 'FHWC'; default 'CHW').
+        output_layout: order of the output's dimensions; a clip keeps its frames first by default
+            (str; default 'CHW').
         pad_output: zero channels up to the next power of two (bool (0 or 1); default False).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Not supported yet: crop_d, crop_pos_z, fill_values, out_of_bounds_policy.
+    Taken, no effect: image_type.
     """
 
     def __init__(
         self,
         *,
         crop: float | _Sequence[float] | _Values | None = None,
+        crop_d: float | _Values | None = None,
         crop_h: float | _Values | None = None,
         crop_w: float | _Values | None = None,
         crop_pos_x: float | _Values = 0.5,
         crop_pos_y: float | _Values = 0.5,
+        crop_pos_z: float | _Values = 0.5,
         rounding: str = 'round',
+        out_of_bounds_policy: str = 'error',
+        fill_values: float | _Sequence[float] = ...,
         mirror: bool | int | _Values = False,
         mean: float | _Sequence[float] | _Values = ...,
         std: float | _Sequence[float] | _Values = ...,
@@ -599,10 +837,72 @@ class CropMirrorNormalize:
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        crop_d: Any = ...,
-        crop_pos_z: Any = ...,
-        fill_values: Any = ...,
-        out_of_bounds_policy: Any = ...,
+        image_type: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Debayer:
+    """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
+
+    Inputs:
+        frames
+
+    Args:
+        blue_position: (row, column) of blue in the tile of 2 x 2 that begins at the second row and
+            column (int or list of int; required; may be per sample).
+        algorithm: how missing colours are found; bilinear by default (one of 'bilinear_ocv',
+            'edgeaware_ocv', 'vng_ocv', 'gray_ocv', 'default_npp', None).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        blue_position: int | _Sequence[int] | _Values = ...,
+        algorithm: str | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Dilate:
+    """Replace each value by the largest one in a rectangle around it.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        mask_size: (width, height) of the rectangle (int or list of int, at least 1; default (3, 3);
+            may be per sample or frame).
+        anchor: (x, y) of its point that lies on the pixel; -1: the middle (int or list of int, at
+            least -1; default (-1, -1); may be per sample or frame).
+        iterations: how often (int, at least 1; default 1).
+        border_mode: what stands outside; `constant` is nothing (one of 'constant', 'replicate',
+            'reflect', 'reflect_1001', 'reflect101', 'reflect_101', 'wrap'; default 'constant').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        mask_size: int | _Sequence[int] | _Values = ...,
+        anchor: int | _Sequence[int] | _Values = ...,
+        iterations: int = 1,
+        border_mode: str = 'constant',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -631,6 +931,67 @@ class ElementExtract:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Equalize:
+    """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Erode:
+    """Replace each value by the smallest one in a rectangle around it.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        mask_size: (width, height) of the rectangle (int or list of int, at least 1; default (3, 3);
+            may be per sample or frame).
+        anchor: (x, y) of its point that lies on the pixel; -1: the middle (int or list of int, at
+            least -1; default (-1, -1); may be per sample or frame).
+        iterations: how often (int, at least 1; default 1).
+        border_mode: what stands outside; `constant` is nothing (one of 'constant', 'replicate',
+            'reflect', 'reflect_1001', 'reflect101', 'reflect_101', 'wrap'; default 'constant').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        mask_size: int | _Sequence[int] | _Values = ...,
+        anchor: int | _Sequence[int] | _Values = ...,
+        iterations: int = 1,
+        border_mode: str = 'constant',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -794,21 +1155,60 @@ class FileReader:
     @property
     def device(self) -> str: ...
 
+class Filter:
+    """Correlate samples with a window of each, in float32.
+
+    The window has the data axes of the layout: (H, W) for images and clips, (D, H, W) for volumes.
+    Channels and frames are filtered by themselves.
+
+    Inputs:
+        frames
+        window
+        fill_value (may be left out)
+
+    Args:
+        anchor: the value of the window that lies on the pixel; -1: the middle (int or list of int,
+            at least -1; default (-1,); may be per sample).
+        border: what stands outside; `constant` is `fill_value`, or 0 (one of 'reflect_101',
+            'reflect_1001', 'wrap', 'clamp', 'constant'; default 'reflect_101').
+        mode: `valid` leaves out where the window is not wholly inside (one of 'same', 'valid';
+            default 'same').
+        dtype: element type of the output: the input's or FLOAT (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        anchor: int | _Sequence[int] | _Values = ...,
+        border: str = 'reflect_101',
+        mode: str = 'same',
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, window: _Data, fill_value: _Data = ..., /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Flip:
     """Mirror frames, by default every frame of a clip alike.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, DHWC, FDHWC, CDHW, FCDHW)
 
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
+        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
+            or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
-
-    Not supported yet: depthwise.
     """
 
     def __init__(
@@ -816,10 +1216,10 @@ class Flip:
         *,
         horizontal: bool | int | _Values = True,
         vertical: bool | int | _Values = False,
+        depthwise: bool | int | _Values = False,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        depthwise: Any = ...,
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -880,6 +1280,40 @@ class FullLike:
     @property
     def device(self) -> str: ...
 
+class GaussianBlur:
+    """Blur with a Gaussian window, by default every frame of a clip alike.
+
+    Without `window_size` the window has 2 * ceil(3 * sigma) + 1 values; without `sigma` it is
+    ((window_size - 1) / 2 - 1) * 0.3 + 0.8. Values for each axis have the order of the layout.
+
+    Inputs:
+        frames
+
+    Args:
+        sigma: of the Gaussian; one for all axes, or one for each (float or list of float; default
+            (0.0,); may be per sample or frame).
+        window_size: of the window, odd; likewise (int or list of int; default (0,); may be per
+            sample or frame).
+        dtype: element type of the output: the input's or FLOAT (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        sigma: float | _Sequence[float] | _Values = ...,
+        window_size: int | _Sequence[int] | _Values = ...,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class GetProperty:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
 
@@ -903,6 +1337,451 @@ class GetProperty:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Hsv:
+    """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike.
+
+    It is a linear map, as in DALI: the chroma plane of YIQ is turned and scaled, then all channels
+    are scaled by `value`.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        hue: degrees by which hues turn (float; default 0.0; may be per sample or frame).
+        saturation: factor of the saturation; 0 is grey (float; default 1.0; may be per sample or
+            frame).
+        value: factor of all channels (float; default 1.0; may be per sample or frame).
+        dtype: element type of the output (element type; default torch.uint8).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        hue: float | _Values = 0.0,
+        saturation: float | _Values = 1.0,
+        value: float | _Values = 1.0,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Hue:
+    """Turn the hue of RGB pixels, by default of every frame of a clip alike.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        hue: degrees by which hues turn (float; default 0.0; may be per sample or frame).
+        image_type: colour space; only RGB (one of ImageType.RGB; default ImageType.RGB).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        hue: float | _Values = 0.0,
+        image_type: Any = ...,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class ImageDecoder:
+    """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
+
+    The output has layout HWC. Palettes and CMYK become RGB; of an animation the first frame is
+    decoded. `mixed` decodes JPEG and JPEG 2000 on the GPU by nvImageCodec, and copies what the CPU
+    decodes of other formats.
+
+    Inputs:
+        encoded
+
+    Args:
+        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
+            ImageType.RGB).
+        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
+            (element type; default torch.uint8).
+        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
+            True).
+        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
+            134217728).
+        device: 'cpu' or 'mixed'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
+    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
+    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
+    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
+    use_chunk_allocator, use_fast_idct.
+    """
+
+    def __init__(
+        self,
+        *,
+        output_type: Any = ...,
+        dtype: Any = ...,
+        adjust_orientation: bool | int = True,
+        max_pixels: int = 134217728,
+        device: str | None = None,
+        name: str | None = None,
+        affine: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        cache_batch_copy: Any = ...,
+        cache_debug: Any = ...,
+        cache_size: Any = ...,
+        cache_threshold: Any = ...,
+        cache_type: Any = ...,
+        device_memory_padding: Any = ...,
+        device_memory_padding_jpeg2k: Any = ...,
+        host_memory_padding: Any = ...,
+        host_memory_padding_jpeg2k: Any = ...,
+        hw_decoder_load: Any = ...,
+        hybrid_huffman_threshold: Any = ...,
+        jpeg_fancy_upsampling: Any = ...,
+        memory_stats: Any = ...,
+        preallocate_height_hint: Any = ...,
+        preallocate_width_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+        split_stages: Any = ...,
+        use_chunk_allocator: Any = ...,
+        use_fast_idct: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class ImageDecoderCrop:
+    """Decode a window of images; it is that of `fn.crop`.
+
+    Inputs:
+        encoded
+
+    Args:
+        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
+            ImageType.RGB).
+        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
+            (element type; default torch.uint8).
+        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
+            True).
+        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
+            134217728).
+        crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
+            float, at least 0; may be per sample).
+        crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
+            sample).
+        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
+        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
+        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
+            default 0.5; may be per sample or frame).
+        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
+            default 0.5; may be per sample or frame).
+        crop_pos_z: place of the window along the depth, or the frames of a clip (float, at least 0,
+            at most 1; default 0.5; may be per sample or frame).
+        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
+            default 'round').
+        device: 'cpu' or 'mixed'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
+    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
+    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
+    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
+    use_chunk_allocator, use_fast_idct.
+    """
+
+    def __init__(
+        self,
+        *,
+        output_type: Any = ...,
+        dtype: Any = ...,
+        adjust_orientation: bool | int = True,
+        max_pixels: int = 134217728,
+        crop: float | _Sequence[float] | _Values | None = None,
+        crop_d: float | _Values | None = None,
+        crop_h: float | _Values | None = None,
+        crop_w: float | _Values | None = None,
+        crop_pos_x: float | _Values = 0.5,
+        crop_pos_y: float | _Values = 0.5,
+        crop_pos_z: float | _Values = 0.5,
+        rounding: str = 'round',
+        device: str | None = None,
+        name: str | None = None,
+        affine: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        cache_batch_copy: Any = ...,
+        cache_debug: Any = ...,
+        cache_size: Any = ...,
+        cache_threshold: Any = ...,
+        cache_type: Any = ...,
+        device_memory_padding: Any = ...,
+        device_memory_padding_jpeg2k: Any = ...,
+        host_memory_padding: Any = ...,
+        host_memory_padding_jpeg2k: Any = ...,
+        hw_decoder_load: Any = ...,
+        hybrid_huffman_threshold: Any = ...,
+        jpeg_fancy_upsampling: Any = ...,
+        memory_stats: Any = ...,
+        preallocate_height_hint: Any = ...,
+        preallocate_width_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+        split_stages: Any = ...,
+        use_chunk_allocator: Any = ...,
+        use_fast_idct: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class ImageDecoderRandomCrop:
+    """Decode a random window of images, of a random area and aspect ratio.
+
+    The area is equally likely, the ratio on a logarithmic scale. If no window of `num_attempts`
+    fits, the largest one in the middle with a ratio in the bounds is taken.
+
+    Inputs:
+        encoded
+
+    Args:
+        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
+            ImageType.RGB).
+        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
+            (element type; default torch.uint8).
+        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
+            True).
+        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
+            134217728).
+        random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
+        random_aspect_ratio: ratio of width to height: (least, most) (float or list of float;
+            default (0.75, 1.333333)).
+        num_attempts: tries for a window that fits (int, at least 1; default 10).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu' or 'mixed'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
+    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
+    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
+    memory_stats, preallocate_height_hint, preallocate_width_hint, split_stages,
+    use_chunk_allocator, use_fast_idct.
+    """
+
+    def __init__(
+        self,
+        *,
+        output_type: Any = ...,
+        dtype: Any = ...,
+        adjust_orientation: bool | int = True,
+        max_pixels: int = 134217728,
+        random_area: float | _Sequence[float] = ...,
+        random_aspect_ratio: float | _Sequence[float] = ...,
+        num_attempts: int = 10,
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        affine: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        cache_batch_copy: Any = ...,
+        cache_debug: Any = ...,
+        cache_size: Any = ...,
+        cache_threshold: Any = ...,
+        cache_type: Any = ...,
+        device_memory_padding: Any = ...,
+        device_memory_padding_jpeg2k: Any = ...,
+        host_memory_padding: Any = ...,
+        host_memory_padding_jpeg2k: Any = ...,
+        hw_decoder_load: Any = ...,
+        hybrid_huffman_threshold: Any = ...,
+        jpeg_fancy_upsampling: Any = ...,
+        memory_stats: Any = ...,
+        preallocate_height_hint: Any = ...,
+        preallocate_width_hint: Any = ...,
+        preserve: Any = ...,
+        split_stages: Any = ...,
+        use_chunk_allocator: Any = ...,
+        use_fast_idct: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class ImageDecoderSlice:
+    """Decode a window of images; it is that of `fn.slice`, and lies in the image.
+
+    Inputs:
+        encoded
+
+    Args:
+        anchor: where the slice begins; integers are positions, floating point numbers are parts of
+            the size unless `normalized_anchor` is False (numbers; may be per sample).
+        shape_input: its size, likewise (numbers; may be per sample).
+        start: where the slice begins (int or list of int; may be per sample).
+        rel_start: the same as a part of the size (float or list of float; may be per sample).
+        end: where the slice ends, exclusively; by default the data's end (int or list of int; may
+            be per sample).
+        rel_end: the same as a part of the size (float or list of float; may be per sample).
+        shape: size of the slice, in place of its end (int or list of int; may be per sample).
+        rel_shape: the same as a part of the size (float or list of float; may be per sample).
+        axes: dimensions that the coordinates are for; (1, 0) by default, none: all (int or list of
+            int; may be per sample).
+        axis_names: the same by the layout; WH by default (str).
+        normalized_anchor: see `anchor` (bool (0 or 1); default True).
+        normalized_shape: see `shape_input` (bool (0 or 1); default True).
+        output_type: colour space; ANY_DATA: that of the file, with its alpha (ImageType; default
+            ImageType.RGB).
+        dtype: element type; values are brought to its range, which is 0 to 1 for floating point
+            (element type; default torch.uint8).
+        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
+            True).
+        max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
+            134217728).
+        device: 'cpu' or 'mixed'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
+    cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
+    host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
+    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
+    use_chunk_allocator, use_fast_idct.
+    """
+
+    def __init__(
+        self,
+        anchor: Any = None,
+        shape_input: Any = None,
+        *,
+        start: int | _Sequence[int] | _Values | None = None,
+        rel_start: float | _Sequence[float] | _Values | None = None,
+        end: int | _Sequence[int] | _Values | None = None,
+        rel_end: float | _Sequence[float] | _Values | None = None,
+        shape: int | _Sequence[int] | _Values | None = None,
+        rel_shape: float | _Sequence[float] | _Values | None = None,
+        axes: int | _Sequence[int] | _Values | None = None,
+        axis_names: str | None = None,
+        normalized_anchor: bool | int = True,
+        normalized_shape: bool | int = True,
+        output_type: Any = ...,
+        dtype: Any = ...,
+        adjust_orientation: bool | int = True,
+        max_pixels: int = 134217728,
+        device: str | None = None,
+        name: str | None = None,
+        affine: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        cache_batch_copy: Any = ...,
+        cache_debug: Any = ...,
+        cache_size: Any = ...,
+        cache_threshold: Any = ...,
+        cache_type: Any = ...,
+        device_memory_padding: Any = ...,
+        device_memory_padding_jpeg2k: Any = ...,
+        host_memory_padding: Any = ...,
+        host_memory_padding_jpeg2k: Any = ...,
+        hw_decoder_load: Any = ...,
+        hybrid_huffman_threshold: Any = ...,
+        jpeg_fancy_upsampling: Any = ...,
+        memory_stats: Any = ...,
+        preallocate_height_hint: Any = ...,
+        preallocate_width_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+        split_stages: Any = ...,
+        use_chunk_allocator: Any = ...,
+        use_fast_idct: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class JpegCompressionDistortion:
+    """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        quality: of the JPEG, 1 (worst) to 100; numbers outside are clamped (int; default 50; may be
+            per sample or frame).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        quality: int | _Values = 50,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Laplacian:
+    """The sum of the second derivatives along each axis, by default of every frame alike.
+
+    A derivative is a window of `window_size` along its axis, and of `smoothing_size` along the
+    others. Values for each axis have the order of the layout.
+
+    Inputs:
+        frames
+
+    Args:
+        window_size: of the derivative window, odd, 3 to 31 (int or list of int; default (3,); may
+            be per sample or frame).
+        smoothing_size: of the smoothing windows, odd; by default that of the derivative (int or
+            list of int; may be per sample or frame).
+        scale: factor of the partial derivatives (float or list of float; default (1.0,); may be per
+            sample or frame).
+        normalized_kernel: scale each derivative by 2 ** (axes + 2 - sum of its windows) (bool (0 or
+            1); default False).
+        dtype: element type of the output: the input's or FLOAT (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        window_size: int | _Sequence[int] | _Values = ...,
+        smoothing_size: int | _Sequence[int] | _Values | None = None,
+        scale: float | _Sequence[float] | _Values = ...,
+        normalized_kernel: bool | int = False,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -935,6 +1814,34 @@ class LookupTable:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class MedianBlur:
+    """Replace each value by the median of a window around it; the outermost values are repeated.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        window_size: (width, height), odd (int or list of int, at least 1; default (3, 3); may be
+            per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        window_size: int | _Sequence[int] | _Values = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -1372,6 +2279,75 @@ class Pad:
     @property
     def device(self) -> str: ...
 
+class Paste:
+    """Put frames on a canvas of one color, every frame of a clip at the same place.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        ratio: canvas to frame, at least 1 (float; required; may be per sample).
+        fill_value: of the canvas, for all channels or each (float or list of float; required).
+        paste_x: place of the frame: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
+            default 0.5; may be per sample).
+        paste_y: place of the frame: 0 is topmost, 1 lowest (float, at least 0, at most 1; default
+            0.5; may be per sample).
+        min_canvas_size: least side of the canvas (float; default 0.0; may be per sample).
+        n_channels: taken; the frames know their channels (int, at least 1; default 3).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        ratio: float | _Values = ...,
+        fill_value: float | _Sequence[float] = ...,
+        paste_x: float | _Values = 0.5,
+        paste_y: float | _Values = 0.5,
+        min_canvas_size: float | _Values = 0.0,
+        n_channels: int = 3,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class PeekImageShape:
+    """(height, width, channels) that images will have when they are decoded, by their headers.
+
+    Inputs:
+        encoded
+
+    Args:
+        dtype: element type of the output (element type; default torch.int64).
+        adjust_orientation: turn the image as its EXIF orientation says (bool (0 or 1); default
+            True).
+        image_type: colour space that it is decoded to (ImageType; default ImageType.RGB).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: Any = ...,
+        adjust_orientation: bool | int = True,
+        image_type: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class PerFrame:
     """Say that the first dimension of samples counts frames.
 
@@ -1461,6 +2437,59 @@ class RandomCropGenerator:
     @property
     def device(self) -> str: ...
 
+class RandomResizedCrop:
+    """Resize a random part of frames, the same one of every frame of a clip.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW, CFHW)
+
+    Args:
+        size: (height, width) of the output (int or list of int; required; may be per sample).
+        random_area: part of the area, equally likely (float or list of float; default (0.08, 1.0)).
+        random_aspect_ratio: width to height, its logarithm equally likely (float or list of float;
+            default (0.75, 1.3333333333333333)).
+        num_attempts: draws before a part in the middle is taken (int, at least 1; default 10).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
+        antialias: widen the filter when shrinking (bool (0 or 1); default True).
+        dtype: element type of the output; the input's by default (element type).
+        seed: in place of the pipeline's; -1: the pipeline's (int, at least -1).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Taken, no effect: minibatch_size, temp_buffer_hint.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: int | _Sequence[int] | _Values = ...,
+        random_area: float | _Sequence[float] = ...,
+        random_aspect_ratio: float | _Sequence[float] = ...,
+        num_attempts: int = 10,
+        interp_type: Any = ...,
+        mag_filter: Any = None,
+        min_filter: Any = None,
+        antialias: bool | int = True,
+        dtype: Any = None,
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        minibatch_size: Any = ...,
+        preserve: Any = ...,
+        temp_buffer_hint: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Reinterpret:
     """Take the bytes of samples for elements of another type.
 
@@ -1535,39 +2564,50 @@ class Reshape:
 class Resize:
     """Resize frames, every frame of a clip alike.
 
-    Pixel centres lie at half-integers. Shrinking with `antialias` widens the filter to the scale
-    (linear becomes triangular); at the border the filter is cut off and its weights are
-    normalised, as Pillow does. Cubic is Catmull-Rom. A computed side is rounded, and the
-    picture is scaled to just that side (DALI's `subpixel_scale=False`).
+    Pixel centres lie at half-integers. Shrinking with `antialias` widens the filter to the scale;
+    beyond a border lie copies of the pixel there. Linear and triangular are one filter; cubic is
+    Catmull-Rom. A decoder resizes by itself where no side is rounded: where both are given in whole
+    pixels, or with `subpixel_scale=False`.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
 
     Args:
-        resize_x: width of the output; 0: not given (float, at least 0; may be per sample).
-        resize_y: height of the output; 0: not given (float, at least 0; may be per sample).
-        size: (height, width) or one number for both (float or list of float, at least 0; may be per
-            sample).
-        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float, at
-            least 0; may be per sample).
-        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float, at
-            least 0; may be per sample).
+        resize_x: width of the output; 0: not given (float; may be per sample).
+        resize_y: height of the output; 0: not given (float; may be per sample).
+        resize_z: depth of the output, of volumes; 0: not given (float; may be per sample).
+        size: (height, width), (depth, height, width), or one number for all; negative: mirrored
+            (float or list of float; may be per sample).
+        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
         mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
             `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
             of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
         max_size: bound of the output: one number or (height, width) (float or list of float).
-        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR).
+        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
+            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
+        roi_start: corner of the part of the input that becomes the output (float or list of float;
+            may be per sample).
+        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
+            sample).
+        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
         antialias: widen the filter when shrinking (bool (0 or 1); default True).
-        dtype: element type of the output: the input's or FLOAT (element type).
+        dtype: element type of the output; the input's by default (element type).
+        save_attrs: give the sizes of the inputs as well (bool (0 or 1); default False).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Not supported yet: mag_filter, min_filter, resize_z, roi_end, roi_relative, roi_start,
-    save_attrs, subpixel_scale.
-
-    Taken, no effect: minibatch_size, temp_buffer_hint.
+    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
     """
 
     def __init__(
@@ -1575,27 +2615,127 @@ class Resize:
         *,
         resize_x: float | _Values | None = None,
         resize_y: float | _Values | None = None,
+        resize_z: float | _Values | None = None,
         size: float | _Sequence[float] | _Values | None = None,
         resize_shorter: float | _Values | None = None,
         resize_longer: float | _Values | None = None,
         mode: str = 'default',
         max_size: float | _Sequence[float] | None = None,
+        subpixel_scale: bool | int = True,
+        roi_start: float | _Sequence[float] | _Values | None = None,
+        roi_end: float | _Sequence[float] | _Values | None = None,
+        roi_relative: bool | int = False,
         interp_type: Any = ...,
+        mag_filter: Any = None,
+        min_filter: Any = None,
         antialias: bool | int = True,
         dtype: Any = None,
+        save_attrs: bool | int = False,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        mag_filter: Any = ...,
-        min_filter: Any = ...,
+        image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
-        resize_z: Any = ...,
-        roi_end: Any = ...,
-        roi_relative: Any = ...,
-        roi_start: Any = ...,
-        save_attrs: Any = ...,
-        subpixel_scale: Any = ...,
+        temp_buffer_hint: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class ResizeCropMirror:
+    """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
+
+    Args:
+        resize_x: width of the output; 0: not given (float; may be per sample).
+        resize_y: height of the output; 0: not given (float; may be per sample).
+        resize_z: depth of the output, of volumes; 0: not given (float; may be per sample).
+        size: (height, width), (depth, height, width), or one number for all; negative: mirrored
+            (float or list of float; may be per sample).
+        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
+            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
+            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
+        max_size: bound of the output: one number or (height, width) (float or list of float).
+        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
+            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
+        roi_start: corner of the part of the input that becomes the output (float or list of float;
+            may be per sample).
+        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
+            sample).
+        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
+        antialias: widen the filter when shrinking (bool (0 or 1); default True).
+        dtype: element type of the output; the input's by default (element type).
+        crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
+            float, at least 0; may be per sample).
+        crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
+            sample).
+        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
+        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
+        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
+            default 0.5; may be per sample).
+        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
+            default 0.5; may be per sample).
+        crop_pos_z: place of the window along the depth, or the frames of a clip (float, at least 0,
+            at most 1; default 0.5; may be per sample).
+        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
+            default 'round').
+        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    """
+
+    def __init__(
+        self,
+        *,
+        resize_x: float | _Values | None = None,
+        resize_y: float | _Values | None = None,
+        resize_z: float | _Values | None = None,
+        size: float | _Sequence[float] | _Values | None = None,
+        resize_shorter: float | _Values | None = None,
+        resize_longer: float | _Values | None = None,
+        mode: str = 'default',
+        max_size: float | _Sequence[float] | None = None,
+        subpixel_scale: bool | int = True,
+        roi_start: float | _Sequence[float] | _Values | None = None,
+        roi_end: float | _Sequence[float] | _Values | None = None,
+        roi_relative: bool | int = False,
+        interp_type: Any = ...,
+        mag_filter: Any = None,
+        min_filter: Any = None,
+        antialias: bool | int = True,
+        dtype: Any = None,
+        crop: float | _Sequence[float] | _Values | None = None,
+        crop_d: float | _Values | None = None,
+        crop_h: float | _Values | None = None,
+        crop_w: float | _Values | None = None,
+        crop_pos_x: float | _Values = 0.5,
+        crop_pos_y: float | _Values = 0.5,
+        crop_pos_z: float | _Values = 0.5,
+        rounding: str = 'round',
+        mirror: bool | int | _Values = False,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        image_type: Any = ...,
+        minibatch_size: Any = ...,
+        preserve: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -1612,12 +2752,12 @@ class ROIRandomCrop:
         shape_like (may be left out)
 
     Args:
-        crop_shape: of the window (int or list of int, at least 0; required; may be per sample).
+        crop_shape: of the window (int or list of int; required; may be per sample).
         roi_start: where the region of interest begins (int or list of int; required; may be per
             sample).
         roi_end: where it ends, exclusively (int or list of int; may be per sample).
         roi_shape: its shape, in place of its end (int or list of int; may be per sample).
-        in_shape: bounds of the window (int or list of int, at least 0; may be per sample).
+        in_shape: bounds of the window (int or list of int; may be per sample).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -1639,6 +2779,84 @@ class ROIRandomCrop:
         preserve: Any = ...,
     ) -> None: ...
     def __call__(self, shape_like: _Data = ..., /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Rotate:
+    """Rotate frames about their centre, every frame of a clip alike by default.
+
+    The output is as large as the rotated frame needs. Frames of a clip that are rotated by angles
+    of their own lie in the middle of one canvas.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
+
+    Args:
+        angle: in degrees, counter-clockwise (float; required; may be per sample or frame).
+        axis: (x, y, z) that volumes are rotated about (float or list of float; may be per sample or
+            frame).
+        keep_size: the output has the size of the input (bool (0 or 1); default False).
+        size: (height, width) or (depth, height, width) of the output (float or list of float, at
+            least 0; may be per sample).
+        fill_value: what lies outside the input; by default copies of the pixel at the border
+            (float).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_LINEAR).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        angle: float | _Values = ...,
+        axis: float | _Sequence[float] | _Values | None = None,
+        keep_size: bool | int = False,
+        size: float | _Sequence[float] | _Values | None = None,
+        fill_value: float | None = None,
+        interp_type: Any = ...,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Saturation:
+    """Scale the saturation of RGB pixels, by default of every frame of a clip alike.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        saturation: factor of the saturation; 0 is grey (float; default 1.0; may be per sample or
+            frame).
+        image_type: colour space; only RGB (one of ImageType.RGB; default ImageType.RGB).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        saturation: float | _Values = 1.0,
+        image_type: Any = ...,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -1945,6 +3163,34 @@ class TFRecordReader:
     @property
     def device(self) -> str: ...
 
+class TransformTranslation:
+    """Move points.
+
+    Args:
+        mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
+            per sample).
+        offset: added to the coordinates (float or list of float; required; may be per sample).
+        reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
+            default False).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        mt: Any = None,
+        *,
+        offset: float | _Sequence[float] | _Values = ...,
+        reverse_order: bool | int = False,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Transpose:
     """Put the dimensions of samples into another order. The output shares the input's memory.
 
@@ -2141,6 +3387,50 @@ class VideoReader:
         tensor_init_bytes: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class WarpAffine:
+    """See frames through an affine transform, every frame of a clip alike by default.
+
+    Pixel centres lie at half-integers.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
+
+    Args:
+        matrix: (2, 3), of volumes (3, 4): from points (x, y, z) of the output to points of the
+            input, in pixels (matrix of float, (n, n + 1) or its rows in one list; required; may be
+            per sample or frame).
+        inverse_map: False: from the input to the output instead (bool (0 or 1); default True).
+        size: (height, width) or (depth, height, width) of the output (float or list of float, at
+            least 0; may be per sample).
+        fill_value: what lies outside the input; by default copies of the pixel at the border
+            (float).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_LINEAR).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        matrix: Any = ...,
+        *,
+        inverse_map: bool | int = True,
+        size: float | _Sequence[float] | _Values | None = None,
+        fill_value: float | None = None,
+        interp_type: Any = ...,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 

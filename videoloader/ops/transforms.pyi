@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -86,10 +86,10 @@ class Crop:
         self,
         mt: Any = None,
         *,
-        from_start: float | Sequence[float] | _Values = ...,
-        from_end: float | Sequence[float] | _Values = ...,
-        to_start: float | Sequence[float] | _Values = ...,
-        to_end: float | Sequence[float] | _Values = ...,
+        from_start: float | _Sequence[float] | _Values = ...,
+        from_end: float | _Sequence[float] | _Values = ...,
+        to_start: float | _Sequence[float] | _Values = ...,
+        to_end: float | _Sequence[float] | _Values = ...,
         absolute: bool | int = False,
         reverse_order: bool | int = False,
         device: str | None = None,
@@ -122,8 +122,8 @@ class Rotation:
         mt: Any = None,
         *,
         angle: float | _Values = ...,
-        axis: float | Sequence[float] | _Values | None = None,
-        center: float | Sequence[float] | _Values | None = None,
+        axis: float | _Sequence[float] | _Values | None = None,
+        center: float | _Sequence[float] | _Values | None = None,
         reverse_order: bool | int = False,
         device: str | None = None,
         name: str | None = None,
@@ -154,8 +154,8 @@ class Scale:
         self,
         mt: Any = None,
         *,
-        scale: float | Sequence[float] | _Values = ...,
-        center: float | Sequence[float] | _Values | None = None,
+        scale: float | _Sequence[float] | _Values = ...,
+        center: float | _Sequence[float] | _Values | None = None,
         ndim: int | None = None,
         reverse_order: bool | int = False,
         device: str | None = None,
@@ -187,9 +187,9 @@ class Shear:
         self,
         mt: Any = None,
         *,
-        shear: float | Sequence[float] | _Values | None = None,
-        angles: float | Sequence[float] | _Values | None = None,
-        center: float | Sequence[float] | _Values | None = None,
+        shear: float | _Sequence[float] | _Values | None = None,
+        angles: float | _Sequence[float] | _Values | None = None,
+        center: float | _Sequence[float] | _Values | None = None,
         reverse_order: bool | int = False,
         device: str | None = None,
         name: str | None = None,
@@ -217,7 +217,7 @@ class Translation:
         self,
         mt: Any = None,
         *,
-        offset: float | Sequence[float] | _Values = ...,
+        offset: float | _Sequence[float] | _Values = ...,
         reverse_order: bool | int = False,
         device: str | None = None,
         name: str | None = None,

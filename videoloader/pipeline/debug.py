@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -85,9 +86,10 @@ class DebugPipeline(Pipeline):
     def schedule_run(self) -> None:
         """Nothing to do: nothing runs ahead."""
 
-    def outputs(self) -> tuple[TensorList, ...]:
+    def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
         """The next batch."""
-        return self.run()
+        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
+            return self.run()
 
     share_outputs = outputs
 
@@ -160,7 +162,9 @@ class DebugPipeline(Pipeline):
             )
         device = "gpu" if value.device.type == "cuda" else "cpu"
         branch = current_branch()
-        node = Node(COPY, (), {}, {}, device, 1, place_of_call(), branch, "batch", is_named=False)
+        node = Node(
+            COPY, (), {}, {}, device, 1, place_of_call(), branch, "batch", is_named=False, listed=()
+        )
         self._take_place(node)
         node.part = self._batch.whole()
         data = value.tensors if value.block is None else value.block

@@ -366,8 +366,8 @@ class Pipeline(Inspection):
                 "seed": self.seed,
                 "prefetch_queue_depth": self.prefetch_queue_depth,
                 "fuse": self._fuse,
-                "set_affinity": self._set_affinity,
-                "enable_memory_stats": self._with_memory,
+                "set_affinity": self.set_affinity,
+                "enable_memory_stats": self.enable_memory_stats,
                 "enable_checkpointing": self._has_checkpoints,
             },
         )

@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 from videoloader.fn.experimental import decoders as decoders
@@ -15,7 +15,7 @@ def debayer(
     frames: _Data,
     /,
     *,
-    blue_position: int | Sequence[int] | _Values,
+    blue_position: int | _Sequence[int] | _Values,
     algorithm: str | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -40,8 +40,8 @@ def dilate(
     frames: _Data,
     /,
     *,
-    mask_size: int | Sequence[int] | _Values = ...,
-    anchor: int | Sequence[int] | _Values = ...,
+    mask_size: int | _Sequence[int] | _Values = ...,
+    anchor: int | _Sequence[int] | _Values = ...,
     iterations: int = 1,
     border_mode: str = 'constant',
     device: str | None = None,
@@ -95,8 +95,8 @@ def erode(
     frames: _Data,
     /,
     *,
-    mask_size: int | Sequence[int] | _Values = ...,
-    anchor: int | Sequence[int] | _Values = ...,
+    mask_size: int | _Sequence[int] | _Values = ...,
+    anchor: int | _Sequence[int] | _Values = ...,
     iterations: int = 1,
     border_mode: str = 'constant',
     device: str | None = None,
@@ -130,7 +130,7 @@ def filter(
     fill_value: _Data = ...,
     /,
     *,
-    anchor: int | Sequence[int] | _Values = ...,
+    anchor: int | _Sequence[int] | _Values = ...,
     border: str = 'reflect_101',
     mode: str = 'same',
     dtype: Any = None,
@@ -165,12 +165,12 @@ def inflate(
     compressed: _Data,
     /,
     *,
-    shape: int | Sequence[int] | _Values,
+    shape: int | _Sequence[int] | _Values,
     dtype: Any = ...,
     layout: str = '',
     sequence_axis_name: str = 'F',
-    chunk_offsets: int | Sequence[int] | _Values | None = None,
-    chunk_sizes: int | Sequence[int] | _Values | None = None,
+    chunk_offsets: int | _Sequence[int] | _Values | None = None,
+    chunk_sizes: int | _Sequence[int] | _Values | None = None,
     algorithm: str = 'LZ4',
     device: str | None = None,
     name: str | None = None,
@@ -207,7 +207,7 @@ def median_blur(
     frames: _Data,
     /,
     *,
-    window_size: int | Sequence[int] | _Values = ...,
+    window_size: int | _Sequence[int] | _Values = ...,
     device: str | None = None,
     name: str | None = None,
     layout: str | None = None,

@@ -1,6 +1,6 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 from typing import Any, TypeAlias
 
 from videoloader.ops.experimental import decoders as decoders
@@ -29,7 +29,7 @@ class Debayer:
     def __init__(
         self,
         *,
-        blue_position: int | Sequence[int] | _Values = ...,
+        blue_position: int | _Sequence[int] | _Values = ...,
         algorithm: str | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -63,8 +63,8 @@ class Dilate:
     def __init__(
         self,
         *,
-        mask_size: int | Sequence[int] | _Values = ...,
-        anchor: int | Sequence[int] | _Values = ...,
+        mask_size: int | _Sequence[int] | _Values = ...,
+        anchor: int | _Sequence[int] | _Values = ...,
         iterations: int = 1,
         border_mode: str = 'constant',
         device: str | None = None,
@@ -124,8 +124,8 @@ class Erode:
     def __init__(
         self,
         *,
-        mask_size: int | Sequence[int] | _Values = ...,
-        anchor: int | Sequence[int] | _Values = ...,
+        mask_size: int | _Sequence[int] | _Values = ...,
+        anchor: int | _Sequence[int] | _Values = ...,
         iterations: int = 1,
         border_mode: str = 'constant',
         device: str | None = None,
@@ -163,7 +163,7 @@ class Filter:
     def __init__(
         self,
         *,
-        anchor: int | Sequence[int] | _Values = ...,
+        anchor: int | _Sequence[int] | _Values = ...,
         border: str = 'reflect_101',
         mode: str = 'same',
         dtype: Any = None,
@@ -205,12 +205,12 @@ class Inflate:
     def __init__(
         self,
         *,
-        shape: int | Sequence[int] | _Values = ...,
+        shape: int | _Sequence[int] | _Values = ...,
         dtype: Any = ...,
         layout: str = '',
         sequence_axis_name: str = 'F',
-        chunk_offsets: int | Sequence[int] | _Values | None = None,
-        chunk_sizes: int | Sequence[int] | _Values | None = None,
+        chunk_offsets: int | _Sequence[int] | _Values | None = None,
+        chunk_sizes: int | _Sequence[int] | _Values | None = None,
         algorithm: str = 'LZ4',
         device: str | None = None,
         name: str | None = None,
@@ -240,7 +240,7 @@ class MedianBlur:
     def __init__(
         self,
         *,
-        window_size: int | Sequence[int] | _Values = ...,
+        window_size: int | _Sequence[int] | _Values = ...,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
