@@ -227,8 +227,10 @@ class Argument:
 
     def convert_frames(self, value: Any, operator: str) -> Any:
         """The values of the frames of one sample; one value for all is that."""
-        if not self.per_frame or _depth(value) == 0 or len(value) == 1:
+        if not self.per_frame or _depth(value) == 0:
             return self.convert(value, operator)
+        if len(value) == 1:  # a clip of one frame
+            return self.convert(value[0], operator)
         return PerFrame(tuple(self.convert(item, operator) for item in value))
 
     def convert(self, value: Any, operator: str) -> Any:

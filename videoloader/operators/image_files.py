@@ -111,10 +111,9 @@ def encoded_bytes(value: Any, operator: str) -> memoryview:
     )
 
 
-def image_name(value: Any) -> str:
+def image_name(encoded: Batch, position: int) -> str:
     """Where an encoded image comes from, as far as it is known."""
-    source_info = getattr(value, "source_info", None)
-    return (source_info() if callable(source_info) else "") or "the image"
+    return (encoded.source_info[position] if encoded.source_info else "") or "the image"
 
 
 def _infer(context: Context, *inputs: Spec, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001
@@ -135,7 +134,7 @@ def _decode(
     """The images of a batch, or windows of them, in the memory that the codec gives."""
     images, headers, windows = [], [], []
     for position, value in enumerate(encoded):
-        data, name = encoded_bytes(value, operator), image_name(value)
+        data, name = encoded_bytes(value, operator), image_name(encoded, position)
         header = read_header(data, name)
         check_size(header, name, max_pixels)
         size = header.displayed(adjust_orientation=adjust_orientation)
@@ -381,8 +380,9 @@ def peek_image_shape(
 ) -> Batch:
     """(height, width, channels) that images will have when they are decoded, by their headers."""
     out = context.empty()
-    for value, place in zip(encoded, out, strict=True):
-        header = read_header(encoded_bytes(value, "peek_image_shape"), image_name(value))
+    for position, (value, place) in enumerate(zip(encoded, out, strict=True)):
+        name = image_name(encoded, position)
+        header = read_header(encoded_bytes(value, "peek_image_shape"), name)
         size = header.displayed(adjust_orientation=adjust_orientation)
         shape = (*size, channels_of(header.channels, image_type.value))
         place.copy_(torch.tensor(shape).to(dtype))

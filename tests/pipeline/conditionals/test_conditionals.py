@@ -478,8 +478,6 @@ def test_define_graph_of_a_subclass_takes_part():
             return -1
 
     with Signs(batch_size=BATCH, num_threads=1, enable_conditionals=True) as pipe:
-        pass
-    with pipe:
         pipe.build()
         assert [int(each) for each in pipe.run()[0]] == [-1] * 4 + [1] * 3
 
