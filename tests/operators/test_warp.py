@@ -1,5 +1,7 @@
 """Rotated, warped, pasted and randomly cropped frames, on clips and ragged batches."""
 
+import itertools
+
 import cv2
 import numpy as np
 import pytest
@@ -71,7 +73,7 @@ def test_frames_of_volumes_have_axes_of_their_own(frames):
     def graph():
         data = fn.external_source(lambda: [volumes], layout="FDHWC")
         given = [
-            fn.per_frame(fn.external_source(lambda value=value: [np.float32(value)]))
+            fn.per_frame(fn.external_source(itertools.repeat([np.float32(value)])))
             for value in (angles, axes)
         ]
         return fn.rotate(data, angle=given[0], axis=given[1], fill_value=0)

@@ -106,9 +106,6 @@ def test_executor_statistics_are_asked_for_beforehand(videos):
     ("name", "wrong", "harmless"),
     [
         ("debug", True, False),
-        ("py_callback_pickler", object(), None),
-        ("py_num_workers", 4, 1),
-        ("py_start_method", "spawn", "fork"),
     ],
 )
 def test_no_argument_is_taken_and_ignored(name, wrong, harmless):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from videoloader import fn, types
-from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
+from videoloader.errors import ArgumentError, OperatorError
 from videoloader.pipeline import pipeline_def
 
 pytest_plugins = ["fake_videos"]
@@ -125,8 +125,8 @@ def test_data_can_be_fed():
         assert taken(pipe, 3) == [[[1], [1]], [[2], [2]], [[3], [3]]]
         with pytest.raises(OperatorError, match=r"call feed_input\('in', ...\) before run"):
             pipe.run()
-        pipe.feed_input("in", [torch.zeros(1)])
-        assert taken(pipe, 1) == [[[0.0]]]
+        pipe.feed_input("in", [torch.zeros(1, dtype=torch.int64)])
+        assert taken(pipe, 1) == [[[0]]]
 
 
 def test_a_smaller_batch_is_fine_and_a_larger_one_is_not():
@@ -146,7 +146,7 @@ def test_types_are_converted_and_checked():
         assert taken(pipe, 1) == [[[97, 98], [99]]]
     with (
         pipe_of(source=lambda: torch.zeros(2, 3), layout="HWC") as pipe,
-        pytest.raises(OperatorError, match=r"shape \(3,\), which does not fit layout='HWC'"),
+        pytest.raises(OperatorError, match=r"layout 'HWC' does not fit data with 1 dim"),
     ):
         pipe.run()
 
@@ -167,9 +167,19 @@ def test_a_decoder_takes_paths_and_bytes(videos):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"source": 3}, ArgumentError, "source must be callable or iterable, got int"),
-        ({"source": lambda: 3, "cycle": "quiet"}, UnsupportedError, "no end to cycle from"),
-        ({"source": [1], "parallel": True}, UnsupportedError, "parallel is not supported yet"),
+        ({"source": 3}, TypeError, "source must be callable or iterable, got int"),
+        ({"source": lambda: 3, "cycle": "quiet"}, ArgumentError, "no end to cycle from"),
+        ({"source": (x for x in "ab"), "cycle": True}, TypeError, "pass the generator function"),
+        ({"source": lambda a, b: 3}, TypeError, "no or one positional argument; it has a, b"),
+        ({"source": lambda *a: 3}, TypeError, r"it has \*a"),
+        ({"source": [1], "cycle": "often"}, ArgumentError, "cycle must be one of"),
+        ({"source": [1], "prefetch_queue_depth": 2}, ArgumentError, "goes with parallel=True"),
+        ({"source": [1], "repeat_last": True}, ArgumentError, "repeat_last is for data"),
+        ({"num_outputs": 2}, ArgumentError, "num_outputs goes with a source"),
+        ({"source": [1], "layout": "HW", "ndim": 3}, ArgumentError, "does not fit ndim=3"),
+        ({"source": lambda: 3, "parallel": True}, TypeError, "takes one argument"),
+        ({"source": [1], "parallel": True, "batch": False}, TypeError, "use batch=True"),
+        ({"source": [1], "parallel": True, "no_copy": False}, ArgumentError, "never copied"),
     ],
 )
 def test_arguments_without_a_meaning_are_errors(arguments, error, message):

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.constant import CONSTANT
 from videoloader.operators.operator import FRAMES, OPERATORS, Operator
 from videoloader.pipeline.current import current_pipeline, is_defining
-from videoloader.pipeline.graph import DataNode, add_node
+from videoloader.pipeline.graph import DataNode, make_node
 from videoloader.pipeline.promotion import promote
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
@@ -112,6 +112,10 @@ class Function:
         """See the documentation of the operator."""
         operator = self._operator
         if any(map(_is_input_set, values)):
+            if operator.has_effects:
+                raise ArgumentTypeError(
+                    f"fn.{operator.name}: calls of a Python function do not take sets of inputs"
+                )
             common = {**given, "device": device, "layout": layout}
             return _each_input_set(self, values, name, common)
         inputs, positional = operator.split(values)
@@ -299,17 +303,19 @@ def _add_node(
         inputs = tuple(
             data if each.on_cpu else data.gpu() for each, data in zip(declared, inputs, strict=True)
         )
-    outputs = add_node(operator, inputs, constants, varying, device, name)
+    node = make_node(operator, inputs, constants, varying, device, name)
+    outputs = node.outputs
     if is_kept:
         pipeline = current_pipeline()
         if pipeline is None:
             raise ArgumentError(
                 f"fn.{operator.name} runs for its effects: call it in the definition of a pipeline"
             )
-        pipeline.add_sink(outputs[0])
+        pipeline.add_sink(node)
     if operator.output_names is not None:
         return dict(zip(operator.output_names(constants), outputs, strict=True))
-    several = len(outputs) > 1 or constants.get("num_outputs") is not None
+    is_list = operator.kind == "source" and constants.get("num_outputs") is not None
+    several = is_list or len(outputs) != 1
     return outputs if several else outputs[0]
 
 

@@ -130,7 +130,8 @@ def parameters(operator: Operator, write: Callable[[Argument], str]) -> list[str
     lines.append("    *,")
     lines += [f"    {write(argument)}," for argument in named]
     lines += [f"    {each}: str | None = None," for each in ("device", "name")]
-    others = sorted({*operator.absent, *operator.unused, *IGNORED})
+    ignored = {name for name in IGNORED if not operator.declares(name)}
+    others = sorted({*operator.absent, *operator.unused, *ignored})
     return [*lines, *(f"    {each}: Any = ...," for each in others)]
 
 

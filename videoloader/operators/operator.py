@@ -38,6 +38,7 @@ from videoloader.operators.decoded import DecodedForm
 __all__ = [
     "FRAMES",
     "OPERATORS",
+    "Columns",
     "Input",
     "Operator",
     "Sample",
@@ -103,14 +104,24 @@ class Input:
         return Batch(data, layout, batch.source_info), -1
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A batch that a source gives as a whole: a `Batch` for each output."""
+
+    batches: tuple[Batch, ...]
+
+    def __len__(self) -> int:
+        return len(self.batches[0])
+
+
 class Source(Protocol):
     """Feeds a pipeline: `plan` decides what is in a batch."""
 
-    def plan(self, iteration: int) -> Sequence[Any]:
+    def plan(self, iteration: int) -> Sequence[Any] | Columns:
         """The samples of batch `iteration`; StopIteration when there is no more.
 
         Called in one thread, in order. A sample is a `PlannedClip`, or a tuple with a `Sample` for
-        each output.
+        each output. After the StopIteration of another source the batch is dropped.
         """
         ...
 
@@ -125,13 +136,19 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """What a source may know of the pipeline that it feeds."""
+    """What a source may know of the pipeline that it feeds.
+
+    `device` is the torch device of its outputs. `python_pool` is where worker processes run Python
+    code, None if the pipeline has none.
+    """
 
     name: str
     stage: int
     seed: int
     batch_size: int
     num_threads: int
+    device: str = "cpu"
+    python_pool: Any = None
 
 
 def _one(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature of num_outputs)
@@ -165,14 +182,15 @@ class Operator:
         num_outputs: number of outputs for given arguments.
         output_names: names of the outputs for given arguments; a node then gives a dict of them.
         infer: for a map `infer(context, *specs, **arguments)`: the spec of the output, or a tuple
-            of specs; by default that of the first input.
+            of specs; by default that of the first input. None: nothing is known before it runs.
         kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
             that gives NotImplemented leaves the batch to `run`.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
         absorb: the form of clips behind the operator, of the form before it and the arguments;
             None where a decoder cannot give it. Operators without this are never done by a decoder.
         absorbed_per_sample: arguments that may differ between the samples of an absorbed operator.
-        has_effects: whether it runs though no output of the pipeline needs it.
+        has_effects: whether it runs though no output of the pipeline needs it, and never twice for
+            one sample.
         whole_batch: whether a sample of the output depends on others of the batch, which threads
             then do not share; or a function that tells it of the arguments.
         is_elementwise: whether it gives the same values whatever the layout is.
@@ -195,7 +213,7 @@ class Operator:
     devices: tuple[str, ...] = ("cpu", "gpu")
     num_outputs: Callable[[Mapping[str, Any]], int] = _one
     output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
-    infer: Callable[..., Spec | tuple[Spec, ...]] = _same
+    infer: Callable[..., Spec | tuple[Spec, ...]] | None = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
     draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
@@ -252,8 +270,8 @@ class Operator:
         taken = {
             name: (self.argument(name), value)
             for name, value in given.items()
-            if name not in self.unused and name not in IGNORED
-            if not self._is_harmless(name, value)
+            if name not in self.unused and not self._is_harmless(name, value)
+            if name not in IGNORED or self.declares(name)
         }
         return {
             name: argument.bind(value, self.name)
@@ -315,6 +333,9 @@ class Operator:
                 arguments[name] = PerSample((value,) * context.count)
         if channel != -1:  # the memory of the caller has another order
             context.allocate = allocate
+        if self.infer is None:
+            made: tuple[Batch, ...] = self.run(context, *seen, **arguments)
+            return made
         specs = self.infer(context, *(batch.spec for batch in seen), **arguments)
         context.outputs = specs if isinstance(specs, tuple) else (specs,)
         kernel = self.kernels.get(context.device.partition(":")[0])
@@ -333,7 +354,8 @@ class Operator:
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The inputs among values given by position, and the arguments."""
-        most = 999 if any(each.is_repeated for each in self.inputs) else len(self.inputs)
+        is_open = any(each.is_repeated for each in self.inputs)
+        most = max(len(values), len(self.inputs)) if is_open else len(self.inputs)
         least = sum(not each.is_optional for each in self.inputs)
         if not least <= len(values) <= most + len(self.positional):
             wanted = ", ".join(declared.name for declared in self.inputs) or "no input"
@@ -343,7 +365,7 @@ class Operator:
     def inputs_for(self, count: int) -> tuple[Input, ...]:
         """The declarations of `count` inputs that were given."""
         last = self.inputs[-1:]
-        if last and last[0].is_repeated:
+        if last and last[0].is_repeated and count > len(self.inputs):
             return self.inputs + last * (count - len(self.inputs))
         return self.inputs[:count]
 

@@ -45,7 +45,7 @@ class DebugPipeline(Pipeline):
         self._iteration = self._count_of_outputs = 0
         self._batch: BatchState | None = None
         self._ahead: list[tuple[TensorList, ...]] = []
-        self._waiting: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
+        self._waiting: dict[str, list[tuple[Any, tuple[Any, ...], dict[str, Any]]]] = {}
 
     @property
     def is_built(self) -> bool:
@@ -59,8 +59,14 @@ class DebugPipeline(Pipeline):
         if self._program is None:
             self._program = self._made(Graph((), (), self.batch_size))
 
-    def run(self) -> tuple[TensorList, ...]:
+    def run(self, cuda_stream: Any = None, /, **inputs: Any) -> tuple[TensorList, ...]:
         """Run the definition and give its outputs, one `TensorList` for each."""
+        for name, data in inputs.items():
+            self.feed_input(name, data)
+        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
+            return self._run()
+
+    def _run(self) -> tuple[TensorList, ...]:
         if self._ahead:
             return self._ahead.pop()
         program = self._built()
@@ -88,20 +94,19 @@ class DebugPipeline(Pipeline):
 
     def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
         """The next batch."""
-        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
-            return self.run()
+        return self.run(cuda_stream)
 
     share_outputs = outputs
 
-    def feed_input(self, data_node: str | DataNode, data: Any, **others: Any) -> None:
+    def feed_input(self, data_node: str | DataNode, data: Any, *others: Any, **named: Any) -> None:
         """Queue a batch for an `external_source`; before the first batch too."""
         name = data_node.node.name if isinstance(data_node, DataNode) else data_node
         if name in self._built().sources:
-            super().feed_input(name, data, **others)
+            super().feed_input(name, data, *others, **named)
         elif self._calls:
             raise ArgumentError(f"the pipeline has no external source named {name!r}")
         else:
-            self._waiting.setdefault(name, []).append((data, others))
+            self._waiting.setdefault(name, []).append((data, others, named))
 
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
         """Size and sharding of a reader; runs the first batch, if that has not run yet."""
@@ -121,7 +126,7 @@ class DebugPipeline(Pipeline):
         self._program.reset()
         return True
 
-    def add_sink(self, data_node: DataNode) -> None:
+    def add_sink(self, data_node: DataNode | Node) -> None:
         """Nothing to do: every operator runs."""
 
     def __enter__(self) -> DebugPipeline:
@@ -207,8 +212,12 @@ class DebugPipeline(Pipeline):
             return
         before = [each.node for each in self._calls[:-1]]
         program.open_source(node)
-        for data, others in self._waiting.pop(node.name, []):
-            super().feed_input(node.name, data, **others)
+        if program.parallel:
+            raise UnsupportedError(
+                f"{node.describe()}: debug mode runs sources in this process; leave parallel out"
+            )
+        for data, others, named in self._waiting.pop(node.name, []):
+            super().feed_input(node.name, data, *others, **named)
         planned = program.planned(node, batch.iteration)
         if len(planned) != len(batch):
             if batch.values:

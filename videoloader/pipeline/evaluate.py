@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sysconfig
+import threading
+import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +21,13 @@ from videoloader.pipeline.stats import Meter
 from videoloader.sampling import generator
 
 __all__ = ["Evaluator", "failure"]
+
+_LIBRARIES = (
+    str(Path(__file__).resolve().parents[1]),
+    sysconfig.get_path("stdlib"),
+    "<frozen",
+)
+"""Where code is that users did not write."""
 
 
 class Evaluator:
@@ -35,12 +47,14 @@ class Evaluator:
         self._devices = devices
         self._seed = seed
         self._meter = meter
+        self._effects = threading.Lock()  # functions of the user's run one at a time
 
     def run(self, node: Node, part: Part) -> None:
         """Run a map on those samples that are in its branch; its outputs are then values."""
         try:
             positions = part.positions(node.branch)
-            with self._meter.measure(node.name, len(positions)):
+            serial = self._effects if node.operator.has_effects else nullcontext()
+            with serial, self._meter.measure(node.name, len(positions)):
                 if positions or node.branch is None:
                     outputs = self._apply(node, part)
                 else:
@@ -128,9 +142,20 @@ def failure(
     node: Node, iteration: int, position: int | None, origin: str, error: Exception
 ) -> OperatorError:
     """The error of a node, with what it was working on."""
+    place = _place(error)
     sample = "" if position is None else f"sample {position} of "
     file = f" ({origin})" if origin and origin not in str(error) else ""
     return OperatorError(
         f"{node.describe()} failed on {sample}batch {iteration}{file}: "
-        f"{type(error).__name__}: {error}"
+        f"{type(error).__name__}: {error}{place}"
     )
+
+
+def _place(error: Exception) -> str:
+    """The line of the user's own code where an error was raised, if it went through any."""
+    place = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if not file.startswith(_LIBRARIES) and "site-packages" not in file:
+            place = f" ({Path(file).name}:{line} in {frame.f_code.co_name})"
+    return place

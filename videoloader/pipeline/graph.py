@@ -35,7 +35,7 @@ from videoloader.types import Operand
 if TYPE_CHECKING:
     from videoloader.pipeline.state import Part
 
-__all__ = ["DataNode", "Graph", "Node", "add_node", "place_of_call", "reached"]
+__all__ = ["DataNode", "Graph", "Node", "add_node", "make_node", "place_of_call", "reached"]
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
@@ -155,6 +155,15 @@ class Node:
     part: Part | None = None
 
     @property
+    def outputs(self) -> tuple[DataNode, ...]:
+        """What will flow from it."""
+        placed = "gpu" if self.device == "mixed" else self.device
+        outputs = tuple(DataNode(self, at, placed, self.branch) for at in range(self.num_outputs))
+        if self.operator.kind == "source":  # it runs for all samples, wherever it is called
+            return tuple(data.within(current_branch()) for data in outputs)
+        return outputs
+
+    @property
     def sources(self) -> tuple[DataNode, ...]:
         """All data nodes that it takes, and the predicates that say for which samples."""
         taken = (*self.inputs, *self.varying.values())
@@ -206,15 +215,15 @@ def _counts_frames(data: DataNode) -> bool:
     return passes_on and any(map(_counts_frames, data.node.inputs))
 
 
-def add_node(
+def make_node(
     operator: Operator,
     inputs: tuple[DataNode, ...],
     constants: Mapping[str, Any],
     varying: Mapping[str, DataNode],
     device: str,
     name: str | None = None,
-) -> tuple[DataNode, ...]:
-    """Make a node and give its outputs.
+) -> Node:
+    """Make a node; its `outputs` go on from there.
 
     Args:
         operator: what it runs.
@@ -251,14 +260,15 @@ def add_node(
         name is not None,
         tuple(key for key, value in constants.items() if isinstance(value, PerSample)),
     )
-    placed = "gpu" if device == "mixed" else device
     pipeline = current_pipeline()
     if pipeline is not None:
         pipeline.node_made(node)
-    outputs = tuple(DataNode(node, at, placed, branch) for at in range(node.num_outputs))
-    if operator.kind == "source":  # it runs for all samples, wherever it is called
-        return tuple(data.within(current_branch()) for data in outputs)
-    return outputs
+    return node
+
+
+def add_node(*description: Any) -> tuple[DataNode, ...]:
+    """Make a node and give its outputs; see `make_node`."""
+    return make_node(*description).outputs
 
 
 def reached(nodes: Sequence[Node]) -> set[Node]:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.pickling import CallbackPickler
 from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.conditionals import converted
 from videoloader.pipeline.current import current_pipeline, pop_current, push_current
@@ -26,16 +27,16 @@ from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
 from videoloader.readers.external import ExternalSource
 from videoloader.tensors import TensorList
+from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Pipeline"]
 
 _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "debug": (False,),
-    "py_callback_pickler": (),
-    "py_num_workers": (1,),
-    "py_start_method": ("fork",),
 }
 """DALI's other arguments, with the values (besides None) that say what happens here anyway."""
+
+_START_METHODS = ("fork", "spawn", "forkserver")
 
 
 class Pipeline(Inspection):
@@ -79,6 +80,14 @@ class Pipeline(Inspection):
             `executor_statistics`.
         enable_checkpointing: let `checkpoint()` give the state.
         checkpoint: state of a pipeline to go on from, as `checkpoint()` gave it.
+        py_num_workers: processes for external sources with `parallel=True`; they start when the
+            pipeline is built, if there is such a source.
+        py_start_method: how they start. "fork" needs no pickling and is fast, but not possible once
+            the process uses CUDA; "spawn" and "forkserver" start fresh interpreters, and fork only
+            where those cannot import a source, as in a notebook.
+        py_callback_pickler: pickles the sources for "spawn" and "forkserver": a module or object
+            with `dumps` and `loads`, or a tuple of one and of keywords for each. By default pickle,
+            with lambdas, inner functions and those of `pickling.pickle_by_value` as code.
         output_dtype: element type of the outputs, or a list with one for each; a batch of another
             type is an error. None takes any.
         output_ndim: number of dimensions of a sample, likewise.
@@ -87,9 +96,7 @@ class Pipeline(Inspection):
             executors in DALI; taken, no effect but for how many batches `schedule_run` begins.
         bytes_per_sample, max_streams, default_cuda_stream_priority, stream_policy, concurrency:
             taken, no effect.
-        **others: DALI's other arguments, where they ask for what happens here anyway: the defaults
-            of debug, py_callback_pickler, py_num_workers and py_start_method.
-            Other values are an error.
+        **others: DALI's argument debug, where it is False.
     """
 
     def __init__(
@@ -111,6 +118,9 @@ class Pipeline(Inspection):
         enable_conditionals: bool = False,
         enable_checkpointing: bool = False,
         checkpoint: str | bytes | None = None,
+        py_num_workers: int | None = 1,
+        py_start_method: str = "fork",
+        py_callback_pickler: Any = None,
         output_dtype: Any = None,
         output_ndim: Any = None,
         output_layout: Any = None,
@@ -155,6 +165,13 @@ class Pipeline(Inspection):
         self._fuse = fuse
         self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
+        if py_start_method not in _START_METHODS:
+            raise ArgumentError(
+                f"py_start_method is one of {', '.join(_START_METHODS)}, got {py_start_method!r}"
+            )
+        self._py_num_workers = 1 if py_num_workers is None else int(py_num_workers)
+        self._py_start_method = py_start_method
+        self._py_callback_pickler = CallbackPickler.of(py_callback_pickler)
         self._graph: Graph | None = None
         self._epoch = self._epoch_start = 0
         self._outputs: tuple[DataNode, ...] = ()
@@ -198,11 +215,11 @@ class Pipeline(Inspection):
         self._graph = self._collect(nodes)
         self._outputs = self._graph.outputs
 
-    def add_sink(self, data_node: DataNode) -> None:
+    def add_sink(self, data_node: DataNode | Node) -> None:
         """Run the operator of a data node though no output needs it."""
         if self._program is not None:
             raise ArgumentError("the pipeline is built, its graph is fixed")
-        self._kept.append(data_node.node)
+        self._kept.append(data_node.node if isinstance(data_node, DataNode) else data_node)
 
     def define_graph(self) -> Any:
         """Call operators and return the outputs; for subclasses, which `build` calls it of."""
@@ -229,16 +246,53 @@ class Pipeline(Inspection):
                 self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
                 self._program.resume(self._epoch, self._epoch_start)
 
-    def run(self) -> tuple[TensorList, ...]:
+    def start_py_workers(self) -> None:
+        """Start the processes of parallel external sources now.
+
+        Workers that are forks start before the process uses CUDA: where several pipelines have
+        them, call this on each before one of them runs.
+        """
+        self.build()
+
+    def external_source_shm_statistics(self) -> dict[str, list[int]]:
+        """Bytes of shared memory by which parallel external sources pass on what they make.
+
+        "capacities" has one number for each piece of work that may be on its way at a time, and
+        "per_sample_capacities" the same divided by its samples.
+        """
+        parallel = self._built().parallel
+        return {
+            "capacities": [size for each in parallel for size in each.capacities()],
+            "per_sample_capacities": [
+                size for each in parallel for size in each.sample_capacities()
+            ],
+        }
+
+    def input_feed_count(self, input_name: str) -> int:
+        """Batches to feed to an external source before the first run, to keep all stages busy.
+
+        One is enough: `run` waits for no more than its own batch.
+        """
+        self._fed_source(input_name)
+        return self.prefetch_queue_depth
+
+    def run(self, cuda_stream: Any = None, /, **inputs: Any) -> tuple[TensorList, ...]:
         """The next batch, one `TensorList` for each output; the caller owns its memory.
+
+        Args:
+            cuda_stream: a `torch.cuda.Stream` on which the outputs are used; by default the
+                current one.
+            **inputs: a batch for each external source of that name; see `feed_input`.
 
         Raises:
             OperatorError: an operator failed on a sample of this batch, which is lost; the next
                 call gives the next batch.
             StopIteration: an external source has ended; `reset` begins its next epoch.
         """
+        for name, data in inputs.items():
+            self.feed_input(name, data)
         self.schedule_run()
-        return self.outputs()
+        return self.outputs(cuda_stream)
 
     def schedule_run(self) -> None:
         """Begin one more batch without waiting for it; the first time, as many as queues hold.
@@ -274,7 +328,7 @@ class Pipeline(Inspection):
         if not self._scheduled:
             raise StopIteration
         self._scheduled -= 1
-        made = self._started().next()
+        made = self._started().next(may_begin=not self._built().is_blocking)
         with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
             outputs: tuple[TensorList, ...] = made.deliver()
         self._expected.check(outputs)
@@ -298,22 +352,30 @@ class Pipeline(Inspection):
         StopIteration ends the epoch.
         """
 
-    def feed_input(self, data_node: str | DataNode, data: Any) -> None:
+    def feed_input(
+        self,
+        data_node: str | DataNode,
+        data: Any,
+        layout: str | None = None,
+        cuda_stream: Any = None,
+        use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
+    ) -> None:
         """Queue a batch for an `external_source` that has no source of its own.
 
         Args:
             data_node: the node or its name.
-            data: a tensor, an array, a `TensorList` or a list of samples.
+            data: an array or tensor (N, ...), a `TensorList` or a list of samples. It is copied
+                before this returns, unless the source has `no_copy`.
+            layout: meaning of the dimensions of a sample.
+            cuda_stream: on which data on a GPU is ready; by default the current one.
+            use_copy_kernel: taken for DALI's sake.
         """
-        sources = self._built().sources  # nodes have their names from here on
         if isinstance(data_node, DataNode):
+            self._built()  # nodes have their names from here on
             name = self._copies.get(data_node.node, data_node.node).name
         else:
             name = data_node
-        source = sources.get(name)
-        if not isinstance(source, ExternalSource):
-            raise ArgumentError(f"the pipeline has no external source named {name!r}")
-        source.feed(data)
+        self._fed_source(name).feed(data, layout, cuda_stream)
         if self._runner is not None:
             self._runner.allow(self._built().num_fed or 0)
 
@@ -445,6 +507,8 @@ class Pipeline(Inspection):
         self._is_closed = True
         if self._runner is not None:
             self._runner.close()
+        if self._program is not None:
+            self._program.close()
         self._runner = self._program = self._scheduled = None
 
     def __enter__(self) -> Pipeline:
@@ -507,6 +571,7 @@ class Pipeline(Inspection):
             fuse=self._fuse,
             set_affinity=self.set_affinity,
             with_memory=self.enable_memory_stats,
+            python_pool=self._new_python_pool(),
         )
 
     def _built(self) -> Program:
@@ -514,15 +579,34 @@ class Pipeline(Inspection):
         assert self._program is not None
         return self._program
 
+    def _fed_source(self, name: str) -> ExternalSource:
+        source = self._built().sources.get(name)
+        if not isinstance(source, ExternalSource):
+            raise ArgumentError(f"the pipeline has no external source named {name!r}")
+        return source
+
+    @property
+    def _py_pool(self) -> PythonPool | None:
+        """The processes of parallel external sources, if there are any."""
+        pool = None if self._program is None else self._program.python_pool
+        return pool if pool is not None and pool.pool is not None else None
+
+    def _new_python_pool(self) -> PythonPool | None:
+        if self._py_num_workers < 1:
+            return None
+        return PythonPool(self._py_num_workers, self._py_start_method, self._py_callback_pickler)
+
     def _started(self) -> StageRunner:
         program = self._built()
         if self._runner is None:
             fed = program.num_fed
+            is_lazy = program.has_effects and self.prefetch_queue_depth == 1
             self._runner = StageRunner(
                 program.stages(),
                 depth=self.prefetch_queue_depth,
-                on_demand=fed is not None,
+                on_demand=fed is not None or is_lazy,
                 first=self.resumed_at,
+                close_with=program.parallel,
             )
             self._runner.allow(fed or 0)
         return self._runner

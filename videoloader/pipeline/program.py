@@ -18,7 +18,7 @@ from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.operator import Source, SourceContext
+from videoloader.operators.operator import Columns, Source, SourceContext
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.evaluate import Evaluator, failure
@@ -34,8 +34,10 @@ from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
 from videoloader.readers.external import ExternalSource
+from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.planned import Identity, PlannedClip, ReadError, ReadSample
 from videoloader.tensors import TensorList
+from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Outputs", "Program"]
 
@@ -77,6 +79,7 @@ class Program:
         fuse: let decoders do what they can of the operators behind them.
         set_affinity: pin the threads that work on samples to processors.
         with_memory: count the memory of the outputs of operators.
+        python_pool: runs parallel external sources; not started yet.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class Program:
         fuse: bool,
         set_affinity: bool = False,
         with_memory: bool = False,
+        python_pool: PythonPool | None = None,
     ) -> None:
         self._batch_size = graph.batch_size
         self._outputs = graph.outputs
@@ -101,6 +105,12 @@ class Program:
         self._nodes = [
             node for stage in self.compiled for step in stage.steps for node in step.nodes
         ]
+        self.python_pool = python_pool
+        self.sources: dict[str, Source] = {}
+        for node in self._nodes:
+            if node.operator.kind == "source":
+                self.open_source(node)
+        self.start_workers()  # before anything below, which may use CUDA: they may be forks
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
             media.check_gpu(node.describe())
@@ -111,10 +121,6 @@ class Program:
         self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter)
         near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
         self._cpus = thread_cpus(num_threads, near) if set_affinity else ()
-        self.sources: dict[str, Source] = {}
-        for node in self._nodes:
-            if node.operator.kind == "source":
-                self.open_source(node)
 
     def stages(self) -> list[Stage]:
         """The work of each stage, the planning of a batch first."""
@@ -136,15 +142,39 @@ class Program:
 
     @property
     def num_fed(self) -> int | None:
-        """Batches that every source that is fed by hand has had; None without such a source."""
-        sources = self.sources.values()
-        fed = [s.num_fed for s in sources if isinstance(s, ExternalSource) and s.is_fed]
-        return min(fed) if fed else None
+        """Batches that may be made ahead by what was fed; None without sources that are fed."""
+        fed = [source for source in self._external if source.is_fed]
+        return min((s.num_fed for s in fed if not s.repeats_last), default=0) if fed else None
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether a run waits until data is fed."""
+        fed = [source for source in self._external if source.is_fed and not source.repeats_last]
+        return any(source.is_blocking for source in fed)
+
+    @property
+    def parallel(self) -> list[ParallelSource]:
+        """What worker processes do for sources."""
+        return [source.parallel for source in self._external if source.parallel is not None]
+
+    @property
+    def _external(self) -> list[ExternalSource]:
+        return [s for s in self.sources.values() if isinstance(s, ExternalSource)]
+
+    def close(self) -> None:
+        """End worker processes."""
+        if self.python_pool is not None:
+            self.python_pool.close()
 
     @property
     def may_end(self) -> bool:
         """Whether there is a source with epochs that end; those of readers go on for ever."""
-        return any(isinstance(source, ExternalSource) for source in self.sources.values())
+        return bool(self._external)
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether functions of the user's see the batches."""
+        return any(node.operator.has_effects for node in self._nodes)
 
     def resume(self, epoch: int, first: int) -> None:
         """Have external sources go on in an epoch that began with batch `first`."""
@@ -197,6 +227,8 @@ class Program:
             int(own or 0) if has_own else self._seed,
             self._batch_size,
             self._num_threads,
+            self._devices[node.device],
+            self.python_pool,
         )
         skipped = ("seed", *node.operator.decoding)
         arguments = {key: value for key, value in node.constants.items() if key not in skipped}
@@ -206,7 +238,13 @@ class Program:
         """Plan a batch, and send it through the first stage."""
         return self._run(self.compiled[0], self.plan(iteration), resource)
 
-    def planned(self, node: Node, iteration: int) -> Sequence[Any]:
+    def start_workers(self) -> None:
+        """Start the processes that sources work in, if there are any."""
+        if self.parallel and self.python_pool is not None:
+            uses_cuda: Any = torch.cuda.is_initialized
+            self.python_pool.start(may_fork=not uses_cuda())
+
+    def planned(self, node: Node, iteration: int) -> Sequence[Any] | Columns:
         """What a source puts into a batch."""
         try:
             return self.sources[node.name].plan(iteration)
@@ -220,9 +258,16 @@ class Program:
 
     def plan(self, iteration: int) -> BatchState:
         """What every source puts into a batch."""
-        items: dict[Node, Sequence[Any]] = {
-            node: self.planned(node, iteration) for node in self._nodes if node.name in self.sources
-        }
+        items: dict[Node, Sequence[Any] | Columns] = {}
+        has_ended = False
+        for node in self._nodes:
+            if node.name in self.sources:
+                try:
+                    items[node] = self.planned(node, iteration)
+                except StopIteration:  # the others go on as well: all count the same batches
+                    has_ended = True
+        if has_ended:
+            raise StopIteration
         if len({len(planned) for planned in items.values()}) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())
             raise OperatorError(
@@ -244,22 +289,27 @@ class Program:
             [Slots(count, recycler) for recycler in self._recyclers],
         )
 
-    def take(self, node: Node, planned: Sequence[Any], state: BatchState) -> None:
+    def take(self, node: Node, planned: Sequence[Any] | Columns, state: BatchState) -> None:
         """Put what a source has planned into a batch."""
-        if node.operator.decoding:
+        if isinstance(planned, Columns):
+            columns: Sequence[Batch] = planned.batches
+        elif node.operator.decoding:
             state.planned[node.ordinal] = planned
             state.identities = [clip.identity for clip in planned]
             state.origins = [str(clip) for clip in planned]
             return
-        if isinstance(planned[0], ReadSample):
-            state.identities = [sample.identity for sample in planned]
-            state.origins = [sample.origin for sample in planned]
-            planned = [sample.outputs for sample in planned]
-        columns = [_column(column) for column in zip(*planned, strict=True)]
+        else:
+            if isinstance(planned[0], ReadSample):
+                state.identities = [sample.identity for sample in planned]
+                state.origins = [sample.origin for sample in planned]
+                planned = [sample.outputs for sample in planned]
+            columns = [_column(column) for column in zip(*planned, strict=True)]
         try:
             self._evaluator.put(node, columns, state.whole())
         except ArgumentError as error:
             raise failure(node, state.iteration, None, "", error) from error
+        if node.device == "gpu":
+            state.ready = torch.cuda.current_stream(self._devices["gpu"]).record_event()
 
     @contextmanager
     def _scope(self, compiled: CompiledStage, name: str) -> Iterator[Any]:

@@ -177,13 +177,21 @@ class StageRunner:
         depth: finished items that wait for the consumer, at least 1.
         on_demand: begin an item only when `next` or `allow` asks for it.
         first: number of the first item.
+        close_with: what is closed as the queues are, so that no stage waits for it any more; its
+            `close` takes no lock.
 
     Attributes:
         taken: number of the item that `next` gives next.
     """
 
     def __init__(
-        self, stages: Sequence[Stage], *, depth: int, on_demand: bool = False, first: int = 0
+        self,
+        stages: Sequence[Stage],
+        *,
+        depth: int,
+        on_demand: bool = False,
+        first: int = 0,
+        close_with: Sequence[Any] = (),
     ) -> None:
         self._numbers = Numbers(first, on_demand=on_demand)
         self._resumed = Queue(room=1)
@@ -197,7 +205,7 @@ class StageRunner:
         self._waited = self._first_at = self._last_at = 0.0
         self._process = os.getpid()
         closed = _Mark()
-        closing = [closed, self._numbers, self._resumed, *queues]
+        closing = [closed, self._numbers, self._resumed, *queues, *close_with]
         failures = self._failures
 
         def fail(error: BaseException) -> None:
@@ -222,8 +230,12 @@ class StageRunner:
             _close_all(closing)
             raise
 
-    def next(self) -> Any:
+    def next(self, *, may_begin: bool = True) -> Any:
         """The next result.
+
+        Args:
+            may_begin: with `on_demand`, begin its item if nobody has allowed that yet; otherwise
+                this waits until another thread does.
 
         Raises:
             StopIteration: the first stage has no more; see `resume`.
@@ -232,7 +244,8 @@ class StageRunner:
         """
         if self._has_ended:
             raise StopIteration
-        self.allow(self.taken + 1)
+        if may_begin:
+            self.allow(self.taken + 1)
         begin = time.perf_counter()
         result = self._take()
         self._last_at = time.perf_counter()

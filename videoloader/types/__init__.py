@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from videoloader.sample_info import BatchInfo, SampleInfo
 from videoloader.types.constants import ArrayConstant, Constant, ScalarConstant
 from videoloader.types.conversions import to_dali_type, to_numpy_type, to_torch
 from videoloader.types.names import DataType, ImageType, InterpType, PipelineAPIType
@@ -43,6 +44,7 @@ __all__ = [
     "UINT32",
     "UINT64",
     "ArrayConstant",
+    "BatchInfo",
     "Computable",
     "Constant",
     "DALIDataType",
@@ -53,6 +55,7 @@ __all__ = [
     "InterpType",
     "Operand",
     "PipelineAPIType",
+    "SampleInfo",
     "ScalarConstant",
     "YCbCr",
     "to_dali_type",

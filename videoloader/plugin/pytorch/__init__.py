@@ -1,5 +1,6 @@
 """Pipelines as PyTorch iterators."""
 
+from videoloader import ops
 from videoloader.plugin.epoch_plan import LastBatchPolicy
 from videoloader.plugin.pytorch.iterator import (
     ClassificationIterator,
@@ -8,6 +9,7 @@ from videoloader.plugin.pytorch.iterator import (
 )
 from videoloader.plugin.pytorch.outputs import feed_ndarray
 
+TorchPythonFunction = vars(ops)["TorchPythonFunction"]
 DALIClassificationIterator = ClassificationIterator
 DALIGenericIterator = GenericIterator
 DALIRaggedIterator = RaggedIterator
@@ -20,5 +22,6 @@ __all__ = [
     "GenericIterator",
     "LastBatchPolicy",
     "RaggedIterator",
+    "TorchPythonFunction",
     "feed_ndarray",
 ]

@@ -1,0 +1,146 @@
+"""Callables as bytes for other processes: functions that cannot be imported there go by value."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import io
+import marshal
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple, TypeVar
+
+from videoloader.errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["CallbackPickler", "pickle_by_value"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_BY_VALUE = "_pickle_by_value"
+
+
+def pickle_by_value(function: _Function) -> _Function:
+    """Let a global function travel to worker processes as code, not as a name to import.
+
+    Lambdas and functions inside functions always do.
+    """
+    if not isinstance(function, FunctionType):
+        raise ArgumentTypeError(
+            f"only a function can be pickled by value, got {type(function).__name__}"
+        )
+    setattr(function, _BY_VALUE, True)
+    return function
+
+
+class CallbackPickler(NamedTuple):
+    """How callables become bytes and become callables again in a worker process.
+
+    Attributes:
+        dumps: makes the bytes.
+        loads: makes the value again; it can be imported in the worker.
+        dumps_arguments: keywords of `dumps`.
+        loads_arguments: keywords of `loads`.
+    """
+
+    dumps: Callable[..., bytes]
+    loads: Callable[..., Any]
+    dumps_arguments: Mapping[str, Any] = {}
+    loads_arguments: Mapping[str, Any] = {}
+
+    @classmethod
+    def of(cls, given: Any) -> CallbackPickler:
+        """The pickler that a pipeline was given as `py_callback_pickler`.
+
+        Args:
+            given: an object with `dumps` and `loads`, such as the module `dill`; a tuple of one
+                and the keywords of either; None for the pickler of this module.
+        """
+        if given is None:
+            return cls(_dumps, pickle.loads)
+        if isinstance(given, cls):
+            return given
+        module, *keywords = given if isinstance(given, tuple | list) else (given,)
+        if not (hasattr(module, "dumps") and hasattr(module, "loads")) or len(keywords) > 2:
+            raise ArgumentError(
+                "py_callback_pickler is an object with dumps and loads, or a tuple of one, "
+                f"keywords of dumps and keywords of loads; got {given!r}"
+            )
+        return cls(module.dumps, module.loads, *(each or {} for each in keywords))
+
+    def pack(self, value: Any) -> bytes:
+        """The bytes of a value."""
+        return self.dumps(value, **self.dumps_arguments)
+
+    def loader(self) -> Callable[[bytes], Any]:
+        """A function that makes values of bytes, for a process that gets nothing else of this."""
+        return functools.partial(self.loads, **self.loads_arguments)
+
+
+def _dumps(value: Any) -> bytes:
+    stream = io.BytesIO()
+    _Pickler(stream).dump(value)
+    return stream.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles lambdas, inner functions and those of `pickle_by_value` as code."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, ModuleType):
+            return importlib.import_module, (value.__name__,)
+        if isinstance(value, FunctionType) and _goes_by_value(value):
+            return _reduce(value)
+        return NotImplemented
+
+
+def _goes_by_value(function: FunctionType) -> bool:
+    is_global = "<" not in function.__qualname__  # "<lambda>", "f.<locals>.g"
+    return not is_global or hasattr(function, _BY_VALUE)
+
+
+def _reduce(function: FunctionType) -> tuple[Any, ...]:
+    """An empty function, then what it refers to, which may be the function itself."""
+    cells = [_contents(cell) for cell in function.__closure__ or ()]
+    names = set(_global_names(function.__code__))
+    used = {name: value for name, value in function.__globals__.items() if name in names}
+    shell = (marshal.dumps(function.__code__), function.__module__, len(cells))
+    state = (
+        function.__name__,
+        function.__qualname__,
+        function.__defaults__,
+        function.__kwdefaults__,
+        function.__dict__,
+        used,
+        cells,
+    )
+    return _make, shell, state, None, None, _fill
+
+
+def _contents(cell: CellType) -> tuple[Any, ...]:
+    try:
+        return (cell.cell_contents,)
+    except ValueError:  # not assigned yet
+        return ()
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_names(constant)
+
+
+def _make(code: bytes, module: str, cells: int) -> FunctionType:
+    scope = {"__builtins__": __builtins__, "__name__": module}
+    return FunctionType(marshal.loads(code), scope, closure=tuple(CellType() for _ in range(cells)))
+
+
+def _fill(function: FunctionType, state: tuple[Any, ...]) -> None:
+    name, qualname, defaults, keyword_defaults, attributes, used, cells = state
+    function.__name__, function.__qualname__ = name, qualname
+    function.__defaults__, function.__kwdefaults__ = defaults, keyword_defaults
+    function.__dict__.update(attributes)
+    function.__globals__.update(used)
+    for cell, contents in zip(function.__closure__ or (), cells, strict=True):
+        if contents:
+            (cell.cell_contents,) = contents

@@ -1,0 +1,7 @@
+"""Sources that a user writes in Python."""
+
+from __future__ import annotations
+
+from videoloader.readers.external.source import ExternalSource, external_source
+
+__all__ = ["ExternalSource", "external_source"]

@@ -1,0 +1,269 @@
+"""From what users give to batches of tensors: converted, checked, in memory of the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.operators.batch import Batch
+from videoloader.sources.items import Item
+from videoloader.tensors import TensorList, saturate, to_tensor
+from videoloader.tensors.importing import is_array
+from videoloader.types import DataType
+
+__all__ = ["Output", "outputs_of"]
+
+
+class _Taken(NamedTuple):
+    """What a source gave: one tensor (N, ...) or else the samples.
+
+    Attributes:
+        block: the tensor.
+        samples: tensors, or paths and the like.
+        layout: that the data brings along.
+        source_info: of each sample, where the data brings it along.
+        is_own: whether nobody else has the memory.
+    """
+
+    block: torch.Tensor | None
+    samples: Sequence[Any] = ()
+    layout: str = ""
+    source_info: Sequence[str] = ()
+    is_own: bool = False
+
+
+@dataclass(slots=True)
+class Output:
+    """One output of an external source: what is asked of its data, and what came last.
+
+    Attributes:
+        name: of the source, for messages.
+        most: largest number of samples in a batch.
+        dtype: element type that the data must have; any by default. Python numbers are converted.
+        ndim: number of dimensions of a sample; any by default.
+        layout: meaning of the dimensions; that of the data by default.
+        device: torch device of the batches.
+        is_copied: whether batches have memory of their own, which nobody writes to any more.
+    """
+
+    name: str
+    most: int
+    dtype: torch.dtype | None = None
+    ndim: int | None = None
+    layout: str | None = None
+    device: str = "cpu"
+    is_copied: bool = True
+    _last: tuple[torch.dtype, int, str] | None = None
+
+    def column(self, part: Any, *, layout: str | None = None, cuda_stream: Any = None) -> Batch:
+        """A batch of what a source gave.
+
+        Args:
+            part: a `TensorList`, a list of samples, or one array (N, ...).
+            layout: given along with the data.
+            cuda_stream: on which data on a GPU is ready; by default the current one.
+        """
+        taken = self._take(part)
+        block, samples = taken.block, taken.samples
+        count = len(samples) if block is None else len(block)
+        if not 0 < count <= self.most:
+            raise ArgumentError(
+                f"{self.name}: {count} samples for a batch of {self.most}"
+                if count
+                else f"{self.name}: a batch has at least one sample, got none"
+            )
+        first = samples[0] if block is None else block
+        if block is None and not all(isinstance(each, torch.Tensor) for each in samples):
+            return Batch(samples)
+        given = taken.layout if layout is None else layout
+        ndim = first.ndim - (block is not None)
+        self._check(first.dtype, ndim, given, is_given=layout is not None)
+        layout = (self.layout if layout is None else layout) or given
+        with _on_stream(cuda_stream, first):
+            return Batch(self._kept(taken), layout, taken.source_info)
+
+    def sample(self, value: Any) -> Any:
+        """A sample as a tensor; paths and items of a data set stay what they are."""
+        if isinstance(value, str | Path | Item):
+            return value if isinstance(value, Item) else str(value)
+        if isinstance(value, bytes | bytearray | memoryview):
+            return torch.frombuffer(bytearray(value), dtype=torch.uint8)
+        try:
+            tensor = to_tensor(value)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"{self.name}: {error}") from error
+        if isinstance(value, bool | int | float | list | tuple):
+            if tensor.dtype == torch.float64 and not _has_arrays(value):
+                tensor = tensor.float()
+            if self.dtype is not None:
+                tensor = saturate(tensor, self.dtype)
+        return tensor
+
+    def _take(self, part: Any) -> _Taken:
+        if isinstance(part, TensorList):
+            samples = part.tensors if part.block is None else []
+            return _Taken(part.block, samples, part.layout(), part.source_info())
+        if isinstance(part, Sequence) and not isinstance(
+            part, str | bytes | bytearray | memoryview
+        ):
+            if self.is_copied and _are_alike(part):
+                return _Taken(to_tensor(np.stack(part)), is_own=True)
+            has_layout = bool(part) and hasattr(part[0], "get_property")
+            layout = part[0].get_property("layout") if has_layout else None
+            samples = [self.sample(value) for value in part]
+            self._check_alike(samples)
+            info = [known() if callable(known) else "" for known in map(_source_info, part)]
+            return _Taken(None, samples, layout or "", info if any(info) else ())
+        if isinstance(part, str | bytes | bytearray | memoryview) or not is_array(part):
+            raise self._no_batch(part)
+        block = to_tensor(part)
+        if block.ndim == 0:
+            raise self._no_batch(part)
+        return _Taken(block)
+
+    def _no_batch(self, part: Any) -> ArgumentError:
+        return ArgumentTypeError(
+            f"{self.name}: a batch is a tensor, an array or a list of samples, "
+            f"got {type(part).__name__}; for one sample at a time use batch=False"
+        )
+
+    def _check_alike(self, samples: Sequence[Any]) -> None:
+        """Fail if the samples of a batch differ in type, dimensions or device."""
+        for position, sample in enumerate(samples):
+            first = samples[0]
+            if not isinstance(first, torch.Tensor) or not isinstance(sample, torch.Tensor):
+                continue  # paths and bytes for a decoder, which takes either
+            facts = [
+                ("element type", sample.dtype, first.dtype),
+                ("number of dimensions", sample.ndim, first.ndim),
+                ("device", sample.device, first.device),
+            ]
+            for what, here, there in facts:
+                if here != there:
+                    raise ArgumentTypeError(
+                        f"{self.name}: the samples of a batch have one {what}: sample 0 has "
+                        f"{there}, sample {position} has {here}"
+                    )
+
+    def _check(self, dtype: torch.dtype, ndim: int, layout: str, *, is_given: bool) -> None:
+        """Fail if the data is not what was asked for, or what came before."""
+        if self.dtype is not None and dtype != self.dtype:
+            raise ArgumentTypeError(
+                f"{self.name}: expected data of type {DataType.of(self.dtype).name}, "
+                f"got {DataType.of(dtype).name}"
+            )
+        if self.ndim is not None and ndim != self.ndim:
+            raise ArgumentError(
+                f"{self.name}: expected data with {self.ndim} dimensions, got {ndim}"
+            )
+        wanted = layout if is_given or self.layout is None else self.layout
+        if wanted and len(wanted) != ndim:
+            raise ArgumentError(
+                f"{self.name}: layout {wanted!r} does not fit data with {ndim} dimensions"
+            )
+        if self.layout and is_given and layout != self.layout:
+            raise ArgumentError(
+                f"{self.name}: expected data with layout {self.layout!r}, got {layout!r}"
+            )
+        facts = (dtype, ndim, wanted or layout)
+        for what, before, now in zip(
+            ("element type", "number of dimensions", "layout"),
+            self._last or facts,
+            facts,
+            strict=True,
+        ):
+            if before != now:
+                raise ArgumentError(
+                    f"{self.name}: the {what} of the data has changed from {before} to {now}; "
+                    "it stays the same from batch to batch"
+                )
+        self._last = facts
+
+    def _kept(self, taken: _Taken) -> Any:
+        """The samples on the device: one block where they have one shape."""
+        block, samples, is_own = taken.block, taken.samples, taken.is_own
+        if block is not None:
+            return _moved(block, self.device, is_own=is_own or not self.is_copied)
+        if not self.is_copied:
+            return [sample.to(self.device) for sample in samples]
+        if len({sample.shape for sample in samples}) == 1:
+            return _moved(torch.stack(list(samples)), self.device, is_own=True)
+        return [_moved(sample, self.device) for sample in samples]
+
+
+def outputs_of(
+    name: str, count: int, most: int, device: str, arguments: Mapping[str, Any]
+) -> list[Output]:
+    """The outputs of a source; a list of dtypes, dimensions or layouts has one for each."""
+
+    def at(key: str, number: int) -> Any:
+        value = arguments[key]
+        if not isinstance(value, tuple):
+            return value
+        return value[number] if number < len(value) else None
+
+    outputs = []
+    for number in range(count):
+        ndim, layout = at("ndim", number), at("layout", number)
+        if ndim is not None and layout and len(layout) != ndim:
+            raise ArgumentError(f"{name}: layout {layout!r} does not fit ndim={ndim}")
+        outputs.append(
+            Output(
+                name,
+                most,
+                at("dtype", number),
+                ndim,
+                layout,
+                device,
+                is_copied=not arguments["no_copy"],
+            )
+        )
+    return outputs
+
+
+def _source_info(value: Any) -> Any:
+    return getattr(value, "source_info", None)
+
+
+def _are_alike(part: Sequence[Any]) -> bool:
+    """Whether samples are arrays of one shape and type, the most frequent case by far."""
+    first = part[0] if part else None
+    if type(first) is not np.ndarray or first.dtype.kind not in "biuf":
+        return False
+    shape, dtype = first.shape, first.dtype
+    return all(type(x) is np.ndarray and x.shape == shape and x.dtype == dtype for x in part)
+
+
+def _has_arrays(value: Any) -> bool:
+    """Whether a list holds arrays, whose element type counts."""
+    if isinstance(value, list | tuple):
+        return any(map(_has_arrays, value))
+    return isinstance(value, np.ndarray | np.generic | torch.Tensor)
+
+
+def _moved(tensor: torch.Tensor, device: str, *, is_own: bool = False) -> torch.Tensor:
+    """A copy on a device, complete when this returns."""
+    copied = tensor.to(device, copy=not is_own)
+    for each in (tensor, copied):
+        if each.is_cuda:
+            torch.cuda.current_stream(each.device).synchronize()
+            break
+    return copied.contiguous()
+
+
+def _on_stream(stream: Any, tensor: torch.Tensor) -> Any:
+    """Have copies from or to a GPU wait for what a stream of the user's makes."""
+    if stream in (None, 1) or not tensor.is_cuda:
+        return nullcontext()
+    if isinstance(stream, torch.cuda.Stream):
+        return torch.cuda.stream(stream)
+    handle = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))
+    external: Any = torch.cuda.ExternalStream
+    return torch.cuda.stream(external(int(handle), device=tensor.device))

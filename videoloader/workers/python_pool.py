@@ -1,0 +1,203 @@
+"""Worker processes that run the Python code of parallel sources."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import queue
+import threading
+import weakref
+from typing import Any
+
+from videoloader.errors import ArgumentError
+from videoloader.pickling import CallbackPickler
+from videoloader.workers.python_jobs import Job
+from videoloader.workers.python_program import Ready, work
+from videoloader.workers.python_team import (
+    Answer,
+    Given,
+    PythonWorkerError,
+    Team,
+    TeamWorker,
+    end_of,
+    observe,
+)
+
+__all__ = ["Answer", "PythonPool", "PythonWorkerError"]
+
+_log = logging.getLogger(__name__)
+
+
+class _Observer:
+    """A thread that reads what workers answer, and notices when one dies."""
+
+    def __init__(self, team: Team) -> None:
+        # The thread keeps the team alive, not the pool: a pool that is dropped ends its team.
+        self.thread = threading.Thread(
+            target=observe, args=(team,), name="videoloader-python-workers", daemon=True
+        )
+        self.thread.start()
+
+
+class _Processes:
+    """The processes of a pool, and the thread that reads their answers."""
+
+    def __init__(self, team: Team) -> None:
+        self._team = team
+        self._observer = _Observer(team)
+
+    def pids(self) -> list[int]:
+        """Of the processes."""
+        return [worker.process.pid for worker in self._team.workers]
+
+    def close(self) -> None:
+        """End the processes and wait for that."""
+        self._team.end()
+        if os.getpid() == self._team.owner:
+            self._observer.thread.join()
+
+
+class PythonPool:
+    """Worker processes, each of which has all jobs; orders name the job that they are for.
+
+    A worker that dies takes the pool with it: every order is then answered by an error that names
+    the worker. Workers end with this process however it ends.
+
+    Args:
+        count: of processes.
+        method: how they start: "fork", "spawn" or "forkserver".
+        pickler: makes bytes of the jobs, unless workers are forks.
+    """
+
+    def __init__(self, count: int, method: str, pickler: CallbackPickler) -> None:
+        self._count = count
+        self._method = method
+        self._pickler = pickler
+        self._jobs: list[Job] = []
+        self._names: list[str] = []
+        self._tickets = 0
+        self._team = Team(self._names)
+        self.pool: _Processes | None = None
+        """The processes, once they have started."""
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, job: Job, name: str) -> int:
+        """Take a job before the workers start; its number. `name` is for messages."""
+        self._jobs.append(job)
+        self._names.append(name)
+        return len(self._jobs) - 1
+
+    def start(self, *, may_fork: bool) -> None:
+        """Start the workers.
+
+        Args:
+            may_fork: whether a fork of this process is safe. Where it is, callables that a fresh
+                interpreter cannot import, such as those of a notebook, are run in forks.
+
+        Raises:
+            PythonWorkerError: a fork is asked for but not safe, or a worker cannot load the jobs.
+        """
+        if self._method == "fork" and not may_fork:
+            raise PythonWorkerError(
+                "Python workers cannot be forked from a process that uses CUDA already: start "
+                'them first (Pipeline.start_py_workers), or use py_start_method="spawn"'
+            )
+        try:
+            problem = self._start(self._method)
+            if problem and may_fork:
+                _log.warning(
+                    "Python workers are forked: a fresh interpreter cannot load the callables (%s)",
+                    problem.strip().rpartition("\n")[2],
+                )
+                problem = self._start("fork")
+            if problem:
+                raise PythonWorkerError(
+                    "a Python worker cannot load the callables; define them in a module that can "
+                    f"be imported, or pass py_callback_pickler:\n{problem}"
+                )
+        except BaseException:
+            self._team.end()
+            raise
+        self.pool = _Processes(self._team)
+        self._end = weakref.finalize(self, self._team.end)
+
+    def submit(
+        self,
+        source: int,
+        work: Any,
+        *,
+        size: int,
+        answers: queue.SimpleQueue[Answer | None],
+        worker: int | None = None,
+    ) -> int:
+        """Order a piece of work; the ticket of its answer.
+
+        Args:
+            source: number of the job.
+            work: for the job.
+            size: bytes of shared memory to begin with.
+            answers: where the answer goes.
+            worker: the only one that may do it.
+        """
+        self._tickets += 1
+        self._team.give(Given(self._tickets, source, work, size, answers), worker)
+        return self._tickets
+
+    def pids(self) -> list[int]:
+        """Of the processes, none before they have started."""
+        return [] if self.pool is None else self.pool.pids()
+
+    def end(self) -> None:
+        """End the workers. Takes no lock: for finalisers."""
+        self._team.end()
+
+    def close(self) -> None:
+        """End the workers, whatever they are doing."""
+        if self.pool is not None:
+            self.pool.close()
+
+    def _start(self, method: str) -> str:
+        """Start workers; the traceback of the first one if it cannot load the jobs, else ""."""
+        context = multiprocessing.get_context(method)
+        loads = None if method == "fork" else self._pickler.loader()
+        jobs = self._jobs if loads is None else self._packed()
+        for number in range(self._count):
+            ours, theirs = context.Pipe()
+            process = context.Process(  # type: ignore[attr-defined]
+                target=work,
+                args=(theirs, jobs, loads, os.getpid()),
+                name=f"videoloader-python-{number}",
+                daemon=True,
+            )
+            process.start()
+            theirs.close()
+            worker = TeamWorker(number, process, ours, end_of(process.pid))
+            self._team.workers.append(worker)
+            if number == 0 and (problem := _problem(worker)):
+                process.join()
+                self._team.workers.clear()
+                return problem
+        return ""
+
+    def _packed(self) -> bytes:
+        try:
+            return self._pickler.pack(self._jobs)
+        except Exception as error:
+            raise ArgumentError(
+                f"the source of a parallel external source ({', '.join(self._names)}) cannot be "
+                f"pickled for worker processes ({type(error).__name__}: {error}); use a callable "
+                "defined at the top of a module, py_callback_pickler, or "
+                'py_start_method="fork"'
+            ) from error
+
+
+def _problem(worker: TeamWorker) -> str:
+    """Why the first worker cannot load its jobs, "" if it can."""
+    try:
+        ready: Ready = worker.connection.recv()
+    except (EOFError, OSError):
+        return f"it ended as it started ({worker.death()})"
+    return ready.error
