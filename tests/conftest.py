@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from videoloader.demo.videos import make_videos
 
-collect_ignore = ["attacks"]  # programs of their own: `make attack`
+collect_ignore = ["attacks", "references"]  # programs of their own
 
 # A shell that starts tests in the background has them ignore Ctrl-C, and programs that tests start
 # would inherit that.

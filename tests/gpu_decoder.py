@@ -29,7 +29,7 @@ def consumer(fake_gpu, monkeypatch):
     monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
     monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: None)
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
-    monkeypatch.setattr(gpu_engine, "_as_cupy", lambda stream: stream)
+    monkeypatch.setattr(gpu_engine, "as_cupy", lambda stream: stream)
     return stream
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from videoloader.decoding.nvdec.streams import as_cupy
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument, Kind
 from videoloader.operators.batch import Batch, Context
@@ -138,7 +139,7 @@ def _cupy_form(context: Context) -> _Form:
             'fn.python_function with device="gpu" needs CuPy: pip install "videoloader[cuda]"; '
             "or use fn.torch_python_function"
         ) from error
-    cupy.cuda.ExternalStream(context.stream.cuda_stream).use()
+    as_cupy(context.stream).use()
     return _Form(cupy.from_dlpack, to_tensor)
 
 

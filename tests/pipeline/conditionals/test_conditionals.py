@@ -502,9 +502,9 @@ def test_data_on_a_gpu_follows_conditions_on_the_cpu():
         )
         moved = image.gpu()
         if n % 2:
-            moved = fn.flip(moved + 1, horizontal=1)
+            moved = fn.flip(fn.cast(moved + 1, dtype=types.UINT8), horizontal=1)
         elif n == 4:
-            moved = image + 10  # on the CPU; merged on the GPU
+            moved = fn.cast(image + 10, dtype=types.UINT8)  # on the CPU; merged on the GPU
         return moved
 
     with pipeline_def(definition, enable_conditionals=True)(batch_size=BATCH) as pipe:

@@ -20,6 +20,7 @@ from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.merge import MergedRun
+from videoloader.decoding.nvdec.streams import as_cupy
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
 from videoloader.errors import (
     ClosedError,
@@ -112,7 +113,7 @@ class GpuEngine:
                 if not future.cancelled() and future.exception() is None
             }
             if events:
-                stream = _as_cupy(torch.cuda.current_stream(self._gpu))
+                stream = as_cupy(torch.cuda.current_stream(self._gpu))
                 for event in events:
                     stream.wait_event(event)
 
@@ -354,11 +355,3 @@ def _unfit(run: Run, index: VideoIndex) -> str | None:
     if (index.end_packets[run.frames] != run.frame_packets).any():
         return "frames come in several packets"
     return None
-
-
-def _as_cupy(stream: torch.cuda.Stream) -> Any:
-    import cupy
-
-    if hasattr(cupy.cuda.Stream, "from_external"):
-        return cupy.cuda.Stream.from_external(stream)
-    return cupy.cuda.ExternalStream(stream.cuda_stream, stream.device_index)
