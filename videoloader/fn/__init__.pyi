@@ -55,6 +55,7 @@ def brightness(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change the brightness, by default of every frame of a clip alike.
 
@@ -89,6 +90,7 @@ def brightness_contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change brightness and contrast, by default of every frame of a clip alike.
 
@@ -245,6 +247,7 @@ def cast(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert to another element type.
 
@@ -269,6 +272,7 @@ def cast_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert the first input to the element type of the second, as `fn.cast` does.
 
@@ -289,6 +293,7 @@ def cat(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Join inputs along a dimension, in which alone their shapes may differ.
 
@@ -304,8 +309,8 @@ def cat(
 
 def coco_reader(
     *,
-    file_root: str,
-    annotations_file: str = '',
+    file_root: Any,
+    annotations_file: Any = '',
     images: Any = None,
     ltrb: bool | int = False,
     ratio: bool | int = False,
@@ -317,9 +322,9 @@ def coco_reader(
     masks: bool | int = False,
     pixelwise_masks: bool | int = False,
     image_ids: bool | int = False,
-    preprocessed_annotations: str = '',
+    preprocessed_annotations: Any = '',
     save_preprocessed_annotations: bool | int = False,
-    save_preprocessed_annotations_dir: str = '',
+    save_preprocessed_annotations_dir: Any = '',
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
@@ -355,8 +360,8 @@ def coco_reader(
     `image_ids` the id (int32, shape (1,)).
 
     Args:
-        file_root: folder of the images (str; required).
-        annotations_file: JSON file of annotations (str; default '').
+        file_root: folder of the images (path; required).
+        annotations_file: JSON file of annotations (path; default '').
         images: images to read, in this order; by default all, by id (str or list of str).
         ltrb: boxes as left, top, right, bottom (bool (0 or 1); default False).
         ratio: coordinates as parts of width and height (bool (0 or 1); default False).
@@ -370,10 +375,10 @@ def coco_reader(
             (0 or 1); default False).
         pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
         image_ids: an output of the id of the image (bool (0 or 1); default False).
-        preprocessed_annotations: folder of annotations of an earlier run (str; default '').
+        preprocessed_annotations: folder of annotations of an earlier run (path; default '').
         save_preprocessed_annotations: keep the annotations, which are then read faster (bool (0 or
             1); default False).
-        save_preprocessed_annotations_dir: folder to keep them in (str; default '').
+        save_preprocessed_annotations_dir: folder to keep them in (path; default '').
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
@@ -435,6 +440,7 @@ def color_space_conversion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range).
 
@@ -467,6 +473,7 @@ def color_twist(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go.
 
@@ -502,6 +509,7 @@ def constant(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the same tensor for every sample.
 
@@ -529,6 +537,7 @@ def contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change the contrast, by default of every frame of a clip alike.
 
@@ -565,6 +574,7 @@ def coord_flip(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate.
 
@@ -595,6 +605,7 @@ def coord_transform(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Transform points, whose coordinates are the last dimension: M @ point + T.
 
@@ -620,6 +631,7 @@ def copy(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Copy to the device of the operator; the data itself where it is there.
 
@@ -652,6 +664,7 @@ def crop(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
@@ -717,6 +730,7 @@ def crop_mirror_normalize(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
 
@@ -774,6 +788,7 @@ def debayer(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
 
@@ -802,6 +817,7 @@ def dilate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the largest one in a rectangle around it.
 
@@ -833,6 +849,7 @@ def dl_tensor_python_function(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Call a Python function on DLPack capsules; see `python_function`.
 
@@ -860,6 +877,7 @@ def element_extract(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take single frames of each sample: as many outputs as numbers.
 
@@ -881,6 +899,7 @@ def equalize(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
 
@@ -907,6 +926,7 @@ def erode(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the smallest one in a rectangle around it.
 
@@ -937,6 +957,7 @@ def expand_dims(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Insert dimensions of size 1. The data is not copied.
 
@@ -970,6 +991,7 @@ def external_source(
     device: str | None = None,
     name: str | None = None,
     preserve: Any = ...,
+    seed: Any = ...,
     use_copy_kernel: Any = ...,
 ) -> Any:
     """Take samples from Python code.
@@ -1016,8 +1038,8 @@ def external_source(
 
 def file_reader(
     *,
-    file_root: str | None = None,
-    file_list: str | None = None,
+    file_root: Any = None,
+    file_list: Any = None,
     files: Any = None,
     labels: int | _Sequence[int] | None = None,
     file_filters: Any = ...,
@@ -1057,8 +1079,8 @@ def file_reader(
     Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         labels: of `files`; by default their positions (int or list of int).
         file_filters: patterns for names of files (str or list of str; default ('*.jpg', '*.jpeg',
@@ -1101,6 +1123,7 @@ def filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Correlate samples with a window of each, in float32.
 
@@ -1136,6 +1159,7 @@ def flip(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mirror frames, by default every frame of a clip alike.
 
@@ -1145,8 +1169,8 @@ def flip(
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
-        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
-            or frame).
+        depthwise: swap front and back; of volumes only (bool (0 or 1); default False; may be per
+            sample or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1163,6 +1187,7 @@ def full(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of a shape out of a value, which is broadcast as numpy does.
 
@@ -1186,6 +1211,7 @@ def full_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples with the shapes, type and layout of the first input out of the second's values.
 
@@ -1211,6 +1237,7 @@ def gaussian_blur(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Blur with a Gaussian window, by default every frame of a clip alike.
 
@@ -1239,6 +1266,7 @@ def get_property(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
 
@@ -1265,6 +1293,7 @@ def hsv(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike.
 
@@ -1298,6 +1327,7 @@ def hue(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Turn the hue of RGB pixels, by default of every frame of a clip alike.
 
@@ -1617,6 +1647,7 @@ def jpeg_compression_distortion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again.
 
@@ -1645,6 +1676,7 @@ def laplacian(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """The sum of the second derivatives along each axis, by default of every frame alike.
 
@@ -1680,6 +1712,7 @@ def lookup_table(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give for each integer the value that a table has for it.
 
@@ -1706,6 +1739,7 @@ def median_blur(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the median of a window around it; the outermost values are repeated.
 
@@ -1894,6 +1928,7 @@ def normalize(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take the mean off and divide by the standard deviation.
 
@@ -1934,6 +1969,7 @@ def numba_function(
     blocks: Any = ...,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     threads_per_block: Any = ...,
 ) -> Any:
     """Run a function that Numba compiles, on the CPU: it fills arrays that it is given.
@@ -1958,8 +1994,8 @@ def numba_function(
 
 def numpy_reader(
     *,
-    file_root: str | None = None,
-    file_list: str | None = None,
+    file_root: Any = None,
+    file_list: Any = None,
     files: Any = None,
     file_filter: str = '*.npy',
     roi_start: int | _Sequence[int] | None = None,
@@ -2005,8 +2041,8 @@ def numpy_reader(
     Output: the array, in C order; integers, floats and bool of either byte order.
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         file_filter: pattern for names of files (str; default '*.npy').
         roi_start: first element of a region, by axis (int or list of int).
@@ -2055,6 +2091,7 @@ def one_hot(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mark the class that each number stands for along a new dimension.
 
@@ -2084,6 +2121,7 @@ def ones(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of ones.
 
@@ -2105,6 +2143,7 @@ def ones_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of ones with the shapes, element type and layout of the input.
 
@@ -2130,6 +2169,7 @@ def pad(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Fill samples up at their ends, by default to the size of the largest one of the batch.
 
@@ -2162,6 +2202,7 @@ def paste(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put frames on a canvas of one color, every frame of a clip at the same place.
 
@@ -2194,6 +2235,7 @@ def peek_image_shape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """(height, width, channels) that images will have when they are decoded, by their headers.
 
@@ -2218,6 +2260,7 @@ def per_frame(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Say that the first dimension of samples counts frames.
 
@@ -2241,6 +2284,7 @@ def permute_batch(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put the samples of a batch into another order; some may come twice and others not at all.
 
@@ -2263,6 +2307,7 @@ def python_function(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Call a Python function on NumPy arrays, on a GPU on CuPy arrays.
 
@@ -2379,6 +2424,7 @@ def reinterpret(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take the bytes of samples for elements of another type.
 
@@ -2410,6 +2456,7 @@ def reshape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give samples another shape, another layout, or both.
 
@@ -2458,6 +2505,7 @@ def resize(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize frames, every frame of a clip alike.
@@ -2537,7 +2585,7 @@ def resize_crop_mirror(
     crop_pos_y: float | _Values = 0.5,
     crop_pos_z: float | _Values = 0.5,
     rounding: str = 'round',
-    mirror: bool | int | _Values = False,
+    mirror: int | _Values = 0,
     device: str | None = None,
     name: str | None = None,
     layout: str | None = None,
@@ -2545,6 +2593,7 @@ def resize_crop_mirror(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
@@ -2595,7 +2644,8 @@ def resize_crop_mirror(
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -2656,6 +2706,7 @@ def rotate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Rotate frames about their centre, every frame of a clip alike by default.
 
@@ -2695,6 +2746,7 @@ def saturation(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Scale the saturation of RGB pixels, by default of every frame of a clip alike.
 
@@ -2714,7 +2766,7 @@ def saturation(
 
 def sequence_reader(
     *,
-    file_root: str,
+    file_root: Any,
     sequence_length: int,
     step: int = 1,
     stride: int = 1,
@@ -2747,7 +2799,7 @@ def sequence_reader(
     Output: the clip, uint8 (F, H, W, C).
 
     Args:
-        file_root: folder of folders, each a video (str; required).
+        file_root: folder of folders, each a video (path; required).
         sequence_length: pictures in a clip (int, at least 1; required).
         step: from clip to clip (int, at least 1; default 1).
         stride: from picture to picture (int, at least 1; default 1).
@@ -2780,6 +2832,7 @@ def sequence_rearrange(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put the frames of each sample into another order.
 
@@ -2802,6 +2855,7 @@ def shapes(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same.
 
@@ -2838,6 +2892,7 @@ def slice(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take a part of every sample, given by start and end or by start and size.
 
@@ -2886,6 +2941,7 @@ def squeeze(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Drop dimensions of size 1.
 
@@ -2907,6 +2963,7 @@ def stack(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Join inputs of one shape along a new dimension.
 
@@ -2991,6 +3048,7 @@ def torch_python_function(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Call a Python function on PyTorch tensors; see `python_function`.
 
@@ -3018,6 +3076,7 @@ def transform_translation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Move points.
 
@@ -3042,6 +3101,7 @@ def transpose(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put the dimensions of samples into another order. The output shares the input's memory.
 
@@ -3231,6 +3291,7 @@ def warp_affine(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """See frames through an affine transform, every frame of a clip alike by default.
 
@@ -3266,6 +3327,7 @@ def zeros(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros.
 
@@ -3287,6 +3349,7 @@ def zeros_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros with the shapes, element type and layout of the input.
 

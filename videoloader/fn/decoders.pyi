@@ -318,6 +318,7 @@ def inflate(
     bytes_per_sample_hint: Any = ...,
     check_output_size: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Decompress samples, 1-D uint8, of one block of LZ4 or of several chunks of one shape.
 
@@ -374,6 +375,7 @@ def video(
     fps: Any = ...,
     preserve: Any = ...,
     roi: Any = ...,
+    seed: Any = ...,
     times: Any = ...,
 ) -> Any:
     """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`.

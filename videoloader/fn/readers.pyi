@@ -133,8 +133,8 @@ def caffe2(
 
 def coco(
     *,
-    file_root: str,
-    annotations_file: str = '',
+    file_root: Any,
+    annotations_file: Any = '',
     images: Any = None,
     ltrb: bool | int = False,
     ratio: bool | int = False,
@@ -146,9 +146,9 @@ def coco(
     masks: bool | int = False,
     pixelwise_masks: bool | int = False,
     image_ids: bool | int = False,
-    preprocessed_annotations: str = '',
+    preprocessed_annotations: Any = '',
     save_preprocessed_annotations: bool | int = False,
-    save_preprocessed_annotations_dir: str = '',
+    save_preprocessed_annotations_dir: Any = '',
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
@@ -184,8 +184,8 @@ def coco(
     `image_ids` the id (int32, shape (1,)).
 
     Args:
-        file_root: folder of the images (str; required).
-        annotations_file: JSON file of annotations (str; default '').
+        file_root: folder of the images (path; required).
+        annotations_file: JSON file of annotations (path; default '').
         images: images to read, in this order; by default all, by id (str or list of str).
         ltrb: boxes as left, top, right, bottom (bool (0 or 1); default False).
         ratio: coordinates as parts of width and height (bool (0 or 1); default False).
@@ -199,10 +199,10 @@ def coco(
             (0 or 1); default False).
         pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
         image_ids: an output of the id of the image (bool (0 or 1); default False).
-        preprocessed_annotations: folder of annotations of an earlier run (str; default '').
+        preprocessed_annotations: folder of annotations of an earlier run (path; default '').
         save_preprocessed_annotations: keep the annotations, which are then read faster (bool (0 or
             1); default False).
-        save_preprocessed_annotations_dir: folder to keep them in (str; default '').
+        save_preprocessed_annotations_dir: folder to keep them in (path; default '').
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
@@ -226,8 +226,8 @@ def coco(
 
 def file(
     *,
-    file_root: str | None = None,
-    file_list: str | None = None,
+    file_root: Any = None,
+    file_list: Any = None,
     files: Any = None,
     labels: int | _Sequence[int] | None = None,
     file_filters: Any = ...,
@@ -267,8 +267,8 @@ def file(
     Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         labels: of `files`; by default their positions (int or list of int).
         file_filters: patterns for names of files (str or list of str; default ('*.jpg', '*.jpeg',
@@ -423,8 +423,8 @@ def nemo_asr(
 
 def numpy(
     *,
-    file_root: str | None = None,
-    file_list: str | None = None,
+    file_root: Any = None,
+    file_list: Any = None,
     files: Any = None,
     file_filter: str = '*.npy',
     roi_start: int | _Sequence[int] | None = None,
@@ -470,8 +470,8 @@ def numpy(
     Output: the array, in C order; integers, floats and bool of either byte order.
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         file_filter: pattern for names of files (str; default '*.npy').
         roi_start: first element of a region, by axis (int or list of int).
@@ -508,7 +508,7 @@ def numpy(
 
 def sequence(
     *,
-    file_root: str,
+    file_root: Any,
     sequence_length: int,
     step: int = 1,
     stride: int = 1,
@@ -541,7 +541,7 @@ def sequence(
     Output: the clip, uint8 (F, H, W, C).
 
     Args:
-        file_root: folder of folders, each a video (str; required).
+        file_root: folder of folders, each a video (path; required).
         sequence_length: pictures in a clip (int, at least 1; required).
         step: from clip to clip (int, at least 1; default 1).
         stride: from picture to picture (int, at least 1; default 1).

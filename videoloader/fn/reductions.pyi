@@ -20,6 +20,7 @@ def max(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the largest element.
 
@@ -47,6 +48,7 @@ def mean(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the mean, of integers in float32. The output is rounded and saturated.
 
@@ -75,6 +77,7 @@ def mean_square(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the mean of squares, of integers in float32. The output is rounded and saturated.
 
@@ -102,6 +105,7 @@ def min(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the smallest element.
 
@@ -129,6 +133,7 @@ def rms(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the root of the mean of squares, of integers in float32. The output is rounded and saturated.
 
@@ -158,6 +163,7 @@ def std_dev(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the standard deviation of the first input, whose mean is the second: the root of the sum
     of squared differences divided by the number of elements less `ddof`.
@@ -188,6 +194,7 @@ def sum(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Sum elements: integers to 64 bits, others to their own type. The output is rounded and saturated.
 
@@ -217,6 +224,7 @@ def variance(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the variance of the first input, whose mean is the second: the sum of squared differences
     divided by the number of elements less `ddof`.

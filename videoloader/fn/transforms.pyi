@@ -30,6 +30,7 @@ def combine(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """One transform that does what several do, the first of them first.
 
@@ -68,6 +69,7 @@ def crop(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Map a box of coordinates to another one.
 
@@ -100,6 +102,7 @@ def rotation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Rotate points about a center, from the first axis to the second.
 
@@ -127,6 +130,7 @@ def scale(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Scale points away from a center.
 
@@ -154,6 +158,7 @@ def shear(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Shear points: x' = x + shear[0] * y, y' = y + shear[1] * x.
 
@@ -179,6 +184,7 @@ def translation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Move points.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator as builtin
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,6 +26,7 @@ __all__ = [
     "INT",
     "INTERP",
     "INTS",
+    "PATH",
     "REQUIRED",
     "TEXT",
     "Argument",
@@ -161,6 +163,10 @@ def _text(value: Any) -> str:
     return value
 
 
+def _path(value: Any) -> str:
+    return _text(os.fspath(value))
+
+
 def _member(kind: type[Any]) -> Callable[[Any], Any]:
     return lambda value: value if isinstance(value, kind) else kind(value)
 
@@ -169,6 +175,7 @@ INT = Kind("int", _int)
 FLOAT = Kind("float", _float)
 BOOL = Kind("bool (0 or 1)", _bool)
 TEXT = Kind("str", _text)
+PATH = Kind("path", _path)
 INTS = Kind("int or list of int", _listed(_int), rank=1)
 FLOATS = Kind("float or list of float", _listed(_float), rank=1)
 DTYPE = Kind("element type", to_torch)

@@ -51,8 +51,8 @@ __all__ = [
 FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
 """Layouts of an image and of a clip. Operators see channels last: (..., H, W, C)."""
 
-IGNORED = ("bytes_per_sample_hint", "preserve")
-"""Arguments of every DALI operator that have no meaning here; they are taken and not used."""
+IGNORED = ("bytes_per_sample_hint", "preserve", "seed")
+"""Arguments that every DALI operator takes; those that do not declare them have no use for them."""
 
 _UNNAMED = {3: "HWC", 4: "FHWC", 5: "FDHWC"}
 

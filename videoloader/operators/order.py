@@ -208,6 +208,7 @@ def _infer_positions(context: Context, **others: Any) -> Spec:  # noqa: ARG001
 @declare(
     "batch_permutation",
     draws=True,
+    whole_batch=True,
     devices=("cpu",),
     arguments=(
         Argument(

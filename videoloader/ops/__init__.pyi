@@ -79,6 +79,7 @@ class Brightness:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -121,6 +122,7 @@ class BrightnessContrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -283,6 +285,7 @@ class Cast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -307,6 +310,7 @@ class CastLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, like: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -334,6 +338,7 @@ class Cat:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -353,8 +358,8 @@ class COCOReader:
     `image_ids` the id (int32, shape (1,)).
 
     Args:
-        file_root: folder of the images (str; required).
-        annotations_file: JSON file of annotations (str; default '').
+        file_root: folder of the images (path; required).
+        annotations_file: JSON file of annotations (path; default '').
         images: images to read, in this order; by default all, by id (str or list of str).
         ltrb: boxes as left, top, right, bottom (bool (0 or 1); default False).
         ratio: coordinates as parts of width and height (bool (0 or 1); default False).
@@ -368,10 +373,10 @@ class COCOReader:
             (0 or 1); default False).
         pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
         image_ids: an output of the id of the image (bool (0 or 1); default False).
-        preprocessed_annotations: folder of annotations of an earlier run (str; default '').
+        preprocessed_annotations: folder of annotations of an earlier run (path; default '').
         save_preprocessed_annotations: keep the annotations, which are then read faster (bool (0 or
             1); default False).
-        save_preprocessed_annotations_dir: folder to keep them in (str; default '').
+        save_preprocessed_annotations_dir: folder to keep them in (path; default '').
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
@@ -396,8 +401,8 @@ class COCOReader:
     def __init__(
         self,
         *,
-        file_root: str = ...,
-        annotations_file: str = '',
+        file_root: Any = ...,
+        annotations_file: Any = '',
         images: Any = None,
         ltrb: bool | int = False,
         ratio: bool | int = False,
@@ -409,9 +414,9 @@ class COCOReader:
         masks: bool | int = False,
         pixelwise_masks: bool | int = False,
         image_ids: bool | int = False,
-        preprocessed_annotations: str = '',
+        preprocessed_annotations: Any = '',
         save_preprocessed_annotations: bool | int = False,
-        save_preprocessed_annotations_dir: str = '',
+        save_preprocessed_annotations_dir: Any = '',
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
@@ -497,6 +502,7 @@ class ColorSpaceConversion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -539,6 +545,7 @@ class ColorTwist:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -571,6 +578,7 @@ class Constant:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -607,6 +615,7 @@ class Contrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -644,6 +653,7 @@ class CoordFlip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -677,6 +687,7 @@ class CoordTransform:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -700,6 +711,7 @@ class Copy:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -761,6 +773,7 @@ class Crop:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -839,6 +852,7 @@ class CropMirrorNormalize:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -868,6 +882,7 @@ class Debayer:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -904,6 +919,7 @@ class Dilate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -939,6 +955,7 @@ class DLTensorPythonFunction:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
@@ -964,6 +981,7 @@ class ElementExtract:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -989,6 +1007,7 @@ class Equalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1025,6 +1044,7 @@ class Erode:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1052,6 +1072,7 @@ class ExpandDims:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1121,6 +1142,7 @@ class ExternalSource:
         device: str | None = None,
         name: str | None = None,
         preserve: Any = ...,
+        seed: Any = ...,
         use_copy_kernel: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
@@ -1140,8 +1162,8 @@ class FileReader:
     Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         labels: of `files`; by default their positions (int or list of int).
         file_filters: patterns for names of files (str or list of str; default ('*.jpg', '*.jpeg',
@@ -1173,8 +1195,8 @@ class FileReader:
     def __init__(
         self,
         *,
-        file_root: str | None = None,
-        file_list: str | None = None,
+        file_root: Any = None,
+        file_list: Any = None,
         files: Any = None,
         labels: int | _Sequence[int] | None = None,
         file_filters: Any = ...,
@@ -1240,6 +1262,7 @@ class Filter:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, window: _Data, fill_value: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -1254,8 +1277,8 @@ class Flip:
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
-        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
-            or frame).
+        depthwise: swap front and back; of volumes only (bool (0 or 1); default False; may be per
+            sample or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1272,6 +1295,7 @@ class Flip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1300,6 +1324,7 @@ class Full:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1326,6 +1351,7 @@ class FullLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1360,6 +1386,7 @@ class GaussianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1386,6 +1413,7 @@ class GetProperty:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1423,6 +1451,7 @@ class Hsv:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1454,6 +1483,7 @@ class Hue:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1791,6 +1821,7 @@ class JpegCompressionDistortion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1831,6 +1862,7 @@ class Laplacian:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1863,6 +1895,7 @@ class LookupTable:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1891,6 +1924,7 @@ class MedianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2110,6 +2144,7 @@ class Normalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2151,6 +2186,7 @@ class NumbaFunction:
         blocks: Any = ...,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         threads_per_block: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
@@ -2168,8 +2204,8 @@ class NumpyReader:
     Output: the array, in C order; integers, floats and bool of either byte order.
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         file_filter: pattern for names of files (str; default '*.npy').
         roi_start: first element of a region, by axis (int or list of int).
@@ -2207,8 +2243,8 @@ class NumpyReader:
     def __init__(
         self,
         *,
-        file_root: str | None = None,
-        file_list: str | None = None,
+        file_root: Any = None,
+        file_list: Any = None,
         files: Any = None,
         file_filter: str = '*.npy',
         roi_start: int | _Sequence[int] | None = None,
@@ -2281,6 +2317,7 @@ class OneHot:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2308,6 +2345,7 @@ class Ones:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -2333,6 +2371,7 @@ class OnesLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2367,6 +2406,7 @@ class Pad:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2406,6 +2446,7 @@ class Paste:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2436,6 +2477,7 @@ class PeekImageShape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2463,6 +2505,7 @@ class PerFrame:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, values: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2488,6 +2531,7 @@ class PermuteBatch:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2524,6 +2568,7 @@ class PythonFunction:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
@@ -2650,6 +2695,7 @@ class Reinterpret:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2685,6 +2731,7 @@ class Reshape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2766,6 +2813,7 @@ class Resize:
         image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -2821,7 +2869,8 @@ class ResizeCropMirror:
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -2858,13 +2907,14 @@ class ResizeCropMirror:
         crop_pos_y: float | _Values = 0.5,
         crop_pos_z: float | _Values = 0.5,
         rounding: str = 'round',
-        mirror: bool | int | _Values = False,
+        mirror: int | _Values = 0,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -2952,6 +3002,7 @@ class Rotate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2984,6 +3035,7 @@ class Saturation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2998,7 +3050,7 @@ class SequenceReader:
     Output: the clip, uint8 (F, H, W, C).
 
     Args:
-        file_root: folder of folders, each a video (str; required).
+        file_root: folder of folders, each a video (path; required).
         sequence_length: pictures in a clip (int, at least 1; required).
         step: from clip to clip (int, at least 1; default 1).
         stride: from picture to picture (int, at least 1; default 1).
@@ -3025,7 +3077,7 @@ class SequenceReader:
     def __init__(
         self,
         *,
-        file_root: str = ...,
+        file_root: Any = ...,
         sequence_length: int = ...,
         step: int = 1,
         stride: int = 1,
@@ -3075,6 +3127,7 @@ class SequenceRearrange:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3100,6 +3153,7 @@ class Shapes:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3166,6 +3220,7 @@ class Slice:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3193,6 +3248,7 @@ class Squeeze:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3220,6 +3276,7 @@ class Stack:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -3321,6 +3378,7 @@ class TorchPythonFunction:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
@@ -3349,6 +3407,7 @@ class TransformTranslation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -3378,6 +3437,7 @@ class Transpose:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3592,6 +3652,7 @@ class WarpAffine:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3619,6 +3680,7 @@ class Zeros:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -3644,6 +3706,7 @@ class ZerosLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property

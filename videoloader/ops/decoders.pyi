@@ -359,6 +359,7 @@ class Inflate:
         bytes_per_sample_hint: Any = ...,
         check_output_size: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, compressed: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -442,6 +443,7 @@ class Video:
         fps: Any = ...,
         preserve: Any = ...,
         roi: Any = ...,
+        seed: Any = ...,
         times: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...

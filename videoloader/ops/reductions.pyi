@@ -34,6 +34,7 @@ class Max:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -66,6 +67,7 @@ class Mean:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -98,6 +100,7 @@ class MeanSquare:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -128,6 +131,7 @@ class Min:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -160,6 +164,7 @@ class RMS:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -194,6 +199,7 @@ class StdDev:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, mean: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -226,6 +232,7 @@ class Sum:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -260,6 +267,7 @@ class Variance:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, mean: _Data, /, **arguments: Any) -> Any: ...
     @property

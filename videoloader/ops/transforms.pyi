@@ -56,6 +56,7 @@ class Combine:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -96,6 +97,7 @@ class Crop:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -129,6 +131,7 @@ class Rotation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -162,6 +165,7 @@ class Scale:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -195,6 +199,7 @@ class Shear:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -223,6 +228,7 @@ class Translation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property

@@ -512,8 +512,7 @@ class Pipeline(Inspection):
         self._runner = self._program = self._scheduled = None
 
     def __enter__(self) -> Pipeline:
-        is_subclass = type(self).define_graph is not Pipeline.define_graph
-        is_definition = not (self._outputs or is_subclass or self._is_closed)
+        is_definition = not (self._outputs or self._is_closed)
         self._scopes.append(is_definition)
         if is_definition:
             push_current(self)
@@ -525,9 +524,10 @@ class Pipeline(Inspection):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._scopes.pop():
+        is_definition = self._scopes.pop()
+        if is_definition:
             pop_current()
-        else:
+        if not is_definition or self._program is not None:
             self.close()
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import BOOL, FLOAT, REQUIRED, TEXT, Argument
+from videoloader.operators.arguments import BOOL, FLOAT, PATH, REQUIRED, Argument
 from videoloader.operators.batch import Sample
 from videoloader.operators.operator import SourceContext, declare
 from videoloader.readers.annotations import (
@@ -125,8 +125,8 @@ def _sample(array: NDArray[Any], layout: str = "") -> Sample:
     devices=("cpu",),
     num_outputs=_num_outputs,
     arguments=(
-        Argument("file_root", TEXT, REQUIRED, "folder of the images"),
-        Argument("annotations_file", TEXT, "", "JSON file of annotations"),
+        Argument("file_root", PATH, REQUIRED, "folder of the images"),
+        Argument("annotations_file", PATH, "", "JSON file of annotations"),
         Argument("images", TEXTS, None, "images to read, in this order; by default all, by id"),
         Argument("ltrb", BOOL, default=False, doc="boxes as left, top, right, bottom"),
         Argument("ratio", BOOL, default=False, doc="coordinates as parts of width and height"),
@@ -150,11 +150,11 @@ def _sample(array: NDArray[Any], layout: str = "") -> Sample:
             "pixelwise_masks", BOOL, default=False, doc="an output of the label of each pixel"
         ),
         Argument("image_ids", BOOL, default=False, doc="an output of the id of the image"),
-        Argument("preprocessed_annotations", TEXT, "", "folder of annotations of an earlier run"),
+        Argument("preprocessed_annotations", PATH, "", "folder of annotations of an earlier run"),
         Argument(
             _SAVE, BOOL, default=False, doc="keep the annotations, which are then read faster"
         ),
-        Argument(_SAVE_DIR, TEXT, "", "folder to keep them in"),
+        Argument(_SAVE_DIR, PATH, "", "folder to keep them in"),
         *ORDER,
     ),
     check=_check,

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import BOOL, INTS, TEXT, Argument, Kind
+from videoloader.operators.arguments import BOOL, INTS, PATH, Argument, Kind
 from videoloader.operators.batch import Sample
 from videoloader.operators.operator import SourceContext, declare
 from videoloader.readers.listing import StoredFiles, folders_below, listed, matching, paths
@@ -37,8 +37,8 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 TEXTS = Kind("str or list of str", _texts)
 PATHS = Kind("path or list of paths", paths)
-FILE_ROOT = Argument("file_root", TEXT, None, "folder, or the folder that paths are relative to")
-FILE_LIST = Argument("file_list", TEXT, None, "text file that lists paths")
+FILE_ROOT = Argument("file_root", PATH, None, "folder, or the folder that paths are relative to")
+FILE_LIST = Argument("file_list", PATH, None, "text file that lists paths")
 FILES = Argument("files", PATHS, None, "paths, URLs or `Item`s of archives")
 
 

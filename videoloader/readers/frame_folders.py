@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, DecodeError, FormatError
-from videoloader.operators.arguments import IMAGE, INT, REQUIRED, TEXT, Argument
+from videoloader.operators.arguments import IMAGE, INT, PATH, REQUIRED, Argument
 from videoloader.operators.batch import Sample
 from videoloader.operators.operator import SourceContext, declare
 from videoloader.readers.listing import StoredFiles, folders_below
@@ -82,7 +82,7 @@ class _Clips(StoredFiles):
     kind="source",
     devices=("cpu",),
     arguments=(
-        Argument("file_root", TEXT, REQUIRED, "folder of folders, each a video"),
+        Argument("file_root", PATH, REQUIRED, "folder of folders, each a video"),
         Argument("sequence_length", INT, REQUIRED, "pictures in a clip", least=1),
         Argument("step", INT, 1, "from clip to clip", least=1),
         Argument("stride", INT, 1, "from picture to picture", least=1),

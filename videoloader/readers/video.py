@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import ANY, BOOL, IMAGE, INT, TEXT, Argument, Kind
+from videoloader.operators.arguments import ANY, BOOL, IMAGE, INT, PATH, TEXT, Argument, Kind
 from videoloader.operators.operator import SourceContext, declare
 from videoloader.operators.random import SEED
 from videoloader.readers.clip_reader import ClipReader
@@ -108,8 +108,8 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
             "of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a "
             "function; an empty list numbers them",
         ),
-        Argument("file_root", Kind("path", str), None, "a folder of folders; each is a class"),
-        Argument("file_list", Kind("path", str), None, "lines of `path label [start [end]]`"),
+        Argument("file_root", PATH, None, "a folder of folders; each is a class"),
+        Argument("file_list", PATH, None, "lines of `path label [start [end]]`"),
         Argument(
             "file_list_format",
             TEXT,

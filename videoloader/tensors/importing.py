@@ -72,6 +72,8 @@ def _from_numpy(data: Any) -> torch.Tensor:
         )
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
+    # "long long" of C may be another type than the one of its size, which torch does not know.
+    array = array.view(f"{array.dtype.kind}{array.dtype.itemsize}")
     if not array.flags.writeable or any(stride < 0 for stride in array.strides):
         array = array.copy()
     return torch.from_numpy(array)

@@ -79,7 +79,7 @@ INTERP_TRIANGULAR, INTERP_GAUSSIAN = InterpType.INTERP_TRIANGULAR, InterpType.IN
 RGB, BGR, GRAY, YCbCr = ImageType.RGB, ImageType.BGR, ImageType.GRAY, ImageType.YCbCr
 ANY_DATA = ImageType.ANY_DATA
 
-NCHW, NHWC, NFHWC, NFCHW = "NCHW", "NHWC", "NFHWC", "NFCHW"  # layouts, as old programs write them
+NCHW, NHWC, NFHWC, NFCHW = "CHW", "HWC", "FHWC", "FCHW"  # of samples, as old programs write them
 
 DALIDataType, DALIInterpType, DALIImageType = DataType, InterpType, ImageType
 to_torch_type = to_torch

@@ -21,6 +21,7 @@ def debayer(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
 
@@ -49,6 +50,7 @@ def dilate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the largest one in a rectangle around it.
 
@@ -78,6 +80,7 @@ def equalize(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
 
@@ -104,6 +107,7 @@ def erode(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the smallest one in a rectangle around it.
 
@@ -138,6 +142,7 @@ def filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Correlate samples with a window of each, in float32.
 
@@ -177,6 +182,7 @@ def inflate(
     bytes_per_sample_hint: Any = ...,
     check_output_size: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Decompress samples, 1-D uint8, of one block of LZ4 or of several chunks of one shape.
 
@@ -213,6 +219,7 @@ def median_blur(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the median of a window around it; the outermost values are repeated.
 
@@ -239,6 +246,7 @@ def peek_image_shape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """(height, width, channels) that images will have when they are decoded, by their headers.
 

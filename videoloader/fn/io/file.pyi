@@ -18,6 +18,7 @@ def read(
     bytes_per_sample_hint: Any = ...,
     dont_use_mmap: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     use_o_direct: Any = ...,
 ) -> Any:
     """Read whole files; a path is a vector of its bytes in UTF-8, and may be a URL.

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, parts
 from videoloader.operators.decoded import DecodedForm
@@ -34,7 +33,7 @@ def _side(name: str, doc: str, *, default: bool) -> Argument:
     arguments=(
         _side("horizontal", "swap left and right", default=True),
         _side("vertical", "swap top and bottom", default=False),
-        _side("depthwise", "swap front and back, of volumes", default=False),
+        _side("depthwise", "swap front and back; of volumes only", default=False),
     ),
     absorb=_absorb_flip,
     absorbed_per_sample=("horizontal",),
@@ -48,11 +47,9 @@ def flip(
     depthwise: PerSample,
 ) -> Batch:
     """Mirror frames, by default every frame of a clip alike."""
+    if "D" not in frames.layout:
+        depthwise = PerSample((False,) * len(frames))
     sides = (horizontal, vertical, depthwise)
-    if any(map(_is_wanted, depthwise)) and "D" not in frames.layout:
-        raise ArgumentError(
-            f"fn.flip: depthwise needs a volume (DHWC, CDHW), the layout is {frames.layout}"
-        )
     ways = list(zip(*sides, strict=True))
     pieces = parts(frames, alike=(ways,))
     if len(pieces) == 1 and not any(isinstance(way, PerFrame) for way in ways[0]):

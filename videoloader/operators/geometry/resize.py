@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from videoloader.operators.arguments import BOOL, Argument, PerSample
+from videoloader.operators.arguments import BOOL, INT, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.geometry.bytes_on_cpu import resample_bytes
@@ -151,7 +151,8 @@ def resized(context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]]) -
 
 
 def _piece(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> torch.Tensor:
-    fast = resample_bytes(frames, axes) if dtype == torch.uint8 else None
+    is_fast = dtype == torch.uint8 and frames.numel() > 0
+    fast = resample_bytes(frames, axes) if is_fast else None
     return resample(frames, axes, dtype) if fast is None else fast
 
 
@@ -161,6 +162,7 @@ def _check_both(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 
 
 _FOR_WINDOW = ("mirror", *WINDOW)
+_MIRRORED = (4, 2, 1)  # bit of `mirror` for depth, height and width
 
 
 def _windowed(frames: Spec, given: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
@@ -176,11 +178,11 @@ def _windowed(frames: Spec, given: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
         window = crop_window([axis.size for axis in axes], **own)
         whole = [(0, axis.size) for axis in axes[: len(axes) - len(window.size)]]
         spans = [*whole, *zip(window.start, window.size, strict=True)]
-        last = len(axes) - 1
+        sides = range(3 - len(axes), 3)  # of depth, height and width
         found.append(
             tuple(
-                axis.within(span, mirrored=mirror and at == last)
-                for at, (axis, span) in enumerate(zip(axes, spans, strict=True))
+                axis.within(span, mirrored=bool(mirror & _MIRRORED[side]))
+                for side, axis, span in zip(sides, axes, spans, strict=True)
             )
         )
     return found
@@ -202,7 +204,15 @@ def _infer_window(
     arguments=(
         *RESIZE_ARGUMENTS,
         *(replace(argument, per_frame=False) for argument in CROP_ARGUMENTS),
-        Argument("mirror", BOOL, default=False, doc="swap left and right", per_sample=True),
+        Argument(
+            "mirror",
+            INT,
+            0,
+            "sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back",
+            per_sample=True,
+            least=0,
+            most=7,
+        ),
     ),
     infer=_infer_window,
     check=_check_both,

@@ -94,6 +94,8 @@ SIZE_ARGUMENTS = (
 RESIZE_ARGUMENTS = (*SIZE_ARGUMENTS, *FILTER_ARGUMENTS)
 """All that says how frames are resized."""
 
+_LEAST = 0.1  # pixels; a side that should be shorter, and becomes 1, shows what this one would
+
 SIDES = ("resize_x", "resize_y", "resize_z", "size", "resize_shorter", "resize_longer")
 """The arguments that say what size is wanted."""
 
@@ -164,9 +166,10 @@ def resize_axes(
     exact = _exact(wanted, lengths, bounds, mode)
     axes = []
     for (start, end), length, want, signed in zip(parts, lengths, exact, wanted, strict=True):
-        rounded = max(1, math.floor(want + 0.5))
+        rounded = max(1, math.floor(want + 0.5)) if length else 0  # nothing stays nothing
         if subpixel_scale and want > 0:
-            center, half = (start + end) / 2, (end - start) / 2 * rounded / want
+            shown = rounded / max(want, _LEAST)
+            center, half = (start + end) / 2, (end - start) / 2 * shown
             start, end = center - half, center + half
         if signed < 0:
             start, end = end, start
@@ -216,7 +219,7 @@ def _exact(
         return [min(want or length * missing, bound) for want, length, bound in each]
     scale = (min(scales) if mode == "not_larger" else max(scales)) if scales else 1.0
     fits = [bound / length for bound, length in zip(bounds, lengths, strict=True) if length]
-    scale = min(scale, *fits)
+    scale = min([scale, *fits])
     return [length * scale for length in lengths]
 
 

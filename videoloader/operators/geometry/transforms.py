@@ -213,9 +213,8 @@ def _crop(
     if absolute:
         begin, end = np.minimum(begin, end), np.maximum(begin, end)
         low, high = np.minimum(low, high), np.maximum(low, high)
-    if (begin == end).any():
-        raise ArgumentError("fn.transforms.crop: from_start and from_end must differ everywhere")
-    factors = (high - low) / (end - begin)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = (high - low) / (end - begin)  # infinite where from_start equals from_end
     return np.concatenate([np.diag(factors), (low - begin * factors)[:, None]], axis=1)
 
 

@@ -35,6 +35,7 @@ class Debayer:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -71,6 +72,7 @@ class Dilate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -96,6 +98,7 @@ class Equalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -132,6 +135,7 @@ class Erode:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -171,6 +175,7 @@ class Filter:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, window: _Data, fill_value: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -217,6 +222,7 @@ class Inflate:
         bytes_per_sample_hint: Any = ...,
         check_output_size: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, compressed: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -245,6 +251,7 @@ class MedianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -275,6 +282,7 @@ class PeekImageShape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property

@@ -30,6 +30,7 @@ class Read:
         bytes_per_sample_hint: Any = ...,
         dont_use_mmap: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         use_o_direct: Any = ...,
     ) -> None: ...
     def __call__(self, filepaths: _Data, /, **arguments: Any) -> Any: ...
