@@ -94,7 +94,12 @@ def test_a_batch_describes_itself():
     assert (len(batch), batch.layout(), batch.dtype) == (2, "HWC", types.UINT8)
     assert batch.shape() == [(4, 5, 3), (4, 5, 3)]
     assert repr(batch) == (
-        "TensorList(num_samples=2, shape=(4, 5, 3), dtype=UINT8, layout='HWC', device='cpu')"
+        "TensorListCPU(\n"
+        "    dtype=DALIDataType.UINT8,\n"
+        '    layout="HWC",\n'
+        '    device="cpu",\n'
+        "    num_samples=2,\n"
+        "    shape=[(4, 5, 3), (4, 5, 3)])"
     )
     assert [sample.shape for sample in batch] == [(4, 5, 3)] * 2
     assert isinstance(batch.at(0), np.ndarray)
@@ -136,3 +141,19 @@ def test_none_stands_for_an_argument_that_is_not_given():
         operator.bind({"brigthness": None})
     with pytest.raises(ArgumentError, match="needs indices"):
         OPERATORS["permute_batch"].bind({"indices": None})
+
+
+def test_every_argument_of_a_reader_that_is_a_path_takes_a_path():
+    names = {"file_root", "file_list", "path", "paths", "files", "filenames", "annotations_file"}
+    names |= {"index_path", "index_paths", "preprocessed_annotations", "manifest_filepaths"}
+    taken = set()
+    for operator in OPERATORS.values():
+        for argument in operator.arguments if operator.kind == "source" else ():
+            if argument.name in names:
+                taken.add(argument.name)
+                given = argument.convert(Path("some", "where"), operator.name)
+                assert given in ("some/where", ("some/where",)), (operator.name, argument.name)
+                for wrong in (7, b"some"):
+                    with pytest.raises(ArgumentError, match=argument.name):
+                        argument.convert(wrong, operator.name)
+    assert taken == names

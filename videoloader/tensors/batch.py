@@ -16,7 +16,7 @@ from videoloader.errors import (
 )
 from videoloader.tensors.importing import is_array, to_tensor
 from videoloader.tensors.memory import copy_to_address
-from videoloader.tensors.printing import print_batch, type_name
+from videoloader.tensors.printing import distinct_shapes, print_batch
 from videoloader.tensors.sample import SampleTensor
 from videoloader.tensors.tensor import Tensor, check_layout, gpu_device, same_size_view
 from videoloader.types import Computable, DataType
@@ -158,8 +158,9 @@ class TensorList(Computable):
         if self._dense is None:
             if not self.is_dense_tensor():
                 raise UnsupportedError(
-                    f"a ragged batch is no tensor: its shapes are {self._shapes()}; "
-                    "resize or crop to one size first, or take the samples one by one"
+                    "a ragged batch is no tensor: its shapes are "
+                    f"{distinct_shapes(self._samples)}; resize or crop to one size first, "
+                    "or take the samples one by one"
                 )
             self._dense = torch.stack(self._samples) if self._samples else torch.empty(0)
             self._samples = list(self._dense.unbind())
@@ -238,24 +239,18 @@ class TensorList(Computable):
         info = self._source_info[position] if self._source_info else ""
         return SampleTensor.of(self._samples[position], self._layout, info)
 
-    def _shapes(self) -> str:
-        distinct = list(dict.fromkeys(self.shape()))
-        shown = ", ".join(map(str, distinct[:4]))
-        return shown + (f" and {len(distinct) - 4} more" if len(distinct) > 4 else "")
-
     def __str__(self) -> str:
         """The facts and the elements, as DALI prints them."""
-        like = self._samples[0] if self._samples else self._dense
-        return print_batch(self._samples, torch.empty(0) if like is None else like, self._layout)
+        return self._printed(with_elements=True)
 
     def __repr__(self) -> str:
+        """The facts, as DALI prints them."""
+        return self._printed(with_elements=False)
+
+    def _printed(self, *, with_elements: bool) -> str:
         like = self._samples[0] if self._samples else self._dense
-        dtype = "nothing" if like is None else type_name(like.dtype)
-        shapes = self._shapes() or "none"
-        return (
-            f"TensorList(num_samples={len(self)}, shape={shapes}, dtype={dtype}, "
-            f"layout={self._layout!r}, device={str(self.device)!r})"
-        )
+        like = torch.empty(0) if like is None else like
+        return print_batch(self._samples, like, self._layout, with_elements=with_elements)
 
 
 def _tensor(sample: Any, position: int) -> torch.Tensor:

@@ -9,12 +9,13 @@ import torch
 
 from videoloader.types import DataType
 
-__all__ = ["print_batch", "print_tensor", "type_name"]
+__all__ = ["distinct_shapes", "print_batch", "print_tensor", "type_name"]
 
 _INDENT = " " * 4
 _EDGE = 2  # samples, rows and columns that are shown at either end of what is long
 _MOST_ELEMENTS = 1000  # of a batch that is shown as a whole
 _MOST_SHAPES = 16
+_WIDTH = 80  # of the line with the shapes; longer ones have a line for each shape
 
 
 def print_tensor(tensor: torch.Tensor, layout: str) -> str:
@@ -32,7 +33,13 @@ def print_tensor(tensor: torch.Tensor, layout: str) -> str:
     return _joined(f"Tensor{_device(tensor).upper()}", facts)
 
 
-def print_batch(samples: Sequence[torch.Tensor], like: torch.Tensor, layout: str) -> str:
+def print_batch(
+    samples: Sequence[torch.Tensor],
+    like: torch.Tensor,
+    layout: str,
+    *,
+    with_elements: bool = True,
+) -> str:
     """A batch as text; `like` has its type and device, also where there is no sample.
 
     >>> print(print_batch([torch.tensor(1), torch.tensor(2)], torch.tensor(1), ""))
@@ -43,6 +50,13 @@ def print_batch(samples: Sequence[torch.Tensor], like: torch.Tensor, layout: str
         num_samples=2,
         shape=[(), ()])
     """
+    facts = [*_facts(like, layout), f"num_samples={len(samples)}", _shapes(samples)]
+    if with_elements:
+        facts.insert(0, _batch_elements(samples))
+    return _joined(f"TensorList{_device(like).upper()}", facts)
+
+
+def _batch_elements(samples: Sequence[torch.Tensor]) -> str:
     count = len(samples)
     elements = sum(max(sample.numel(), 1) for sample in samples)
     is_long = count > 2 * _EDGE + 1 and elements > _MOST_ELEMENTS
@@ -52,16 +66,29 @@ def print_batch(samples: Sequence[torch.Tensor], like: torch.Tensor, layout: str
         texts.insert(_EDGE, "...")
     ndim = samples[0].ndim if samples else 0
     between = ", " if ndim == 0 else "," + "\n" * ndim + _INDENT
+    return f"[{between.join(texts)}]"
+
+
+def _shapes(samples: Sequence[torch.Tensor]) -> str:
     shapes = [str(tuple(sample.shape)) for sample in samples]
-    if count > _MOST_SHAPES:
+    if len(shapes) > _MOST_SHAPES:
         shapes = [*shapes[:_EDGE], "...", *shapes[-_EDGE:]]
-    facts = [
-        f"[{between.join(texts)}]",
-        *_facts(like, layout),
-        f"num_samples={count}",
-        f"shape=[{', '.join(shapes)}]",
-    ]
-    return _joined(f"TensorList{_device(like).upper()}", facts)
+    line = f"shape=[{', '.join(shapes)}]"
+    if len(line) <= _WIDTH:
+        return line
+    between = ",\n" + " " * len(f"{_INDENT}shape=[")
+    return f"shape=[{between.join(shapes)}]"
+
+
+def distinct_shapes(samples: Sequence[torch.Tensor]) -> str:
+    """The shapes that occur, up to four of them, for messages.
+
+    >>> distinct_shapes([torch.zeros(2, 3), torch.zeros(4, 3), torch.zeros(2, 3)])
+    '(2, 3), (4, 3)'
+    """
+    distinct = list(dict.fromkeys(tuple(sample.shape) for sample in samples))
+    more = f" and {len(distinct) - 4} more" if len(distinct) > 4 else ""
+    return ", ".join(map(str, distinct[:4])) + more
 
 
 def type_name(dtype: torch.dtype) -> str:

@@ -8,6 +8,7 @@ import torch
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.tensors import TensorList, to_tensor
+from videoloader.tensors.printing import distinct_shapes
 
 __all__ = ["dense", "feed_ndarray", "sparse_coo", "sparse_list"]
 
@@ -16,9 +17,9 @@ def dense(name: str, output: TensorList, count: int) -> torch.Tensor:
     """The first `count` samples as one tensor (N, ...); a cut keeps no whole batch alive."""
     if not output.is_dense_tensor():
         raise UnsupportedError(
-            f"output {name!r} is ragged: {output!r}; give its samples one shape in the pipeline "
-            "(fn.resize, fn.crop) to have it as one tensor, or take it as a list or a sparse "
-            "tensor with RaggedIterator"
+            f"output {name!r} is ragged, with shapes {distinct_shapes(output.tensors)}; give its "
+            "samples one shape in the pipeline (fn.resize, fn.crop) to have it as one tensor, or "
+            "take it as a list or a sparse tensor with RaggedIterator"
         )
     tensor = to_tensor(output.as_tensor())
     return tensor if count >= len(tensor) else tensor[:count].clone()
