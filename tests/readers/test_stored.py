@@ -268,15 +268,17 @@ def test_several_threads_keep_the_order_of_a_batch(tree, threads):
             assert [bytes(each.numpy()).decode() for each in contents] == names
 
 
-def read_contents(*paths):
-    encoded = [np.frombuffer(os.fsencode(path), np.uint8) for path in paths]
+def read_contents(*paths, dtype=np.uint8):
+    encoded = [np.frombuffer(os.fsencode(path), dtype) for path in paths]
     pipe = pipeline_def(lambda: fn.io.file.read(fn.external_source(lambda: encoded)))
     with pipe(batch_size=len(paths)) as running:
         return [bytes(each.numpy()).decode() for each in running.run()[0]]
 
 
-def test_io_file_read_takes_paths_as_bytes(tree):
-    assert read_contents(f"{tree}/a/9.png", f"{tree}/A/é.jpg\0") == ["a/9.png", "A/é.jpg"]
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_io_file_read_takes_paths_as_bytes(tree, dtype):
+    paths = (f"{tree}/a/9.png", f"{tree}/A/é.jpg\0")
+    assert read_contents(*paths, dtype=dtype) == ["a/9.png", "A/é.jpg"]
     with pytest.raises(OperatorError, match="/nowhere"):
         read_contents(f"{tree}/a/9.png", "/nowhere")
 

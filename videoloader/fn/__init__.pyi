@@ -1,6 +1,7 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
+from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 from videoloader.fn import decoders as decoders
@@ -55,7 +56,6 @@ def brightness(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change the brightness, by default of every frame of a clip alike.
 
@@ -90,7 +90,6 @@ def brightness_contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change brightness and contrast, by default of every frame of a clip alike.
 
@@ -247,7 +246,6 @@ def cast(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert to another element type.
 
@@ -272,7 +270,6 @@ def cast_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert the first input to the element type of the second, as `fn.cast` does.
 
@@ -293,7 +290,6 @@ def cat(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Join inputs along a dimension, in which alone their shapes may differ.
 
@@ -309,8 +305,8 @@ def cat(
 
 def coco_reader(
     *,
-    file_root: Any,
-    annotations_file: Any = '',
+    file_root: str | _PathLike[str],
+    annotations_file: str | _PathLike[str] = '',
     images: Any = None,
     ltrb: bool | int = False,
     ratio: bool | int = False,
@@ -322,9 +318,9 @@ def coco_reader(
     masks: bool | int = False,
     pixelwise_masks: bool | int = False,
     image_ids: bool | int = False,
-    preprocessed_annotations: Any = '',
+    preprocessed_annotations: str | _PathLike[str] = '',
     save_preprocessed_annotations: bool | int = False,
-    save_preprocessed_annotations_dir: Any = '',
+    save_preprocessed_annotations_dir: str | _PathLike[str] = '',
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
@@ -440,7 +436,6 @@ def color_space_conversion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range).
 
@@ -473,7 +468,6 @@ def color_twist(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go.
 
@@ -509,7 +503,6 @@ def constant(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the same tensor for every sample.
 
@@ -537,7 +530,6 @@ def contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change the contrast, by default of every frame of a clip alike.
 
@@ -574,7 +566,6 @@ def coord_flip(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate.
 
@@ -605,7 +596,6 @@ def coord_transform(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Transform points, whose coordinates are the last dimension: M @ point + T.
 
@@ -631,7 +621,6 @@ def copy(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Copy to the device of the operator; the data itself where it is there.
 
@@ -664,7 +653,6 @@ def crop(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
@@ -730,7 +718,6 @@ def crop_mirror_normalize(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
 
@@ -788,7 +775,6 @@ def debayer(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
 
@@ -817,7 +803,6 @@ def dilate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the largest one in a rectangle around it.
 
@@ -838,36 +823,6 @@ def dilate(
             if only one does (1 to 4 channels).
     """
 
-def dl_tensor_python_function(
-    *inputs: _Data,
-    function: Any,
-    num_outputs: int = 1,
-    batch_processing: bool | int = True,
-    output_layouts: Any = None,
-    synchronize_stream: bool | int = True,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Call a Python function on DLPack capsules; see `python_function`.
-
-    Inputs:
-        inputs (may be left out) (one or more)
-
-    Args:
-        function: what is called (callable; required).
-        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
-        batch_processing: call it once a batch with a list of samples for each input, not once a
-            sample (bool (0 or 1); default True).
-        output_layouts: layouts of the outputs; a str is for all (str or list of str).
-        synchronize_stream: on a GPU wait until the inputs are there before the call (bool (0 or 1);
-            default True).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
 def element_extract(
     data: _Data,
     /,
@@ -877,7 +832,6 @@ def element_extract(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take single frames of each sample: as many outputs as numbers.
 
@@ -899,7 +853,6 @@ def equalize(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
 
@@ -926,7 +879,6 @@ def erode(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the smallest one in a rectangle around it.
 
@@ -957,7 +909,6 @@ def expand_dims(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Insert dimensions of size 1. The data is not copied.
 
@@ -975,71 +926,54 @@ def external_source(
     source: Any = None,
     num_outputs: int | None = None,
     *,
-    cycle: str | None = None,
+    cycle: str = 'no',
     layout: Any = None,
     dtype: Any = None,
-    ndim: int | _Sequence[int] | None = None,
-    cuda_stream: Any = None,
-    batch: bool | int | None = None,
-    batch_info: bool | int | None = None,
-    no_copy: bool | int | None = None,
-    parallel: bool | int | None = None,
-    prefetch_queue_depth: int | None = None,
-    bytes_per_sample_hint: int | None = None,
-    repeat_last: bool | int | None = None,
-    blocking: bool | int | None = None,
+    ndim: int | None = None,
+    batch: bool | int = True,
+    batch_info: bool | int = False,
     device: str | None = None,
     name: str | None = None,
+    blocking: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    cuda_stream: Any = ...,
+    no_copy: Any = ...,
+    parallel: Any = ...,
+    prefetch_queue_depth: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
+    repeat_last: Any = ...,
     use_copy_kernel: Any = ...,
 ) -> Any:
     """Take samples from Python code.
 
-    `source` is called or advanced once a batch, or once a sample with `batch=False`: in a thread
-    of the pipeline, one call at a time and in order. A callable that takes an argument gets the
-    number of the batch in its epoch, or a `BatchInfo` or `SampleInfo`. StopIteration ends the
-    epoch: `Pipeline.run` raises it, and `Pipeline.reset` begins the next one. A batch is an array
-    (N, ...), a `TensorList` or a list of samples, and may be smaller than the pipeline's. Samples
-    are arrays and tensors of any library, and numbers; bytes become 1-D uint8; a path or an `Item`
-    of a data set stays what it is, for `fn.decoders.video`. Data is copied at once, so the source
-    may use its memory again.
-
-    With `parallel=True` the `py_num_workers` processes of the pipeline run it. A callable takes an
-    argument then, and depends on nothing else: the samples of a batch are shared by the workers,
-    and further batches are asked for past the end, where it raises StopIteration again. An iterable
-    or a generator function gives batches and stays in one worker.
+    `source` is called or advanced once a batch, or once a sample with `batch=False`, in the
+    pipeline's thread. A callable that takes an argument gets the number of the iteration, or a
+    `SampleInfo`. StopIteration ends the epoch: `Pipeline.run` raises it, and `Pipeline.reset`
+    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8; a
+    path or an `Item` of a data set stays what it is, for `fn.decoders.video`.
 
     Args:
         source: a callable, an iterable, or none: see `feed_input` (object).
         num_outputs: the source gives a tuple of as many values (int, at least 1).
         cycle: an iterable that ends: `no`, `quiet` (begin again), `raise` (begin again after reset)
-            (one of 'no', 'quiet', 'raise').
-        layout: such as "FHWC"; a list has one for each output (str or list of str).
-        dtype: element type that the data must have; Python numbers are converted (element type or
-            list of them).
-        ndim: number of dimensions that samples must have (int or list of int).
-        cuda_stream: on which data on a GPU is ready; the current one (object).
-        batch: 0: the source gives single samples, else batches (bool (0 or 1)).
-        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1)).
-        no_copy: use the memory of the data, which then must not change until its batch has come out
-            (bool (0 or 1)).
-        parallel: run the source in worker processes, see above (bool (0 or 1)).
-        prefetch_queue_depth: batches that workers make ahead; 1 by default (int, at least 1).
-        bytes_per_sample_hint: shared memory for a sample of a parallel source; found out by default
-            (int, at least 1).
-        repeat_last: give the last batch that was fed again (bool (0 or 1)).
-        blocking: let `run` wait until data was fed, by another thread (bool (0 or 1)).
+            (one of 'no', 'quiet', 'raise'; default 'no').
+        layout: such as "FHWC" (str or list of str).
+        dtype: element type of the output; the data's by default (element type).
+        ndim: number of dimensions, checked (int, at least 0).
+        batch: whether the source gives batches, or single samples (bool (0 or 1); default True).
+        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1); default False).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Taken, no effect: use_copy_kernel.
+    Not supported yet: cuda_stream, parallel, repeat_last.
+
+    Taken, no effect: blocking, no_copy, prefetch_queue_depth, use_copy_kernel.
     """
 
 def file_reader(
     *,
-    file_root: Any = None,
-    file_list: Any = None,
+    file_root: str | _PathLike[str] | None = None,
+    file_list: str | _PathLike[str] | None = None,
     files: Any = None,
     labels: int | _Sequence[int] | None = None,
     file_filters: Any = ...,
@@ -1123,7 +1057,6 @@ def filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Correlate samples with a window of each, in float32.
 
@@ -1159,7 +1092,6 @@ def flip(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mirror frames, by default every frame of a clip alike.
 
@@ -1169,8 +1101,8 @@ def flip(
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
-        depthwise: swap front and back; of volumes only (bool (0 or 1); default False; may be per
-            sample or frame).
+        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
+            or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1187,7 +1119,6 @@ def full(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of a shape out of a value, which is broadcast as numpy does.
 
@@ -1211,7 +1142,6 @@ def full_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples with the shapes, type and layout of the first input out of the second's values.
 
@@ -1237,7 +1167,6 @@ def gaussian_blur(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Blur with a Gaussian window, by default every frame of a clip alike.
 
@@ -1266,7 +1195,6 @@ def get_property(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
 
@@ -1293,7 +1221,6 @@ def hsv(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike.
 
@@ -1327,7 +1254,6 @@ def hue(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Turn the hue of RGB pixels, by default of every frame of a clip alike.
 
@@ -1647,7 +1573,6 @@ def jpeg_compression_distortion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again.
 
@@ -1676,7 +1601,6 @@ def laplacian(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """The sum of the second derivatives along each axis, by default of every frame alike.
 
@@ -1712,7 +1636,6 @@ def lookup_table(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give for each integer the value that a table has for it.
 
@@ -1739,7 +1662,6 @@ def median_blur(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the median of a window around it; the outermost values are repeated.
 
@@ -1928,7 +1850,6 @@ def normalize(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take the mean off and divide by the standard deviation.
 
@@ -1955,47 +1876,10 @@ def normalize(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
-def numba_function(
-    *inputs: _Data,
-    run_fn: Any,
-    out_types: Any,
-    in_types: Any,
-    outs_ndim: int | _Sequence[int],
-    ins_ndim: int | _Sequence[int],
-    setup_fn: Any = None,
-    batch_processing: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    blocks: Any = ...,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-    threads_per_block: Any = ...,
-) -> Any:
-    """Run a function that Numba compiles, on the CPU: it fills arrays that it is given.
-
-    Inputs:
-        inputs (one or more)
-
-    Args:
-        run_fn: is called with the outputs, which it fills, and inputs (object; required).
-        out_types: of the outputs (list of element types; required).
-        in_types: of the inputs (list of element types; required).
-        outs_ndim: dimensions of the outputs (int or list of int; required).
-        ins_ndim: dimensions of the inputs (int or list of int; required).
-        setup_fn: is called with the shapes of all outputs, which it fills, and of all inputs:
-            arrays by [input][sample]; without it outputs have the shapes of the inputs (object).
-        batch_processing: call `run_fn` once a batch, with lists (bool (0 or 1); default False).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: blocks, threads_per_block.
-    """
-
 def numpy_reader(
     *,
-    file_root: Any = None,
-    file_list: Any = None,
+    file_root: str | _PathLike[str] | None = None,
+    file_list: str | _PathLike[str] | None = None,
     files: Any = None,
     file_filter: str = '*.npy',
     roi_start: int | _Sequence[int] | None = None,
@@ -2091,7 +1975,6 @@ def one_hot(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mark the class that each number stands for along a new dimension.
 
@@ -2121,7 +2004,6 @@ def ones(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of ones.
 
@@ -2143,7 +2025,6 @@ def ones_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of ones with the shapes, element type and layout of the input.
 
@@ -2169,7 +2050,6 @@ def pad(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Fill samples up at their ends, by default to the size of the largest one of the batch.
 
@@ -2202,7 +2082,6 @@ def paste(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put frames on a canvas of one color, every frame of a clip at the same place.
 
@@ -2235,7 +2114,6 @@ def peek_image_shape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """(height, width, channels) that images will have when they are decoded, by their headers.
 
@@ -2260,7 +2138,6 @@ def per_frame(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Say that the first dimension of samples counts frames.
 
@@ -2284,7 +2161,6 @@ def permute_batch(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put the samples of a batch into another order; some may come twice and others not at all.
 
@@ -2293,37 +2169,6 @@ def permute_batch(
 
     Args:
         indices: number of the sample that each one is (int; required; may be per sample).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-def python_function(
-    *inputs: _Data,
-    function: Any,
-    num_outputs: int = 1,
-    batch_processing: bool | int = False,
-    output_layouts: Any = None,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Call a Python function on NumPy arrays, on a GPU on CuPy arrays.
-
-    It gets one sample of each input, and gives one array or a tuple of them. In a pipeline it is
-    called by one thread, in the order of samples and batches, once for each sample, up to
-    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch.
-
-    Inputs:
-        inputs (may be left out) (one or more)
-
-    Args:
-        function: what is called (callable; required).
-        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
-        batch_processing: call it once a batch with a list of samples for each input, not once a
-            sample (bool (0 or 1); default False).
-        output_layouts: layouts of the outputs; a str is for all (str or list of str).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -2424,7 +2269,6 @@ def reinterpret(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take the bytes of samples for elements of another type.
 
@@ -2456,7 +2300,6 @@ def reshape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give samples another shape, another layout, or both.
 
@@ -2505,7 +2348,6 @@ def resize(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize frames, every frame of a clip alike.
@@ -2585,7 +2427,7 @@ def resize_crop_mirror(
     crop_pos_y: float | _Values = 0.5,
     crop_pos_z: float | _Values = 0.5,
     rounding: str = 'round',
-    mirror: int | _Values = 0,
+    mirror: bool | int | _Values = False,
     device: str | None = None,
     name: str | None = None,
     layout: str | None = None,
@@ -2593,7 +2435,6 @@ def resize_crop_mirror(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
@@ -2644,8 +2485,7 @@ def resize_crop_mirror(
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
-            least 0, at most 7; default 0; may be per sample).
+        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -2706,7 +2546,6 @@ def rotate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Rotate frames about their centre, every frame of a clip alike by default.
 
@@ -2746,7 +2585,6 @@ def saturation(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Scale the saturation of RGB pixels, by default of every frame of a clip alike.
 
@@ -2766,7 +2604,7 @@ def saturation(
 
 def sequence_reader(
     *,
-    file_root: Any,
+    file_root: str | _PathLike[str],
     sequence_length: int,
     step: int = 1,
     stride: int = 1,
@@ -2832,7 +2670,6 @@ def sequence_rearrange(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put the frames of each sample into another order.
 
@@ -2855,7 +2692,6 @@ def shapes(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same.
 
@@ -2892,7 +2728,6 @@ def slice(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take a part of every sample, given by start and end or by start and size.
 
@@ -2941,7 +2776,6 @@ def squeeze(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Drop dimensions of size 1.
 
@@ -2963,7 +2797,6 @@ def stack(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Join inputs of one shape along a new dimension.
 
@@ -3038,35 +2871,6 @@ def tfrecord_reader(
     skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
-def torch_python_function(
-    *inputs: _Data,
-    function: Any,
-    num_outputs: int = 1,
-    batch_processing: bool | int = False,
-    output_layouts: Any = None,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Call a Python function on PyTorch tensors; see `python_function`.
-
-    On a GPU the stream of the pipeline is the current one.
-
-    Inputs:
-        inputs (may be left out) (one or more)
-
-    Args:
-        function: what is called (callable; required).
-        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
-        batch_processing: call it once a batch with a list of samples for each input, not once a
-            sample (bool (0 or 1); default False).
-        output_layouts: layouts of the outputs; a str is for all (str or list of str).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
 def transform_translation(
     mt: Any = None,
     *,
@@ -3076,7 +2880,6 @@ def transform_translation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Move points.
 
@@ -3101,7 +2904,6 @@ def transpose(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put the dimensions of samples into another order. The output shares the input's memory.
 
@@ -3153,8 +2955,8 @@ def video_reader(
     filenames: Any = None,
     dataset: Any = None,
     labels: Any = None,
-    file_root: Any = None,
-    file_list: Any = None,
+    file_root: str | _PathLike[str] | None = None,
+    file_list: str | _PathLike[str] | None = None,
     file_list_format: str = 'timestamps',
     file_list_rounding: str = 'start_down_end_up',
     file_list_include_end: bool | int = True,
@@ -3216,7 +3018,7 @@ def video_reader(
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
-        filenames: the files: paths, URLs or `Item`s (list of paths).
+        filenames: the files: paths, URLs or `Item`s (path or list of paths).
         dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
             folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
         labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
@@ -3291,7 +3093,6 @@ def warp_affine(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """See frames through an affine transform, every frame of a clip alike by default.
 
@@ -3327,7 +3128,6 @@ def zeros(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros.
 
@@ -3349,7 +3149,6 @@ def zeros_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros with the shapes, element type and layout of the input.
 

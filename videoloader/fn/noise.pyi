@@ -1,6 +1,7 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
+from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any

@@ -24,6 +24,7 @@ __all__ = [
 
 _IMPORTS = """
 from collections.abc import Sequence as _Sequence
+from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 """
 
@@ -40,6 +41,7 @@ _TYPES = {
     "float": "float",
     "bool (0 or 1)": "bool | int",
     "str": "str",
+    "path": "str | _PathLike[str]",
     "int or list of int": "int | _Sequence[int]",
     "float or list of float": "float | _Sequence[float]",
 }

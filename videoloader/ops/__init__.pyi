@@ -1,6 +1,7 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
+from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 from videoloader.ops import decoders as decoders
@@ -79,7 +80,6 @@ class Brightness:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -122,7 +122,6 @@ class BrightnessContrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -285,7 +284,6 @@ class Cast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -310,7 +308,6 @@ class CastLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, like: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -338,7 +335,6 @@ class Cat:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -401,8 +397,8 @@ class COCOReader:
     def __init__(
         self,
         *,
-        file_root: Any = ...,
-        annotations_file: Any = '',
+        file_root: str | _PathLike[str] = ...,
+        annotations_file: str | _PathLike[str] = '',
         images: Any = None,
         ltrb: bool | int = False,
         ratio: bool | int = False,
@@ -414,9 +410,9 @@ class COCOReader:
         masks: bool | int = False,
         pixelwise_masks: bool | int = False,
         image_ids: bool | int = False,
-        preprocessed_annotations: Any = '',
+        preprocessed_annotations: str | _PathLike[str] = '',
         save_preprocessed_annotations: bool | int = False,
-        save_preprocessed_annotations_dir: Any = '',
+        save_preprocessed_annotations_dir: str | _PathLike[str] = '',
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
@@ -502,7 +498,6 @@ class ColorSpaceConversion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -545,7 +540,6 @@ class ColorTwist:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -578,7 +572,6 @@ class Constant:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -615,7 +608,6 @@ class Contrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -653,7 +645,6 @@ class CoordFlip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -687,7 +678,6 @@ class CoordTransform:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -711,7 +701,6 @@ class Copy:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -773,7 +762,6 @@ class Crop:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -852,7 +840,6 @@ class CropMirrorNormalize:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -882,7 +869,6 @@ class Debayer:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -919,45 +905,8 @@ class Dilate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class DLTensorPythonFunction:
-    """Call a Python function on DLPack capsules; see `python_function`.
-
-    Inputs:
-        inputs (may be left out) (one or more)
-
-    Args:
-        function: what is called (callable; required).
-        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
-        batch_processing: call it once a batch with a list of samples for each input, not once a
-            sample (bool (0 or 1); default True).
-        output_layouts: layouts of the outputs; a str is for all (str or list of str).
-        synchronize_stream: on a GPU wait until the inputs are there before the call (bool (0 or 1);
-            default True).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-    def __init__(
-        self,
-        *,
-        function: Any = ...,
-        num_outputs: int = 1,
-        batch_processing: bool | int = True,
-        output_layouts: Any = None,
-        synchronize_stream: bool | int = True,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-        seed: Any = ...,
-    ) -> None: ...
-    def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -981,7 +930,6 @@ class ElementExtract:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1007,7 +955,6 @@ class Equalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1044,7 +991,6 @@ class Erode:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1072,7 +1018,6 @@ class ExpandDims:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1081,44 +1026,28 @@ class ExpandDims:
 class ExternalSource:
     """Take samples from Python code.
 
-    `source` is called or advanced once a batch, or once a sample with `batch=False`: in a thread
-    of the pipeline, one call at a time and in order. A callable that takes an argument gets the
-    number of the batch in its epoch, or a `BatchInfo` or `SampleInfo`. StopIteration ends the
-    epoch: `Pipeline.run` raises it, and `Pipeline.reset` begins the next one. A batch is an array
-    (N, ...), a `TensorList` or a list of samples, and may be smaller than the pipeline's. Samples
-    are arrays and tensors of any library, and numbers; bytes become 1-D uint8; a path or an `Item`
-    of a data set stays what it is, for `fn.decoders.video`. Data is copied at once, so the source
-    may use its memory again.
-
-    With `parallel=True` the `py_num_workers` processes of the pipeline run it. A callable takes an
-    argument then, and depends on nothing else: the samples of a batch are shared by the workers,
-    and further batches are asked for past the end, where it raises StopIteration again. An iterable
-    or a generator function gives batches and stays in one worker.
+    `source` is called or advanced once a batch, or once a sample with `batch=False`, in the
+    pipeline's thread. A callable that takes an argument gets the number of the iteration, or a
+    `SampleInfo`. StopIteration ends the epoch: `Pipeline.run` raises it, and `Pipeline.reset`
+    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8; a
+    path or an `Item` of a data set stays what it is, for `fn.decoders.video`.
 
     Args:
         source: a callable, an iterable, or none: see `feed_input` (object).
         num_outputs: the source gives a tuple of as many values (int, at least 1).
         cycle: an iterable that ends: `no`, `quiet` (begin again), `raise` (begin again after reset)
-            (one of 'no', 'quiet', 'raise').
-        layout: such as "FHWC"; a list has one for each output (str or list of str).
-        dtype: element type that the data must have; Python numbers are converted (element type or
-            list of them).
-        ndim: number of dimensions that samples must have (int or list of int).
-        cuda_stream: on which data on a GPU is ready; the current one (object).
-        batch: 0: the source gives single samples, else batches (bool (0 or 1)).
-        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1)).
-        no_copy: use the memory of the data, which then must not change until its batch has come out
-            (bool (0 or 1)).
-        parallel: run the source in worker processes, see above (bool (0 or 1)).
-        prefetch_queue_depth: batches that workers make ahead; 1 by default (int, at least 1).
-        bytes_per_sample_hint: shared memory for a sample of a parallel source; found out by default
-            (int, at least 1).
-        repeat_last: give the last batch that was fed again (bool (0 or 1)).
-        blocking: let `run` wait until data was fed, by another thread (bool (0 or 1)).
+            (one of 'no', 'quiet', 'raise'; default 'no').
+        layout: such as "FHWC" (str or list of str).
+        dtype: element type of the output; the data's by default (element type).
+        ndim: number of dimensions, checked (int, at least 0).
+        batch: whether the source gives batches, or single samples (bool (0 or 1); default True).
+        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1); default False).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Taken, no effect: use_copy_kernel.
+    Not supported yet: cuda_stream, parallel, repeat_last.
+
+    Taken, no effect: blocking, no_copy, prefetch_queue_depth, use_copy_kernel.
     """
 
     def __init__(
@@ -1126,23 +1055,22 @@ class ExternalSource:
         source: Any = None,
         num_outputs: int | None = None,
         *,
-        cycle: str | None = None,
+        cycle: str = 'no',
         layout: Any = None,
         dtype: Any = None,
-        ndim: int | _Sequence[int] | None = None,
-        cuda_stream: Any = None,
-        batch: bool | int | None = None,
-        batch_info: bool | int | None = None,
-        no_copy: bool | int | None = None,
-        parallel: bool | int | None = None,
-        prefetch_queue_depth: int | None = None,
-        bytes_per_sample_hint: int | None = None,
-        repeat_last: bool | int | None = None,
-        blocking: bool | int | None = None,
+        ndim: int | None = None,
+        batch: bool | int = True,
+        batch_info: bool | int = False,
         device: str | None = None,
         name: str | None = None,
+        blocking: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        cuda_stream: Any = ...,
+        no_copy: Any = ...,
+        parallel: Any = ...,
+        prefetch_queue_depth: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
+        repeat_last: Any = ...,
         use_copy_kernel: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
@@ -1195,8 +1123,8 @@ class FileReader:
     def __init__(
         self,
         *,
-        file_root: Any = None,
-        file_list: Any = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
         files: Any = None,
         labels: int | _Sequence[int] | None = None,
         file_filters: Any = ...,
@@ -1262,7 +1190,6 @@ class Filter:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, window: _Data, fill_value: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -1277,8 +1204,8 @@ class Flip:
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
-        depthwise: swap front and back; of volumes only (bool (0 or 1); default False; may be per
-            sample or frame).
+        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
+            or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1295,7 +1222,6 @@ class Flip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1324,7 +1250,6 @@ class Full:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1351,7 +1276,6 @@ class FullLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1386,7 +1310,6 @@ class GaussianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1413,7 +1336,6 @@ class GetProperty:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1451,7 +1373,6 @@ class Hsv:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1483,7 +1404,6 @@ class Hue:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1821,7 +1741,6 @@ class JpegCompressionDistortion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1862,7 +1781,6 @@ class Laplacian:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1895,7 +1813,6 @@ class LookupTable:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1924,7 +1841,6 @@ class MedianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2144,52 +2060,8 @@ class Normalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class NumbaFunction:
-    """Run a function that Numba compiles, on the CPU: it fills arrays that it is given.
-
-    Inputs:
-        inputs (one or more)
-
-    Args:
-        run_fn: is called with the outputs, which it fills, and inputs (object; required).
-        out_types: of the outputs (list of element types; required).
-        in_types: of the inputs (list of element types; required).
-        outs_ndim: dimensions of the outputs (int or list of int; required).
-        ins_ndim: dimensions of the inputs (int or list of int; required).
-        setup_fn: is called with the shapes of all outputs, which it fills, and of all inputs:
-            arrays by [input][sample]; without it outputs have the shapes of the inputs (object).
-        batch_processing: call `run_fn` once a batch, with lists (bool (0 or 1); default False).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: blocks, threads_per_block.
-    """
-
-    def __init__(
-        self,
-        *,
-        run_fn: Any = ...,
-        out_types: Any = ...,
-        in_types: Any = ...,
-        outs_ndim: int | _Sequence[int] = ...,
-        ins_ndim: int | _Sequence[int] = ...,
-        setup_fn: Any = None,
-        batch_processing: bool | int = False,
-        device: str | None = None,
-        name: str | None = None,
-        blocks: Any = ...,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-        seed: Any = ...,
-        threads_per_block: Any = ...,
-    ) -> None: ...
-    def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -2243,8 +2115,8 @@ class NumpyReader:
     def __init__(
         self,
         *,
-        file_root: Any = None,
-        file_list: Any = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
         files: Any = None,
         file_filter: str = '*.npy',
         roi_start: int | _Sequence[int] | None = None,
@@ -2317,7 +2189,6 @@ class OneHot:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2345,7 +2216,6 @@ class Ones:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -2371,7 +2241,6 @@ class OnesLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2406,7 +2275,6 @@ class Pad:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2446,7 +2314,6 @@ class Paste:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2477,7 +2344,6 @@ class PeekImageShape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2505,7 +2371,6 @@ class PerFrame:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, values: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2531,46 +2396,8 @@ class PermuteBatch:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
-class PythonFunction:
-    """Call a Python function on NumPy arrays, on a GPU on CuPy arrays.
-
-    It gets one sample of each input, and gives one array or a tuple of them. In a pipeline it is
-    called by one thread, in the order of samples and batches, once for each sample, up to
-    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch.
-
-    Inputs:
-        inputs (may be left out) (one or more)
-
-    Args:
-        function: what is called (callable; required).
-        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
-        batch_processing: call it once a batch with a list of samples for each input, not once a
-            sample (bool (0 or 1); default False).
-        output_layouts: layouts of the outputs; a str is for all (str or list of str).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-    def __init__(
-        self,
-        *,
-        function: Any = ...,
-        num_outputs: int = 1,
-        batch_processing: bool | int = False,
-        output_layouts: Any = None,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-        seed: Any = ...,
-    ) -> None: ...
-    def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -2695,7 +2522,6 @@ class Reinterpret:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2731,7 +2557,6 @@ class Reshape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2813,7 +2638,6 @@ class Resize:
         image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -2869,8 +2693,7 @@ class ResizeCropMirror:
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
-            least 0, at most 7; default 0; may be per sample).
+        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -2907,14 +2730,13 @@ class ResizeCropMirror:
         crop_pos_y: float | _Values = 0.5,
         crop_pos_z: float | _Values = 0.5,
         rounding: str = 'round',
-        mirror: int | _Values = 0,
+        mirror: bool | int | _Values = False,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -3002,7 +2824,6 @@ class Rotate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3035,7 +2856,6 @@ class Saturation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3077,7 +2897,7 @@ class SequenceReader:
     def __init__(
         self,
         *,
-        file_root: Any = ...,
+        file_root: str | _PathLike[str] = ...,
         sequence_length: int = ...,
         step: int = 1,
         stride: int = 1,
@@ -3127,7 +2947,6 @@ class SequenceRearrange:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3153,7 +2972,6 @@ class Shapes:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3220,7 +3038,6 @@ class Slice:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3248,7 +3065,6 @@ class Squeeze:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3276,7 +3092,6 @@ class Stack:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -3349,41 +3164,6 @@ class TFRecordReader:
     @property
     def device(self) -> str: ...
 
-class TorchPythonFunction:
-    """Call a Python function on PyTorch tensors; see `python_function`.
-
-    On a GPU the stream of the pipeline is the current one.
-
-    Inputs:
-        inputs (may be left out) (one or more)
-
-    Args:
-        function: what is called (callable; required).
-        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
-        batch_processing: call it once a batch with a list of samples for each input, not once a
-            sample (bool (0 or 1); default False).
-        output_layouts: layouts of the outputs; a str is for all (str or list of str).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-    def __init__(
-        self,
-        *,
-        function: Any = ...,
-        num_outputs: int = 1,
-        batch_processing: bool | int = False,
-        output_layouts: Any = None,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...,
-        seed: Any = ...,
-    ) -> None: ...
-    def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
-
 class TransformTranslation:
     """Move points.
 
@@ -3407,7 +3187,6 @@ class TransformTranslation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -3437,7 +3216,6 @@ class Transpose:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3494,7 +3272,7 @@ class VideoReader:
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
-        filenames: the files: paths, URLs or `Item`s (list of paths).
+        filenames: the files: paths, URLs or `Item`s (path or list of paths).
         dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
             folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
         labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
@@ -3560,8 +3338,8 @@ class VideoReader:
         filenames: Any = None,
         dataset: Any = None,
         labels: Any = None,
-        file_root: Any = None,
-        file_list: Any = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
         file_list_format: str = 'timestamps',
         file_list_rounding: str = 'start_down_end_up',
         file_list_include_end: bool | int = True,
@@ -3652,7 +3430,6 @@ class WarpAffine:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3680,7 +3457,6 @@ class Zeros:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -3706,7 +3482,6 @@ class ZerosLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property

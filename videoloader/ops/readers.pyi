@@ -1,6 +1,7 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
+from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -200,8 +201,8 @@ class COCO:
     def __init__(
         self,
         *,
-        file_root: Any = ...,
-        annotations_file: Any = '',
+        file_root: str | _PathLike[str] = ...,
+        annotations_file: str | _PathLike[str] = '',
         images: Any = None,
         ltrb: bool | int = False,
         ratio: bool | int = False,
@@ -213,9 +214,9 @@ class COCO:
         masks: bool | int = False,
         pixelwise_masks: bool | int = False,
         image_ids: bool | int = False,
-        preprocessed_annotations: Any = '',
+        preprocessed_annotations: str | _PathLike[str] = '',
         save_preprocessed_annotations: bool | int = False,
-        save_preprocessed_annotations_dir: Any = '',
+        save_preprocessed_annotations_dir: str | _PathLike[str] = '',
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
@@ -288,8 +289,8 @@ class File:
     def __init__(
         self,
         *,
-        file_root: Any = None,
-        file_list: Any = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
         files: Any = None,
         labels: int | _Sequence[int] | None = None,
         file_filters: Any = ...,
@@ -507,8 +508,8 @@ class Numpy:
     def __init__(
         self,
         *,
-        file_root: Any = None,
-        file_list: Any = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
         files: Any = None,
         file_filter: str = '*.npy',
         roi_start: int | _Sequence[int] | None = None,
@@ -584,7 +585,7 @@ class Sequence:
     def __init__(
         self,
         *,
-        file_root: Any = ...,
+        file_root: str | _PathLike[str] = ...,
         sequence_length: int = ...,
         step: int = 1,
         stride: int = 1,
@@ -695,7 +696,7 @@ class Video:
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
-        filenames: the files: paths, URLs or `Item`s (list of paths).
+        filenames: the files: paths, URLs or `Item`s (path or list of paths).
         dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
             folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
         labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
@@ -761,8 +762,8 @@ class Video:
         filenames: Any = None,
         dataset: Any = None,
         labels: Any = None,
-        file_root: Any = None,
-        file_list: Any = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
         file_list_format: str = 'timestamps',
         file_list_rounding: str = 'start_down_end_up',
         file_list_include_end: bool | int = True,

@@ -32,11 +32,11 @@ def read_contents(context: Context, filepaths: Batch) -> Batch:  # noqa: ARG001
 
 def _contents(path: Any) -> torch.Tensor:
     if isinstance(path, torch.Tensor):
-        if path.ndim != 1 or path.dtype != torch.uint8:
+        if path.ndim != 1 or path.dtype not in (torch.uint8, torch.int8):
             raise ArgumentError(
-                "fn.io.file.read takes paths as vectors of bytes (1-D uint8), got "
+                "fn.io.file.read takes paths as vectors of bytes (1-D uint8 or int8), got "
                 f"{path.dtype} of shape {tuple(path.shape)}"
             )
-        path = bytes(path.numpy()).rstrip(b"\0").decode(errors="surrogateescape")
+        path = path.numpy().tobytes().rstrip(b"\0").decode(errors="surrogateescape")
     with open_source(path) as source:
         return torch.from_numpy(source.array(0, source.size))

@@ -14,7 +14,7 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, INTS, PATH, Argument, Kind
 from videoloader.operators.batch import Sample
 from videoloader.operators.operator import SourceContext, declare
-from videoloader.readers.listing import StoredFiles, folders_below, listed, matching, paths
+from videoloader.readers.listing import PATHS, StoredFiles, folders_below, listed, matching
 from videoloader.readers.stored_samples import (
     ORDER,
     ORDER_UNUSED,
@@ -32,11 +32,11 @@ _MEDIA = (
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(map(os.fspath, value))
+    value = (value,) if isinstance(value, str | os.PathLike) else value
+    return tuple(map(os.fspath, value))
 
 
 TEXTS = Kind("str or list of str", _texts)
-PATHS = Kind("path or list of paths", paths)
 FILE_ROOT = Argument("file_root", PATH, None, "folder, or the folder that paths are relative to")
 FILE_LIST = Argument("file_list", PATH, None, "text file that lists paths")
 FILES = Argument("files", PATHS, None, "paths, URLs or `Item`s of archives")

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.operators.arguments import Kind
 from videoloader.sources.address import is_url, shown
 from videoloader.sources.items import Item
 
-__all__ = ["StoredFiles", "folders_below", "listed", "matching", "paths"]
+__all__ = ["PATHS", "StoredFiles", "folders_below", "listed", "matching", "paths"]
 
 _LABELLED = re.compile(r"(.*\S)\s+([+-]?[0-9]+)")
 
@@ -66,6 +67,9 @@ def paths(value: Any) -> tuple[str | Item, ...]:
     if isinstance(value, bytes):
         raise TypeError
     return tuple(each if isinstance(each, Item) else os.fspath(each) for each in value)
+
+
+PATHS = Kind("path or list of paths", paths)
 
 
 def matching(patterns: Sequence[str], *, case_sensitive: bool) -> Callable[[str], bool]:

@@ -36,6 +36,7 @@ from videoloader.readers.file_list import (
     read_file_list,
 )
 from videoloader.readers.labels import LabelColumn
+from videoloader.readers.listing import PATHS
 from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.scopes import Scopes
 from videoloader.sources.items import Item
@@ -54,12 +55,6 @@ def _labels(value: Any) -> Any:
     if isinstance(value, Mapping | LabelColumn) or callable(value):
         return value
     return tuple(map(int, value))
-
-
-def _places(value: Any) -> tuple[str | Item, ...]:
-    if isinstance(value, str | bytes):
-        raise TypeError
-    return tuple(each if isinstance(each, Item) else str(each) for each in value)
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -91,9 +86,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     "readers.video",
     kind="source",
     arguments=(
-        Argument(
-            "filenames", Kind("list of paths", _places), None, "the files: paths, URLs or `Item`s"
-        ),
+        Argument("filenames", PATHS, None, "the files: paths, URLs or `Item`s"),
         Argument(
             "dataset",
             ANY,
