@@ -76,7 +76,7 @@ class _Memory:
     """Bytes of one output of an operator: of the batch in the making, and the most so far."""
 
     iteration: int = -1
-    storages: set[int] = field(default_factory=set)
+    storages: dict[int, tuple[int, int]] = field(default_factory=dict)  # held, used by address
     real: int = 0
     reserved: int = 0
     most_real: int = 0
@@ -94,9 +94,12 @@ class _Memory:
             storage = tensor.untyped_storage()
             self.real += tensor.nbytes
             self.largest_real = max(self.largest_real, tensor.nbytes // count)
-            if storage.data_ptr() not in self.storages:
-                self.storages.add(storage.data_ptr())
-                self.reserved += storage.nbytes()
+            # Samples may share a storage, or lie one after the other in memory that is used again.
+            held, used = self.storages.get(storage.data_ptr(), (0, 0))
+            self.reserved -= max(held, used)
+            held, used = max(held, storage.nbytes()), used + tensor.nbytes
+            self.reserved += max(held, used)
+            self.storages[storage.data_ptr()] = held, used
             own = storage.nbytes() if batch.block is None else tensor.nbytes // count
             self.largest_reserved = max(self.largest_reserved, own)
         self.most_real = max(self.most_real, self.real)
