@@ -56,7 +56,7 @@ def test_names_of_frameworks_have_their_meaning(name, dtype):
 def test_what_no_tensor_has_is_refused(dtype):
     with pytest.raises((TypeError, ValueError)):
         types.to_torch_type(dtype)
-    with pytest.raises(ArgumentError, match="dtype(: | must be )element type"):
+    with pytest.raises(ArgumentError, match=r"dtype(: | must be )element type"):
         fn.cast(torch.zeros(2), dtype=dtype)
 
 

@@ -56,6 +56,7 @@ def brightness(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change the brightness, by default of every frame of a clip alike.
 
@@ -90,6 +91,7 @@ def brightness_contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change brightness and contrast, by default of every frame of a clip alike.
 
@@ -246,6 +248,7 @@ def cast(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert to another element type.
 
@@ -270,6 +273,7 @@ def cast_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert the first input to the element type of the second, as `fn.cast` does.
 
@@ -290,6 +294,7 @@ def cat(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Join inputs along a dimension, in which alone their shapes may differ.
 
@@ -436,6 +441,7 @@ def color_space_conversion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range).
 
@@ -468,6 +474,7 @@ def color_twist(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go.
 
@@ -503,6 +510,7 @@ def constant(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the same tensor for every sample.
 
@@ -530,6 +538,7 @@ def contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change the contrast, by default of every frame of a clip alike.
 
@@ -566,6 +575,7 @@ def coord_flip(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate.
 
@@ -596,6 +606,7 @@ def coord_transform(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Transform points, whose coordinates are the last dimension: M @ point + T.
 
@@ -621,6 +632,7 @@ def copy(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Copy to the device of the operator; the data itself where it is there.
 
@@ -653,6 +665,7 @@ def crop(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
@@ -718,6 +731,7 @@ def crop_mirror_normalize(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
 
@@ -775,6 +789,7 @@ def debayer(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
 
@@ -803,6 +818,7 @@ def dilate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the largest one in a rectangle around it.
 
@@ -823,6 +839,36 @@ def dilate(
             if only one does (1 to 4 channels).
     """
 
+def dl_tensor_python_function(
+    *inputs: _Data,
+    function: Any,
+    num_outputs: int = 1,
+    batch_processing: bool | int = True,
+    output_layouts: Any = None,
+    synchronize_stream: bool | int = True,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Call a Python function on DLPack capsules; see `python_function`.
+
+    Inputs:
+        inputs (may be left out) (one or more)
+
+    Args:
+        function: what is called (callable; required).
+        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
+        batch_processing: call it once a batch with a list of samples for each input, not once a
+            sample (bool (0 or 1); default True).
+        output_layouts: layouts of the outputs; a str is for all (str or list of str).
+        synchronize_stream: on a GPU wait until the inputs are there before the call (bool (0 or 1);
+            default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def element_extract(
     data: _Data,
     /,
@@ -832,6 +878,7 @@ def element_extract(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take single frames of each sample: as many outputs as numbers.
 
@@ -853,6 +900,7 @@ def equalize(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
 
@@ -879,6 +927,7 @@ def erode(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the smallest one in a rectangle around it.
 
@@ -909,6 +958,7 @@ def expand_dims(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Insert dimensions of size 1. The data is not copied.
 
@@ -926,48 +976,65 @@ def external_source(
     source: Any = None,
     num_outputs: int | None = None,
     *,
-    cycle: str = 'no',
+    cycle: str | None = None,
     layout: Any = None,
     dtype: Any = None,
-    ndim: int | None = None,
-    batch: bool | int = True,
-    batch_info: bool | int = False,
+    ndim: int | _Sequence[int] | None = None,
+    cuda_stream: Any = None,
+    batch: bool | int | None = None,
+    batch_info: bool | int | None = None,
+    no_copy: bool | int | None = None,
+    parallel: bool | int | None = None,
+    prefetch_queue_depth: int | None = None,
+    bytes_per_sample_hint: int | None = None,
+    repeat_last: bool | int | None = None,
+    blocking: bool | int | None = None,
     device: str | None = None,
     name: str | None = None,
-    blocking: Any = ...,
-    bytes_per_sample_hint: Any = ...,
-    cuda_stream: Any = ...,
-    no_copy: Any = ...,
-    parallel: Any = ...,
-    prefetch_queue_depth: Any = ...,
     preserve: Any = ...,
-    repeat_last: Any = ...,
+    seed: Any = ...,
     use_copy_kernel: Any = ...,
 ) -> Any:
     """Take samples from Python code.
 
-    `source` is called or advanced once a batch, or once a sample with `batch=False`, in the
-    pipeline's thread. A callable that takes an argument gets the number of the iteration, or a
-    `SampleInfo`. StopIteration ends the epoch: `Pipeline.run` raises it, and `Pipeline.reset`
-    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8; a
-    path or an `Item` of a data set stays what it is, for `fn.decoders.video`.
+    `source` is called or advanced once a batch, or once a sample with `batch=False`: in a thread
+    of the pipeline, one call at a time and in order. A callable that takes an argument gets the
+    number of the batch in its epoch, or a `BatchInfo` or `SampleInfo`. StopIteration ends the
+    epoch: `Pipeline.run` raises it, and `Pipeline.reset` begins the next one. A batch is an array
+    (N, ...), a `TensorList` or a list of samples, and may be smaller than the pipeline's. Samples
+    are arrays and tensors of any library, and numbers; bytes become 1-D uint8; a path or an `Item`
+    of a data set stays what it is, for `fn.decoders.video`. Data is copied at once, so the source
+    may use its memory again.
+
+    With `parallel=True` the `py_num_workers` processes of the pipeline run it. A callable takes an
+    argument then, and depends on nothing else: the samples of a batch are shared by the workers,
+    and further batches are asked for past the end, where it raises StopIteration again. An iterable
+    or a generator function gives batches and stays in one worker.
 
     Args:
         source: a callable, an iterable, or none: see `feed_input` (object).
         num_outputs: the source gives a tuple of as many values (int, at least 1).
         cycle: an iterable that ends: `no`, `quiet` (begin again), `raise` (begin again after reset)
-            (one of 'no', 'quiet', 'raise'; default 'no').
-        layout: such as "FHWC" (str or list of str).
-        dtype: element type of the output; the data's by default (element type).
-        ndim: number of dimensions, checked (int, at least 0).
-        batch: whether the source gives batches, or single samples (bool (0 or 1); default True).
-        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1); default False).
+            (one of 'no', 'quiet', 'raise').
+        layout: such as "FHWC"; a list has one for each output (str or list of str).
+        dtype: element type that the data must have; Python numbers are converted (element type or
+            list of them).
+        ndim: number of dimensions that samples must have (int or list of int).
+        cuda_stream: on which data on a GPU is ready; the current one (object).
+        batch: 0: the source gives single samples, else batches (bool (0 or 1)).
+        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1)).
+        no_copy: use the memory of the data, which then must not change until its batch has come out
+            (bool (0 or 1)).
+        parallel: run the source in worker processes, see above (bool (0 or 1)).
+        prefetch_queue_depth: batches that workers make ahead; 1 by default (int, at least 1).
+        bytes_per_sample_hint: shared memory for a sample of a parallel source; found out by default
+            (int, at least 1).
+        repeat_last: give the last batch that was fed again (bool (0 or 1)).
+        blocking: let `run` wait until data was fed, by another thread (bool (0 or 1)).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Not supported yet: cuda_stream, parallel, repeat_last.
-
-    Taken, no effect: blocking, no_copy, prefetch_queue_depth, use_copy_kernel.
+    Taken, no effect: use_copy_kernel.
     """
 
 def file_reader(
@@ -1057,6 +1124,7 @@ def filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Correlate samples with a window of each, in float32.
 
@@ -1092,6 +1160,7 @@ def flip(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mirror frames, by default every frame of a clip alike.
 
@@ -1101,8 +1170,8 @@ def flip(
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
-        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
-            or frame).
+        depthwise: swap front and back; of volumes only (bool (0 or 1); default False; may be per
+            sample or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1119,6 +1188,7 @@ def full(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of a shape out of a value, which is broadcast as numpy does.
 
@@ -1142,6 +1212,7 @@ def full_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples with the shapes, type and layout of the first input out of the second's values.
 
@@ -1167,6 +1238,7 @@ def gaussian_blur(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Blur with a Gaussian window, by default every frame of a clip alike.
 
@@ -1195,6 +1267,7 @@ def get_property(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
 
@@ -1221,6 +1294,7 @@ def hsv(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike.
 
@@ -1254,6 +1328,7 @@ def hue(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Turn the hue of RGB pixels, by default of every frame of a clip alike.
 
@@ -1573,6 +1648,7 @@ def jpeg_compression_distortion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again.
 
@@ -1601,6 +1677,7 @@ def laplacian(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """The sum of the second derivatives along each axis, by default of every frame alike.
 
@@ -1636,6 +1713,7 @@ def lookup_table(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give for each integer the value that a table has for it.
 
@@ -1662,6 +1740,7 @@ def median_blur(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the median of a window around it; the outermost values are repeated.
 
@@ -1850,6 +1929,7 @@ def normalize(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take the mean off and divide by the standard deviation.
 
@@ -1874,6 +1954,43 @@ def normalize(
         dtype: element type of the output (element type; default torch.float32).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def numba_function(
+    *inputs: _Data,
+    run_fn: Any,
+    out_types: Any,
+    in_types: Any,
+    outs_ndim: int | _Sequence[int],
+    ins_ndim: int | _Sequence[int],
+    setup_fn: Any = None,
+    batch_processing: bool | int = False,
+    device: str | None = None,
+    name: str | None = None,
+    blocks: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+    threads_per_block: Any = ...,
+) -> Any:
+    """Run a function that Numba compiles, on the CPU: it fills arrays that it is given.
+
+    Inputs:
+        inputs (one or more)
+
+    Args:
+        run_fn: is called with the outputs, which it fills, and inputs (object; required).
+        out_types: of the outputs (list of element types; required).
+        in_types: of the inputs (list of element types; required).
+        outs_ndim: dimensions of the outputs (int or list of int; required).
+        ins_ndim: dimensions of the inputs (int or list of int; required).
+        setup_fn: is called with the shapes of all outputs, which it fills, and of all inputs:
+            arrays by [input][sample]; without it outputs have the shapes of the inputs (object).
+        batch_processing: call `run_fn` once a batch, with lists (bool (0 or 1); default False).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: blocks, threads_per_block.
     """
 
 def numpy_reader(
@@ -1975,6 +2092,7 @@ def one_hot(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mark the class that each number stands for along a new dimension.
 
@@ -2004,6 +2122,7 @@ def ones(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of ones.
 
@@ -2025,6 +2144,7 @@ def ones_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of ones with the shapes, element type and layout of the input.
 
@@ -2050,6 +2170,7 @@ def pad(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Fill samples up at their ends, by default to the size of the largest one of the batch.
 
@@ -2082,6 +2203,7 @@ def paste(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put frames on a canvas of one color, every frame of a clip at the same place.
 
@@ -2114,6 +2236,7 @@ def peek_image_shape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """(height, width, channels) that images will have when they are decoded, by their headers.
 
@@ -2138,6 +2261,7 @@ def per_frame(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Say that the first dimension of samples counts frames.
 
@@ -2161,6 +2285,7 @@ def permute_batch(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put the samples of a batch into another order; some may come twice and others not at all.
 
@@ -2169,6 +2294,37 @@ def permute_batch(
 
     Args:
         indices: number of the sample that each one is (int; required; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def python_function(
+    *inputs: _Data,
+    function: Any,
+    num_outputs: int = 1,
+    batch_processing: bool | int = False,
+    output_layouts: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Call a Python function on NumPy arrays, on a GPU on CuPy arrays.
+
+    It gets one sample of each input, and gives one array or a tuple of them. In a pipeline it is
+    called by one thread, in the order of samples and batches, once for each sample, up to
+    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch.
+
+    Inputs:
+        inputs (may be left out) (one or more)
+
+    Args:
+        function: what is called (callable; required).
+        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
+        batch_processing: call it once a batch with a list of samples for each input, not once a
+            sample (bool (0 or 1); default False).
+        output_layouts: layouts of the outputs; a str is for all (str or list of str).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -2269,6 +2425,7 @@ def reinterpret(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take the bytes of samples for elements of another type.
 
@@ -2300,6 +2457,7 @@ def reshape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give samples another shape, another layout, or both.
 
@@ -2348,6 +2506,7 @@ def resize(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize frames, every frame of a clip alike.
@@ -2427,7 +2586,7 @@ def resize_crop_mirror(
     crop_pos_y: float | _Values = 0.5,
     crop_pos_z: float | _Values = 0.5,
     rounding: str = 'round',
-    mirror: bool | int | _Values = False,
+    mirror: int | _Values = 0,
     device: str | None = None,
     name: str | None = None,
     layout: str | None = None,
@@ -2435,6 +2594,7 @@ def resize_crop_mirror(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
@@ -2485,7 +2645,8 @@ def resize_crop_mirror(
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -2546,6 +2707,7 @@ def rotate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Rotate frames about their centre, every frame of a clip alike by default.
 
@@ -2585,6 +2747,7 @@ def saturation(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Scale the saturation of RGB pixels, by default of every frame of a clip alike.
 
@@ -2670,6 +2833,7 @@ def sequence_rearrange(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put the frames of each sample into another order.
 
@@ -2692,6 +2856,7 @@ def shapes(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same.
 
@@ -2728,6 +2893,7 @@ def slice(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take a part of every sample, given by start and end or by start and size.
 
@@ -2776,6 +2942,7 @@ def squeeze(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Drop dimensions of size 1.
 
@@ -2797,6 +2964,7 @@ def stack(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Join inputs of one shape along a new dimension.
 
@@ -2871,6 +3039,35 @@ def tfrecord_reader(
     skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
+def torch_python_function(
+    *inputs: _Data,
+    function: Any,
+    num_outputs: int = 1,
+    batch_processing: bool | int = False,
+    output_layouts: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Call a Python function on PyTorch tensors; see `python_function`.
+
+    On a GPU the stream of the pipeline is the current one.
+
+    Inputs:
+        inputs (may be left out) (one or more)
+
+    Args:
+        function: what is called (callable; required).
+        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
+        batch_processing: call it once a batch with a list of samples for each input, not once a
+            sample (bool (0 or 1); default False).
+        output_layouts: layouts of the outputs; a str is for all (str or list of str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def transform_translation(
     mt: Any = None,
     *,
@@ -2880,6 +3077,7 @@ def transform_translation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Move points.
 
@@ -2904,6 +3102,7 @@ def transpose(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put the dimensions of samples into another order. The output shares the input's memory.
 
@@ -3093,6 +3292,7 @@ def warp_affine(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """See frames through an affine transform, every frame of a clip alike by default.
 
@@ -3128,6 +3328,7 @@ def zeros(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros.
 
@@ -3149,6 +3350,7 @@ def zeros_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros with the shapes, element type and layout of the input.
 

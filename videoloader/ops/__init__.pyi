@@ -80,6 +80,7 @@ class Brightness:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -122,6 +123,7 @@ class BrightnessContrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -284,6 +286,7 @@ class Cast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -308,6 +311,7 @@ class CastLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, like: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -335,6 +339,7 @@ class Cat:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -498,6 +503,7 @@ class ColorSpaceConversion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -540,6 +546,7 @@ class ColorTwist:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -572,6 +579,7 @@ class Constant:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -608,6 +616,7 @@ class Contrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -645,6 +654,7 @@ class CoordFlip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -678,6 +688,7 @@ class CoordTransform:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -701,6 +712,7 @@ class Copy:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -762,6 +774,7 @@ class Crop:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -840,6 +853,7 @@ class CropMirrorNormalize:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -869,6 +883,7 @@ class Debayer:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -905,8 +920,45 @@ class Dilate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class DLTensorPythonFunction:
+    """Call a Python function on DLPack capsules; see `python_function`.
+
+    Inputs:
+        inputs (may be left out) (one or more)
+
+    Args:
+        function: what is called (callable; required).
+        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
+        batch_processing: call it once a batch with a list of samples for each input, not once a
+            sample (bool (0 or 1); default True).
+        output_layouts: layouts of the outputs; a str is for all (str or list of str).
+        synchronize_stream: on a GPU wait until the inputs are there before the call (bool (0 or 1);
+            default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        function: Any = ...,
+        num_outputs: int = 1,
+        batch_processing: bool | int = True,
+        output_layouts: Any = None,
+        synchronize_stream: bool | int = True,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -930,6 +982,7 @@ class ElementExtract:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -955,6 +1008,7 @@ class Equalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -991,6 +1045,7 @@ class Erode:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1018,6 +1073,7 @@ class ExpandDims:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1026,28 +1082,44 @@ class ExpandDims:
 class ExternalSource:
     """Take samples from Python code.
 
-    `source` is called or advanced once a batch, or once a sample with `batch=False`, in the
-    pipeline's thread. A callable that takes an argument gets the number of the iteration, or a
-    `SampleInfo`. StopIteration ends the epoch: `Pipeline.run` raises it, and `Pipeline.reset`
-    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8; a
-    path or an `Item` of a data set stays what it is, for `fn.decoders.video`.
+    `source` is called or advanced once a batch, or once a sample with `batch=False`: in a thread
+    of the pipeline, one call at a time and in order. A callable that takes an argument gets the
+    number of the batch in its epoch, or a `BatchInfo` or `SampleInfo`. StopIteration ends the
+    epoch: `Pipeline.run` raises it, and `Pipeline.reset` begins the next one. A batch is an array
+    (N, ...), a `TensorList` or a list of samples, and may be smaller than the pipeline's. Samples
+    are arrays and tensors of any library, and numbers; bytes become 1-D uint8; a path or an `Item`
+    of a data set stays what it is, for `fn.decoders.video`. Data is copied at once, so the source
+    may use its memory again.
+
+    With `parallel=True` the `py_num_workers` processes of the pipeline run it. A callable takes an
+    argument then, and depends on nothing else: the samples of a batch are shared by the workers,
+    and further batches are asked for past the end, where it raises StopIteration again. An iterable
+    or a generator function gives batches and stays in one worker.
 
     Args:
         source: a callable, an iterable, or none: see `feed_input` (object).
         num_outputs: the source gives a tuple of as many values (int, at least 1).
         cycle: an iterable that ends: `no`, `quiet` (begin again), `raise` (begin again after reset)
-            (one of 'no', 'quiet', 'raise'; default 'no').
-        layout: such as "FHWC" (str or list of str).
-        dtype: element type of the output; the data's by default (element type).
-        ndim: number of dimensions, checked (int, at least 0).
-        batch: whether the source gives batches, or single samples (bool (0 or 1); default True).
-        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1); default False).
+            (one of 'no', 'quiet', 'raise').
+        layout: such as "FHWC"; a list has one for each output (str or list of str).
+        dtype: element type that the data must have; Python numbers are converted (element type or
+            list of them).
+        ndim: number of dimensions that samples must have (int or list of int).
+        cuda_stream: on which data on a GPU is ready; the current one (object).
+        batch: 0: the source gives single samples, else batches (bool (0 or 1)).
+        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1)).
+        no_copy: use the memory of the data, which then must not change until its batch has come out
+            (bool (0 or 1)).
+        parallel: run the source in worker processes, see above (bool (0 or 1)).
+        prefetch_queue_depth: batches that workers make ahead; 1 by default (int, at least 1).
+        bytes_per_sample_hint: shared memory for a sample of a parallel source; found out by default
+            (int, at least 1).
+        repeat_last: give the last batch that was fed again (bool (0 or 1)).
+        blocking: let `run` wait until data was fed, by another thread (bool (0 or 1)).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Not supported yet: cuda_stream, parallel, repeat_last.
-
-    Taken, no effect: blocking, no_copy, prefetch_queue_depth, use_copy_kernel.
+    Taken, no effect: use_copy_kernel.
     """
 
     def __init__(
@@ -1055,22 +1127,23 @@ class ExternalSource:
         source: Any = None,
         num_outputs: int | None = None,
         *,
-        cycle: str = 'no',
+        cycle: str | None = None,
         layout: Any = None,
         dtype: Any = None,
-        ndim: int | None = None,
-        batch: bool | int = True,
-        batch_info: bool | int = False,
+        ndim: int | _Sequence[int] | None = None,
+        cuda_stream: Any = None,
+        batch: bool | int | None = None,
+        batch_info: bool | int | None = None,
+        no_copy: bool | int | None = None,
+        parallel: bool | int | None = None,
+        prefetch_queue_depth: int | None = None,
+        bytes_per_sample_hint: int | None = None,
+        repeat_last: bool | int | None = None,
+        blocking: bool | int | None = None,
         device: str | None = None,
         name: str | None = None,
-        blocking: Any = ...,
-        bytes_per_sample_hint: Any = ...,
-        cuda_stream: Any = ...,
-        no_copy: Any = ...,
-        parallel: Any = ...,
-        prefetch_queue_depth: Any = ...,
         preserve: Any = ...,
-        repeat_last: Any = ...,
+        seed: Any = ...,
         use_copy_kernel: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
@@ -1190,6 +1263,7 @@ class Filter:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, window: _Data, fill_value: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -1204,8 +1278,8 @@ class Flip:
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
-        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
-            or frame).
+        depthwise: swap front and back; of volumes only (bool (0 or 1); default False; may be per
+            sample or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1222,6 +1296,7 @@ class Flip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1250,6 +1325,7 @@ class Full:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1276,6 +1352,7 @@ class FullLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1310,6 +1387,7 @@ class GaussianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1336,6 +1414,7 @@ class GetProperty:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1373,6 +1452,7 @@ class Hsv:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1404,6 +1484,7 @@ class Hue:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1741,6 +1822,7 @@ class JpegCompressionDistortion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1781,6 +1863,7 @@ class Laplacian:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1813,6 +1896,7 @@ class LookupTable:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1841,6 +1925,7 @@ class MedianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2060,8 +2145,52 @@ class Normalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class NumbaFunction:
+    """Run a function that Numba compiles, on the CPU: it fills arrays that it is given.
+
+    Inputs:
+        inputs (one or more)
+
+    Args:
+        run_fn: is called with the outputs, which it fills, and inputs (object; required).
+        out_types: of the outputs (list of element types; required).
+        in_types: of the inputs (list of element types; required).
+        outs_ndim: dimensions of the outputs (int or list of int; required).
+        ins_ndim: dimensions of the inputs (int or list of int; required).
+        setup_fn: is called with the shapes of all outputs, which it fills, and of all inputs:
+            arrays by [input][sample]; without it outputs have the shapes of the inputs (object).
+        batch_processing: call `run_fn` once a batch, with lists (bool (0 or 1); default False).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: blocks, threads_per_block.
+    """
+
+    def __init__(
+        self,
+        *,
+        run_fn: Any = ...,
+        out_types: Any = ...,
+        in_types: Any = ...,
+        outs_ndim: int | _Sequence[int] = ...,
+        ins_ndim: int | _Sequence[int] = ...,
+        setup_fn: Any = None,
+        batch_processing: bool | int = False,
+        device: str | None = None,
+        name: str | None = None,
+        blocks: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+        threads_per_block: Any = ...,
+    ) -> None: ...
+    def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -2189,6 +2318,7 @@ class OneHot:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2216,6 +2346,7 @@ class Ones:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -2241,6 +2372,7 @@ class OnesLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2275,6 +2407,7 @@ class Pad:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2314,6 +2447,7 @@ class Paste:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2344,6 +2478,7 @@ class PeekImageShape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2371,6 +2506,7 @@ class PerFrame:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, values: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2396,8 +2532,46 @@ class PermuteBatch:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class PythonFunction:
+    """Call a Python function on NumPy arrays, on a GPU on CuPy arrays.
+
+    It gets one sample of each input, and gives one array or a tuple of them. In a pipeline it is
+    called by one thread, in the order of samples and batches, once for each sample, up to
+    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch.
+
+    Inputs:
+        inputs (may be left out) (one or more)
+
+    Args:
+        function: what is called (callable; required).
+        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
+        batch_processing: call it once a batch with a list of samples for each input, not once a
+            sample (bool (0 or 1); default False).
+        output_layouts: layouts of the outputs; a str is for all (str or list of str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        function: Any = ...,
+        num_outputs: int = 1,
+        batch_processing: bool | int = False,
+        output_layouts: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -2522,6 +2696,7 @@ class Reinterpret:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2557,6 +2732,7 @@ class Reshape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2638,6 +2814,7 @@ class Resize:
         image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -2693,7 +2870,8 @@ class ResizeCropMirror:
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -2730,13 +2908,14 @@ class ResizeCropMirror:
         crop_pos_y: float | _Values = 0.5,
         crop_pos_z: float | _Values = 0.5,
         rounding: str = 'round',
-        mirror: bool | int | _Values = False,
+        mirror: int | _Values = 0,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -2824,6 +3003,7 @@ class Rotate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2856,6 +3036,7 @@ class Saturation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2947,6 +3128,7 @@ class SequenceRearrange:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2972,6 +3154,7 @@ class Shapes:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3038,6 +3221,7 @@ class Slice:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3065,6 +3249,7 @@ class Squeeze:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3092,6 +3277,7 @@ class Stack:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -3164,6 +3350,41 @@ class TFRecordReader:
     @property
     def device(self) -> str: ...
 
+class TorchPythonFunction:
+    """Call a Python function on PyTorch tensors; see `python_function`.
+
+    On a GPU the stream of the pipeline is the current one.
+
+    Inputs:
+        inputs (may be left out) (one or more)
+
+    Args:
+        function: what is called (callable; required).
+        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
+        batch_processing: call it once a batch with a list of samples for each input, not once a
+            sample (bool (0 or 1); default False).
+        output_layouts: layouts of the outputs; a str is for all (str or list of str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        function: Any = ...,
+        num_outputs: int = 1,
+        batch_processing: bool | int = False,
+        output_layouts: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class TransformTranslation:
     """Move points.
 
@@ -3187,6 +3408,7 @@ class TransformTranslation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -3216,6 +3438,7 @@ class Transpose:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3430,6 +3653,7 @@ class WarpAffine:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3457,6 +3681,7 @@ class Zeros:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -3482,6 +3707,7 @@ class ZerosLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property
