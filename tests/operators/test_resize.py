@@ -284,3 +284,14 @@ def test_the_sides_to_mirror_are_bits(mirror):
     dims = [dim for bit, dim in ((4, 0), (2, 1), (1, 2)) if mirror & bit]
     flipped = fn.resize_crop_mirror(volume, size=(3.0, 4.0, 5.0), mirror=mirror, layout="DHWC")
     assert (flipped.int() - plain.flip(dims).int()).abs().max() <= 1
+
+
+@pytest.mark.parametrize("mirror", range(4))
+def test_pictures_of_bytes_are_mirrored_in_their_windows(mirror):
+    clip = smooth(60, 80)
+    wanted = {"crop": (20.0, 30.0), "crop_pos_x": 0.3, "crop_pos_y": 0.9}
+    resized = fn.resize(clip, size=(40.0, 50.0), layout="FHWC")
+    cut = fn.crop(resized, **wanted, layout="FHWC")
+    dims = [dim for bit, dim in ((2, 1), (1, 2)) if mirror & bit]
+    at_once = fn.resize_crop_mirror(clip, size=(40.0, 50.0), mirror=mirror, **wanted, layout="FHWC")
+    assert (at_once.int() - cut.flip(dims).int()).abs().max() <= 1

@@ -24,6 +24,8 @@ _LINEAR = (InterpType.INTERP_LINEAR, InterpType.INTERP_TRIANGULAR)
 _FURTHEST = 160  # outputs that are computed and not used, to find a place where the grids meet
 _NEAR = 1 / 256  # source pixels that the grids may be apart there, or scales: a level of 255
 
+_MOST_PADDED = 4  # times the pixels of a picture that it may have with the copies of its borders
+
 
 class _Span(NamedTuple):
     """A side for torch: source pixels from `low` to `high`, copies around them, and the outputs."""
@@ -50,6 +52,8 @@ def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor |
         return None
     pictures = frames.reshape(-1, *frames.shape[-3:])
     height, width = (s.high - s.low + s.before + s.behind for s in (rows, columns))
+    if height * width > _MOST_PADDED * pictures[0, ..., 0].numel():
+        return None
     padded = np.empty((len(pictures), height, width, frames.shape[-1]), np.uint8)
     borders = rows.before, rows.behind, columns.before, columns.behind
     for picture, place in zip(pictures.numpy(), padded, strict=True):
@@ -64,7 +68,8 @@ def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor |
     for dim, (span, axis) in enumerate(zip((rows, columns), axes, strict=True), start=1):
         begin, count = axis.window or (0, axis.size)
         resized = resized.narrow(dim, span.skipped + begin, count)
-    resized = resized.flip(2) if axes[1].mirrored else resized
+    mirrored = [dim for dim, axis in enumerate(axes, start=1) if axis.mirrored]
+    resized = resized.flip(mirrored) if mirrored else resized
     return resized.reshape(*frames.shape[:-3], *resized.shape[1:])
 
 
