@@ -191,6 +191,7 @@ LAYERS = {
     "pipeline": "errors pickling types tensors sampling decoding workers operators readers",
     "fn": "errors types tensors sampling operators readers pipeline",
     "math": "types pipeline fn",
+    "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
     "plugin": "errors tensors readers pipeline fn ops",
     "video": "errors forking sources workers indexing sampling decoding",

@@ -2157,6 +2157,52 @@ def ones_like(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def optical_flow(
+    frames: _Data,
+    hints: _Data = ...,
+    /,
+    *,
+    preset: float = 0.0,
+    output_grid: int = 4,
+    hint_grid: int = 4,
+    enable_temporal_hints: bool | int = False,
+    enable_external_hints: bool | int = False,
+    image_type: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Estimate how the picture moves from each frame of a clip to the next, by OpenCV's DIS.
+
+    The output is float32 FHWC, one frame less than the input: a vector (x, y) in pixels of the
+    input for each square of `output_grid` x `output_grid` pixels. What is at (x, y) in a frame is
+    at (x, y) + vector in the next one.
+
+    Hints are such vectors for squares of `hint_grid` pixels. External ones come before temporal
+    ones.
+
+    Inputs:
+        frames (FHWC)
+        hints (FHWC) (may be left out)
+
+    Args:
+        preset: 0.0 is the slowest and best, 0.5 is between, 1.0 is the fastest (one of 0.0, 0.5,
+            1.0; default 0.0).
+        output_grid: side of the square of pixels of a vector (one of 1, 2, 4; default 4).
+        hint_grid: side of the square of pixels of a hint (one of 1, 2, 4, 8; default 4).
+        enable_temporal_hints: begin the search at the flow between the two frames before (bool (0
+            or 1); default False).
+        enable_external_hints: begin the search at the vectors of the second input (bool (0 or 1);
+            default False).
+        image_type: RGB, BGR or GRAY (ImageType; default ImageType.RGB).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
 def pad(
     data: _Data,
     /,

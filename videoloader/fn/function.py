@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch, Context
@@ -262,6 +262,13 @@ def _signature(operator: Operator) -> inspect.Signature:
 
 def _device(operator: Operator, device: str | None, inputs: tuple[Any, ...]) -> str:
     """Where an operator runs: as told, else where its data is."""
+    on_gpu = any(getattr(data, "device", "cpu") == "gpu" for data in inputs)
+    wanted = device or ("gpu" if on_gpu else "cpu")
+    if wanted in operator.absent_devices:
+        raise UnsupportedError(
+            f"fn.{operator.name} does not run on the {wanted.upper()}: "
+            f"{operator.absent_devices[wanted]}"
+        )
     if device is not None:
         if device not in operator.devices:
             raise ArgumentError(
@@ -269,7 +276,6 @@ def _device(operator: Operator, device: str | None, inputs: tuple[Any, ...]) -> 
                 f"{', '.join(map(repr, operator.devices))}, got {device!r}"
             )
         return device
-    on_gpu = any(getattr(data, "device", "cpu") == "gpu" for data in inputs)
     return "gpu" if on_gpu and "gpu" in operator.devices else operator.devices[0]
 
 

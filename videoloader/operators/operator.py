@@ -199,6 +199,7 @@ class Operator:
         check: looks at the arguments together; gets the names given and the bound values.
         absent: arguments of DALI's that are not there yet, with the one value that is harmless.
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
+        absent_devices: devices of DALI's operator that this one does not run on, and what to do.
         returns_channels: whether channels that were not last in the first input go back to their
             place in the outputs.
     """
@@ -225,6 +226,7 @@ class Operator:
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
     absent: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     unused: tuple[str, ...] = ()
+    absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     returns_channels: bool = True
 
     per_sample: tuple[str, ...] = field(init=False)

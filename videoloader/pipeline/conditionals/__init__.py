@@ -7,8 +7,9 @@ from typing import Any
 
 from videoloader.pipeline.conditionals import branches
 from videoloader.pipeline.conditionals.convert import Converter, do_not_convert
+from videoloader.pipeline.current import current_pipeline
 
-__all__ = ["converted", "do_not_convert"]
+__all__ = ["converted", "converted_callee", "do_not_convert"]
 
 _CONVERTER = Converter({name: getattr(branches, name) for name in branches.__all__})
 
@@ -20,3 +21,15 @@ def converted(definition: Callable[..., Any]) -> Callable[..., Any]:
         ArgumentError: its source is not available.
     """
     return _CONVERTER.definition(definition)
+
+
+def converted_callee(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that code of this package calls for a definition, converted as the definition is.
+
+    As it was written where the pipeline that is being defined has no conditionals.
+    """
+    pipeline = current_pipeline()
+    if pipeline is None or not pipeline.enable_conditionals:
+        return function
+    callee: Callable[..., Any] = _CONVERTER.callee(function)
+    return callee

@@ -1,0 +1,1 @@
+"""Automatic augmentation as in `nvidia.dali.auto_aug`: AutoAugment, RandAugment, TrivialAugment."""

@@ -1,0 +1,8 @@
+"""What automatic augmentations are made of: decorated functions, their magnitudes, policies."""
+
+from videoloader.auto_aug.core.decorated import Augmentation, augmentation
+from videoloader.auto_aug.core.magnitudes import signed_bin
+from videoloader.auto_aug.core.policy import Policy
+from videoloader.auto_aug.core.selection import select
+
+__all__ = ["Augmentation", "Policy", "augmentation", "select", "signed_bin"]

@@ -1,0 +1,251 @@
+"""Augmentations: functions of data and a parameter, called with the magnitude of the parameter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, overload
+
+import numpy as np
+
+from videoloader.auto_aug.core.magnitudes import SignedBin, check_bin, parameter_table, signed_bin
+from videoloader.errors import ArgumentError
+from videoloader.pipeline.conditionals import converted_callee
+from videoloader.pipeline.graph import DataNode
+from videoloader.types import Constant, Operand
+
+__all__ = ["Augmentation", "augmentation", "check_keywords"]
+
+_KEPT: Any = object()
+_DEVICES = ("cpu", "gpu", "auto")
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Augmentation:
+    """A function of data and a parameter; made by the decorator `augmentation`.
+
+    Attributes:
+        op: the function.
+        mag_range: the least and the greatest magnitude, or all magnitudes in an array; None for
+            functions without a parameter.
+        randomly_negate: whether the magnitude of each sample is negated at random.
+        mag_to_param: gives the parameter of a magnitude.
+        param_device: where the parameter is: "cpu", "gpu", or "auto" for where the data is.
+        name: for policies and lists of exclusions.
+    """
+
+    def __init__(
+        self,
+        op: Callable[..., DataNode],
+        mag_range: tuple[float, float] | np.ndarray[Any, Any] | None = None,
+        randomly_negate: bool | None = None,
+        mag_to_param: Callable[[float], Any] | None = None,
+        param_device: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.op = op
+        self.mag_range = mag_range
+        self.randomly_negate = bool(randomly_negate)
+        self.mag_to_param = mag_to_param or np.asarray
+        self.param_device = param_device or "cpu"
+        self.name: str = name or str(getattr(op, "__name__", type(op).__name__))
+        if self.param_device not in _DEVICES:
+            raise ArgumentError(
+                f"{self.name}: param_device must be one of {_DEVICES}, got {param_device!r}"
+            )
+        if isinstance(mag_range, np.ndarray):
+            if mag_range.ndim != 1 or not len(mag_range):
+                raise ArgumentError(f"{self.name}: magnitudes are an array of one dimension")
+        elif mag_range is not None and len(mag_range) != 2:
+            raise ArgumentError(f"{self.name}: mag_range is (first, last), got {mag_range}")
+        positional = [each for each in self._parameters().values() if each.kind in _POSITIONAL]
+        if len(positional) < 2:
+            raise ArgumentError(f"{self.name}: an augmentation takes data and a parameter")
+
+    def __call__(
+        self,
+        data: DataNode,
+        *,
+        magnitude_bin: int | DataNode | SignedBin | None = None,
+        num_magnitude_bins: int | None = None,
+        **keywords: Any,
+    ) -> DataNode:
+        """Augment a batch.
+
+        Args:
+            data: images or clips.
+            magnitude_bin: how strongly: a number from 0 to `num_magnitude_bins - 1`, for all or
+                for each sample, or what `signed_bin` gives.
+            num_magnitude_bins: number of parts of the range of magnitudes.
+            **keywords: those that the function takes are passed on.
+        """
+        self.check_needed(keywords)
+        taken = {key: value for key, value in keywords.items() if key in self.keywords}
+        if self.mag_range is None:
+            parameter = None
+        else:
+            parameter = self._parameter(magnitude_bin, num_magnitude_bins, data.device)
+        result = converted_callee(self.op)(data, parameter, **taken)
+        if not isinstance(result, DataNode):
+            raise ArgumentError(
+                f"augmentation {self.name} must give one data node, got {type(result).__name__}"
+            )
+        return result
+
+    def augmentation(
+        self,
+        mag_range: Any = _KEPT,
+        randomly_negate: Any = _KEPT,
+        mag_to_param: Any = _KEPT,
+        param_device: Any = _KEPT,
+        name: Any = _KEPT,
+        augmentation_cls: type[Augmentation] | None = None,
+    ) -> Augmentation:
+        """The same function with other settings; those that are not given stay."""
+        given = {
+            "mag_range": mag_range,
+            "randomly_negate": randomly_negate,
+            "mag_to_param": mag_to_param,
+            "param_device": param_device,
+            "name": name,
+        }
+        settings = {
+            key: getattr(self, key) if value is _KEPT else value for key, value in given.items()
+        }
+        return (augmentation_cls or type(self))(self.op, **settings)
+
+    @property
+    def keywords(self) -> dict[str, bool]:
+        """Other arguments that the function takes, and whether each has to be given."""
+        return {
+            name: each.default is inspect.Parameter.empty
+            for name, each in list(self._parameters().items())[2:]
+            if each.kind in _BY_KEYWORD
+        }
+
+    def check_needed(self, given: Mapping[str, Any]) -> None:
+        """Fail if an argument that has to be given is not."""
+        lacking = [name for name, needed in self.keywords.items() if needed and name not in given]
+        if lacking:
+            raise ArgumentError(f"augmentation {self.name} needs {', '.join(lacking)}")
+
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(self.op).parameters
+
+    def _parameter(
+        self,
+        magnitude_bin: int | DataNode | SignedBin | None,
+        count: int | None,
+        device: str,
+    ) -> DataNode:
+        what = f"augmentation {self.name}"
+        magnitudes = self._magnitudes(count)
+        if magnitude_bin is None:
+            raise ArgumentError(f"{what} needs a magnitude_bin")
+        if self.randomly_negate and not isinstance(magnitude_bin, SignedBin):
+            magnitude_bin = signed_bin(magnitude_bin)
+        number = magnitude_bin.bin if isinstance(magnitude_bin, SignedBin) else magnitude_bin
+        check_bin(number, len(magnitudes), what)
+        rows = magnitudes if isinstance(number, DataNode) else magnitudes[number : number + 1]
+        index = [number if isinstance(number, DataNode) else 0]
+        if self.randomly_negate:
+            assert isinstance(magnitude_bin, SignedBin)
+            pairs = [signed for magnitude in rows for signed in (magnitude, -magnitude)]
+            table = parameter_table(pairs, self.mag_to_param, what)
+            table = table.reshape(len(rows), 2, *table.shape[1:])
+            index.append(magnitude_bin.sign)
+        else:
+            table = parameter_table(rows, self.mag_to_param, what)
+        constant = Constant(table, device="cpu")
+        assert isinstance(constant, Operand)
+        parameter: DataNode = constant[tuple(index)]
+        is_on_gpu = self.param_device == "gpu" or (self.param_device == "auto" and device == "gpu")
+        return parameter.gpu() if is_on_gpu else parameter
+
+    def _magnitudes(self, count: int | None) -> list[float]:
+        if isinstance(self.mag_range, np.ndarray):
+            if count not in (None, len(self.mag_range)):
+                raise ArgumentError(
+                    f"augmentation {self.name} has {len(self.mag_range)} magnitudes, "
+                    f"num_magnitude_bins is {count}"
+                )
+            return list(self.mag_range)
+        if count is None:
+            raise ArgumentError(f"augmentation {self.name} needs num_magnitude_bins")
+        if count < 1:
+            raise ArgumentError(f"num_magnitude_bins must be at least 1, got {count}")
+        assert self.mag_range is not None
+        return list(np.linspace(*self.mag_range, count))
+
+    def __repr__(self) -> str:
+        settings: dict[str, Any] = {"mag_range": self.mag_range, "name": self.name}
+        if self.mag_range is not None:
+            settings |= {
+                "randomly_negate": self.randomly_negate,
+                "mag_to_param": getattr(self.mag_to_param, "__name__", self.mag_to_param),
+                "param_device": self.param_device,
+            }
+        listed = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        return f"Augmentation({listed})"
+
+
+@overload
+def augmentation(function: Callable[..., Any]) -> Augmentation: ...
+
+
+@overload
+def augmentation(
+    *,
+    mag_range: tuple[float, float] | np.ndarray[Any, Any] | None = ...,
+    randomly_negate: bool | None = ...,
+    mag_to_param: Callable[[float], Any] | None = ...,
+    param_device: str | None = ...,
+    name: str | None = ...,
+    augmentation_cls: type[Augmentation] | None = ...,
+) -> Callable[[Callable[..., Any]], Augmentation]: ...
+
+
+def augmentation(
+    function: Callable[..., Any] | None = None,
+    *,
+    mag_range: tuple[float, float] | np.ndarray[Any, Any] | None = None,
+    randomly_negate: bool | None = None,
+    mag_to_param: Callable[[float], Any] | None = None,
+    param_device: str | None = None,
+    name: str | None = None,
+    augmentation_cls: type[Augmentation] | None = None,
+) -> Any:
+    """Make an `Augmentation` of a function; a decorator.
+
+    Args:
+        function: takes a batch and a parameter, and gives a batch; further arguments come from
+            the keywords of the call.
+        mag_range: the magnitudes of the first and the last bin, between which the others lie
+            evenly; or an array with the magnitude of each. Without, the parameter is None.
+        randomly_negate: negate the magnitude of each sample with a probability of one half.
+        mag_to_param: gives the parameter of a magnitude, a number or an array; by default the
+            magnitude itself. Called once for each magnitude, when the pipeline is defined.
+        param_device: where the parameter is: "cpu", "gpu", or "auto" for where the data is.
+        name: the function's by default.
+        augmentation_cls: class of the result.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Augmentation:
+        kind = augmentation_cls or Augmentation
+        return kind(function, mag_range, randomly_negate, mag_to_param, param_device, name)
+
+    return decorate if function is None else decorate(function)
+
+
+def check_keywords(augmentations: Iterable[Augmentation], given: Mapping[str, Any]) -> None:
+    """Fail if an augmentation lacks an argument, or a keyword is one of none of them."""
+    known: set[str] = set()
+    for each in augmentations:
+        each.check_needed(given)
+        known |= each.keywords.keys()
+    unknown = sorted(given.keys() - known)
+    if unknown:
+        raise ArgumentError(
+            f"no augmentation takes {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+        )

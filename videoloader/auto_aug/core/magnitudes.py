@@ -1,0 +1,99 @@
+"""Magnitude bins with a random sign, and the tables of parameters that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader import fn
+from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.pipeline.graph import DataNode
+
+__all__ = ["SignedBin", "check_bin", "parameter_table", "signed_bin"]
+
+Parameters = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SignedBin:
+    """A magnitude bin, and for each sample whether the magnitude is negated.
+
+    Attributes:
+        bin: an int, or a data node with one for each sample.
+        sign: a data node: 1 where the magnitude is negated, 0 elsewhere.
+    """
+
+    bin: int | DataNode
+    sign: DataNode
+
+    def __getitem__(self, index: Any) -> SignedBin:
+        """The bin with one of several signs for each sample, or one of both."""
+        chosen = self.bin[index] if isinstance(self.bin, DataNode) else self.bin
+        return SignedBin(chosen, self.sign[index])
+
+
+def signed_bin(
+    magnitude_bin: int | DataNode,
+    random_sign: DataNode | None = None,
+    seed: int | None = None,
+    shape: Sequence[int] | None = None,
+) -> SignedBin:
+    """Combine a magnitude bin with a sign, so that several augmentations share the draw.
+
+    Args:
+        magnitude_bin: an int, or a data node with one for each sample.
+        random_sign: 1 for each sample whose magnitude is negated, 0 for others; drawn by default.
+        seed: of the draw.
+        shape: of the drawn signs, for several of them for each sample.
+    """
+    _check_kind(magnitude_bin)
+    if random_sign is not None:
+        if seed is not None or shape is not None:
+            raise ArgumentError("signed_bin draws with a seed and a shape only without random_sign")
+        return SignedBin(magnitude_bin, random_sign)
+    return SignedBin(magnitude_bin, fn.random.coin_flip(seed=seed, shape=shape))
+
+
+def check_bin(magnitude_bin: Any, count: int, what: str) -> None:
+    """Fail unless a bin is a data node, or one of the first `count` integers."""
+    _check_kind(magnitude_bin)
+    if isinstance(magnitude_bin, int) and not 0 <= magnitude_bin < count:
+        raise ArgumentError(f"{what}: magnitude bin {magnitude_bin} is not one of 0 to {count - 1}")
+
+
+def _check_kind(magnitude_bin: Any) -> None:
+    is_integer = isinstance(magnitude_bin, int | np.integer)
+    if not isinstance(magnitude_bin, DataNode) and (
+        not is_integer or isinstance(magnitude_bin, bool)
+    ):
+        raise ArgumentTypeError(
+            f"a magnitude bin is an int or a data node, got {type(magnitude_bin).__name__}: "
+            f"{magnitude_bin!r}"
+        )
+
+
+def parameter_table(
+    magnitudes: Sequence[float], to_parameter: Callable[[float], Any], what: str
+) -> Parameters:
+    """The parameter of each magnitude, along the first dimension of an array.
+
+    Args:
+        magnitudes: what `to_parameter` is called with.
+        to_parameter: gives a number or an array, of one type and shape for all magnitudes.
+        what: has these parameters, for errors.
+    """
+    parameters = [np.asarray(to_parameter(magnitude)) for magnitude in magnitudes]
+    kinds = {(each.dtype, each.shape) for each in parameters}
+    if len(kinds) != 1:
+        found = sorted(f"{dtype} {shape}" for dtype, shape in kinds)
+        raise ArgumentError(
+            f"{what}: mag_to_param gives arrays of different types or shapes: {', '.join(found)}"
+        )
+    table = np.stack(parameters)
+    if table.dtype.kind not in "biuf":
+        raise ArgumentTypeError(f"{what}: mag_to_param gives {table.dtype}, not numbers")
+    return table.astype(np.float32) if table.dtype == np.float64 else table

@@ -1,0 +1,86 @@
+"""Policies of AutoAugment: what may follow what, how probably, how strongly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from videoloader.auto_aug.core.decorated import Augmentation
+from videoloader.auto_aug.core.magnitudes import check_bin
+from videoloader.errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["Policy", "Step"]
+
+Step = tuple[Augmentation, float, int | None]
+"""An augmentation, the probability that it is applied, its magnitude bin."""
+
+
+class Policy:
+    """Sequences of augmentations, of which each sample gets one at random.
+
+    Args:
+        name: for presentation.
+        num_magnitude_bins: number of parts of the ranges of magnitudes.
+        sub_policies: the sequences. A step is an augmentation, the probability that it is applied,
+            and its magnitude bin: None for augmentations without magnitudes.
+    """
+
+    def __init__(
+        self, name: str, num_magnitude_bins: int, sub_policies: Sequence[Sequence[Step]]
+    ) -> None:
+        self.name = name
+        self.num_magnitude_bins = num_magnitude_bins
+        if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
+            raise ArgumentError(
+                f"num_magnitude_bins must be a positive int, got {num_magnitude_bins!r}"
+            )
+        self.sub_policies: tuple[tuple[Step, ...], ...] = tuple(
+            tuple(map(self._checked, steps)) for steps in sub_policies
+        )
+
+    @property
+    def augmentations(self) -> dict[str, Augmentation]:
+        """All augmentations by name, sorted; names of several get a number behind."""
+        distinct = {id(step[0]): step[0] for steps in self.sub_policies for step in steps}
+        by_name: dict[str, list[Augmentation]] = {}
+        for each in distinct.values():
+            by_name.setdefault(each.name, []).append(each)
+        named = {
+            name if len(alike) == 1 else f"{name}__{number}": each
+            for name, alike in by_name.items()
+            for number, each in enumerate(alike)
+        }
+        return dict(sorted(named.items()))
+
+    def _checked(self, step: Step) -> Step:
+        if not isinstance(step, tuple | list) or len(step) != 3:
+            raise ArgumentTypeError(
+                f"a step of a policy is (augmentation, probability, magnitude bin), got {step!r}"
+            )
+        each, probability, magnitude_bin = step
+        if not isinstance(each, Augmentation):
+            raise ArgumentTypeError(
+                f"policy {self.name} is made of augmentations (see the decorator `augmentation`), "
+                f"got {each!r}"
+            )
+        if not isinstance(probability, int | float) or not 0 <= probability <= 1:
+            raise ArgumentError(
+                f"policy {self.name}, {each.name}: a probability is from 0 to 1, "
+                f"got {probability!r}"
+            )
+        if magnitude_bin is None:
+            if each.mag_range is not None:
+                raise ArgumentError(f"policy {self.name}, {each.name}: needs a magnitude bin")
+        else:
+            check_bin(magnitude_bin, self.num_magnitude_bins, f"policy {self.name}, {each.name}")
+        return each, probability, magnitude_bin
+
+    def __repr__(self) -> str:
+        names = {id(each): name for name, each in self.augmentations.items()}
+        sequences = [
+            [(names[id(each)], *rest) for each, *rest in steps] for steps in self.sub_policies
+        ]
+        lines = ",\n".join(f"    {sequence}" for sequence in sequences)
+        return (
+            f"Policy(name={self.name!r}, num_magnitude_bins={self.num_magnitude_bins}, "
+            f"sub_policies=[\n{lines}])"
+        )

@@ -1,0 +1,179 @@
+"""RandAugment (https://arxiv.org/abs/1909.13719): some augmentations in a row, of one strength."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from videoloader.auto_aug import augmentations as a
+from videoloader.auto_aug.core import Augmentation, select, signed_bin
+from videoloader.auto_aug.core.decorated import check_keywords
+from videoloader.auto_aug.draws import Draws
+from videoloader.auto_aug.suites import (
+    Limit,
+    Shape,
+    translation_limits,
+    translations,
+    wide_enhancements,
+    without,
+)
+from videoloader.errors import ArgumentError
+from videoloader.pipeline.graph import DataNode
+
+__all__ = [
+    "apply_rand_augment",
+    "get_rand_augment_non_monotonic_suite",
+    "get_rand_augment_suite",
+    "rand_augment",
+]
+
+_MOST_PIXELS = 100
+_MOST_PART = _MOST_PIXELS / 224
+
+
+def rand_augment(
+    data: DataNode,
+    n: int,
+    m: int,
+    num_magnitude_bins: int = 31,
+    shape: Shape = None,
+    fill_value: int | None = 128,
+    interp_type: Any = None,
+    max_translate_abs: Limit = None,
+    max_translate_rel: Limit = None,
+    seed: int | None = None,
+    monotonic_mag: bool = True,
+    excluded: Sequence[str] | None = None,
+) -> DataNode:
+    """Augment each sample `n` times in a row, by augmentations of one suite drawn at random.
+
+    Args:
+        data: images HWC or clips FHWC, uint8. The frames of a clip are augmented alike.
+        n: augmentations in a row.
+        m: magnitude bin of all of them, from 0 to `num_magnitude_bins - 1`.
+        num_magnitude_bins: number of parts of the ranges of magnitudes.
+        shape: (height, width) of the pictures, or a data node with that; shifts are then parts of
+            it, else numbers of pixels.
+        fill_value: of places behind the border after a shift, shear or rotation; None repeats the
+            border.
+        interp_type: of the same operators: INTERP_LINEAR, the default, or INTERP_NN.
+        max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 100 by default.
+            Only without `shape`.
+        max_translate_rel: greatest shift as a part of the size, or (vertical, horizontal);
+            100/224 by default. Only with `shape`.
+        seed: of the draws.
+        monotonic_mag: whether a higher bin is stronger, for all augmentations; without,
+            `get_rand_augment_non_monotonic_suite` is used.
+        excluded: names of augmentations that the suite goes without.
+    """
+    make = get_rand_augment_suite if monotonic_mag else get_rand_augment_non_monotonic_suite
+    suite = without(
+        make(**translation_limits(max_translate_abs, max_translate_rel, shape)), excluded
+    )
+    keywords = {"fill_value": fill_value, "interp_type": interp_type}
+    keywords |= {} if shape is None else {"shape": shape}
+    return _apply(suite, data, n, m, num_magnitude_bins, seed, keywords)
+
+
+def apply_rand_augment(
+    augmentations: Sequence[Augmentation],
+    data: DataNode,
+    n: int,
+    m: int,
+    num_magnitude_bins: int = 31,
+    seed: int | None = None,
+    **kwargs: Any,
+) -> DataNode:
+    """Augment each sample `n` times in a row, by augmentations drawn from a list.
+
+    Args:
+        augmentations: to draw from.
+        data: images or clips.
+        n: augmentations in a row.
+        m: magnitude bin of all of them.
+        num_magnitude_bins: number of parts of the ranges of magnitudes.
+        seed: of the draws.
+        **kwargs: further arguments, for the augmentations that take them.
+    """
+    check_keywords(augmentations, kwargs)
+    return _apply(augmentations, data, n, m, num_magnitude_bins, seed, kwargs)
+
+
+def get_rand_augment_suite(
+    use_shape: bool = False, max_translate_abs: Limit = None, max_translate_rel: Limit = None
+) -> list[Augmentation]:
+    """The 14 augmentations of RandAugment.
+
+    Args:
+        use_shape: whether shifts are parts of the size of a picture, else numbers of pixels.
+        max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 100 by default.
+        max_translate_rel: greatest shift as a part of the size; 100/224 by default.
+    """
+    shifts = translations(
+        use_shape=use_shape,
+        limit_abs=max_translate_abs,
+        limit_rel=max_translate_rel,
+        most_abs=_MOST_PIXELS,
+        most_rel=_MOST_PART,
+    )
+    return [
+        *shifts,
+        a.shear_x.augmentation((0, 0.3)),
+        a.shear_y.augmentation((0, 0.3)),
+        a.rotate.augmentation((0, 30)),
+        a.brightness.augmentation((0, 0.9)),
+        a.contrast.augmentation((0, 0.9)),
+        a.color.augmentation((0, 0.9)),
+        a.sharpness.augmentation((0, 0.9)),
+        a.posterize.augmentation((8, 4)),
+        a.solarize.augmentation((256, 0)),
+        a.equalize,
+        a.auto_contrast,
+        a.identity,
+    ]
+
+
+def get_rand_augment_non_monotonic_suite(
+    use_shape: bool = False, max_translate_abs: Limit = None, max_translate_rel: Limit = None
+) -> list[Augmentation]:
+    """The augmentations of RandAugment with the ranges of AutoAugment.
+
+    The colour factors go from 0.1 to 1.9, so the bin in the middle is the weakest; posterize and
+    solarize are the weaker the higher the bin is. The arguments are those of
+    `get_rand_augment_suite`.
+    """
+    others = {
+        **wide_enhancements(),
+        "posterize": a.posterize.augmentation((0, 4)),
+        "solarize": a.solarize.augmentation((0, 256)),
+    }
+    suite = get_rand_augment_suite(use_shape, max_translate_abs, max_translate_rel)
+    return [others.get(each.name, each) for each in suite]
+
+
+def _apply(
+    augmentations: Sequence[Augmentation],
+    data: DataNode,
+    n: int,
+    m: int,
+    num_magnitude_bins: int,
+    seed: int | None,
+    keywords: dict[str, Any],
+) -> DataNode:
+    if not augmentations:
+        raise ArgumentError("there are no augmentations to choose from")
+    if n < 0:
+        raise ArgumentError(f"n must not be negative, got {n}")
+    if n == 0:
+        return data
+    draws = Draws(2 * n, seed)
+    for _ in range(n):
+        data = select(
+            augmentations,
+            draws.choice(len(augmentations)),
+            data,
+            magnitude_bin=signed_bin(m, random_sign=draws.sign()),
+            num_magnitude_bins=num_magnitude_bins,
+            **keywords,
+        )
+    return data

@@ -1,0 +1,87 @@
+"""Augmentations with the ranges of magnitudes that the policies share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from videoloader.auto_aug import augmentations as a
+from videoloader.auto_aug.core import Augmentation
+from videoloader.errors import ArgumentError
+from videoloader.pipeline.graph import DataNode
+
+__all__ = ["Limit", "Shape", "translation_limits", "translations", "wide_enhancements", "without"]
+
+Limit = float | Sequence[float] | None
+"""A limit of a shift: one for both directions, or (height, width)."""
+
+Shape = DataNode | Sequence[int] | None
+"""Height and width of pictures: the same for all, or of each sample."""
+
+
+def translations(
+    *, use_shape: bool, limit_abs: Limit, limit_rel: Limit, most_abs: float, most_rel: float
+) -> tuple[Augmentation, Augmentation]:
+    """The shifts along x and y, each up to a limit.
+
+    Args:
+        use_shape: whether shifts are parts of the size of a picture, else numbers of pixels.
+        limit_abs: greatest number of pixels.
+        limit_rel: greatest part.
+        most_abs: the limit if none is given.
+        most_rel: likewise.
+    """
+    unused, name = (
+        (limit_abs, "max_translate_abs") if use_shape else (limit_rel, "max_translate_rel")
+    )
+    if unused is not None:
+        told = "parts of the shape" if use_shape else "numbers of pixels, as there is no shape"
+        raise ArgumentError(f"{name} is given, but shifts are {told}")
+    given, most = (limit_rel, most_rel) if use_shape else (limit_abs, most_abs)
+    limit = most if given is None else given
+    limits = list(limit) if isinstance(limit, Sequence) else [limit, limit]
+    if len(limits) != 2:
+        raise ArgumentError(f"the limit of a shift is a number or (height, width), got {given!r}")
+    height, width = limits
+    along_x, along_y = (
+        (a.translate_x, a.translate_y)
+        if use_shape
+        else (a.translate_x_no_shape, a.translate_y_no_shape)
+    )
+    return along_x.augmentation((0, width)), along_y.augmentation((0, height))
+
+
+def translation_limits(limit_abs: Limit, limit_rel: Limit, shape: Shape) -> dict[str, Any]:
+    """The arguments of functions that make suites and policies."""
+    return {
+        "use_shape": shape is not None,
+        "max_translate_abs": limit_abs,
+        "max_translate_rel": limit_rel,
+    }
+
+
+def wide_enhancements() -> dict[str, Augmentation]:
+    """Colour augmentations whose factor is 0.1 in the first bin and 1.9 in the last, by name."""
+    plain = {
+        each.name: each.augmentation((0.1, 1.9), randomly_negate=False, mag_to_param=None)
+        for each in (a.brightness, a.contrast, a.color)
+    }
+    sharpness = a.sharpness.augmentation(
+        (0.1, 1.9), randomly_negate=False, mag_to_param=a.sharpness_kernel_shifted
+    )
+    return {**plain, "sharpness": sharpness}
+
+
+def without(suite: Sequence[Augmentation], excluded: Sequence[str] | None) -> list[Augmentation]:
+    """The augmentations of a suite whose names are not excluded."""
+    names = {each.name for each in suite}
+    unknown = sorted(set(excluded or ()) - names)
+    if unknown:
+        raise ArgumentError(
+            f"excluded names no augmentation of the suite: {', '.join(unknown)}; it has "
+            f"{', '.join(sorted(names))}"
+        )
+    left = [each for each in suite if each.name not in (excluded or ())]
+    if not left:
+        raise ArgumentError("all augmentations of the suite are excluded")
+    return left
