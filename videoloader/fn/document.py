@@ -19,7 +19,8 @@ Made from the declarations, and compared with them by a test. To write it again:
 An argument marked *per sample* takes one value, one for each sample, or a data node. *Per frame
 too*: the value of a sample may be a list with one for each frame of the clip; a data node with such
 lists goes through `fn.per_frame`.
-Every operator also takes `device` and `name`.
+Every operator also takes `device` and `name`. What of DALI's operators and arguments is absent or
+differs is listed in [Operators of DALI](dali-operators.md).
 """
 
 
