@@ -11,6 +11,7 @@ from videoloader.auto_aug import rand_augment as ra
 from videoloader.auto_aug import trivial_augment as ta
 from videoloader.auto_aug.core import Policy, augmentation
 from videoloader.errors import ArgumentError
+from videoloader.pipeline.graph import reached
 
 COUNT = 2000
 POLICIES = ["image_net", "reduced_image_net", "svhn", "reduced_cifar10"]
@@ -236,3 +237,23 @@ def test_a_policy_shows_its_sequences():
     policy = Policy("p", 3, [[(alike[0], 0.5, None)], [(alike[1], 1, None)]])
     assert list(policy.augmentations) == ["1__0", "1__1"]
     assert "('1__1', 1, None)" in repr(policy)
+
+
+@pytest.mark.parametrize("kind", AUGMENTED)
+def test_pictures_on_the_gpu_stay_there(kind):
+    @pipeline_def(batch_size=2, num_threads=1, device_id=0)
+    def pipeline():
+        data = fn.external_source(source=list, layout="HWC").gpu()
+        return AUGMENTED[kind](data)
+
+    (output,) = pipeline()._outputs
+    assert output.device == "gpu"
+    nodes = reached([output.node])
+    on_gpu = {node.operator.name for node in nodes if node.device == "gpu"}
+    assert {"equalize", "rotate", "warp_affine", "saturation", "merge"} <= on_gpu
+    for node in nodes:
+        if node.operator.name != "copy":
+            continue
+        (taken,) = node.inputs
+        is_source = taken.node.operator.kind == "source"
+        assert is_source or (taken.device, node.device) == ("cpu", "gpu"), node.describe()

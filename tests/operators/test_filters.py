@@ -1,5 +1,7 @@
 """Filters against DALI's results, sums written out, and the reference against OpenCV."""
 
+import itertools
+
 import filter_cases
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from references_of import called, stored
 
 from videoloader import fn, pipeline_def, types
 from videoloader.errors import ArgumentError
-from videoloader.operators import filters
+from videoloader.operators import correlation, filters
 from videoloader.tensors import TensorList
 
 CASES = filter_cases.CASES
@@ -34,6 +36,7 @@ def test_results_are_those_of_dali(number):
 def test_the_reference_in_torch_agrees_with_opencv(number, monkeypatch):
     fast = called(filter_cases, *CASES[number]).astype(float)
     monkeypatch.setattr(filters, "_by_opencv", filters._by_torch)
+    monkeypatch.setattr(correlation, "_same_by_opencv", lambda *values: None)
     monkeypatch.setattr(
         "videoloader.operators.correlation._valid_by_opencv",
         lambda values, axes, window: _summed(values, axes, window),
@@ -41,6 +44,35 @@ def test_the_reference_in_torch_agrees_with_opencv(number, monkeypatch):
     slow = called(filter_cases, *CASES[number]).astype(float)
     scale = np.abs(slow).max(initial=1)
     assert np.abs(fast - slow).max() <= (1 if scale > 1.5 else 1e-5 * scale)
+
+
+@pytest.mark.parametrize("border", correlation.BORDERS)
+@pytest.mark.parametrize("layout", ["HWC", "FHWC", "CHW", "HW"])
+def test_a_window_in_one_pass_of_opencv_is_one_over_a_border_that_was_added(
+    layout, border, monkeypatch
+):
+    rng = np.random.default_rng(7)
+    passes = []
+    in_one = correlation._same_by_opencv
+
+    def counted(*given):
+        passes.append(in_one(*given) is not None)
+        return in_one(*given)
+
+    for dtype, (height, width) in itertools.product(
+        ("uint8", "int16", "uint16", "float32"), ((1, 9), (6, 2), (8, 11))
+    ):
+        shape = {"HWC": (height, width, 3), "CHW": (3, height, width), "HW": (height, width)}
+        sides = shape[layout.removeprefix("F")]
+        values = torch.from_numpy((rng.random((2, *sides)) * 200).astype(dtype))
+        values = values if layout.startswith("F") else values[0]
+        window = torch.from_numpy(rng.normal(size=(3, 4)).astype(np.float32))
+        given = {"layout": layout, "border": border, "anchor": [2, 1], "dtype": torch.float32}
+        monkeypatch.setattr(correlation, "_same_by_opencv", counted)
+        found = fn.filter(values, window, **given)
+        monkeypatch.setattr(correlation, "_same_by_opencv", lambda *values: None)
+        torch.testing.assert_close(found, fn.filter(values, window, **given), rtol=0, atol=1e-3)
+    assert set(passes) == {border != "wrap"}
 
 
 def _summed(values, axes, window):

@@ -26,6 +26,13 @@ from videoloader.tensors import saturate
 __all__ = ["correlate"]
 
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
+_OPENCV_BORDERS = {
+    "reflect_101": "BORDER_REFLECT_101",
+    "reflect_1001": "BORDER_REFLECT",
+    "clamp": "BORDER_REPLICATE",
+    "constant": "BORDER_CONSTANT",  # of zeros
+}
+_OPENCV_TYPES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 
 
 def _infer(
@@ -115,12 +122,53 @@ def correlate(
         ]
         if any(own >= extent for own, extent in zip(anchors, extents, strict=True)):
             raise ArgumentError(f"anchor {anchors} is not in a window of {extents}")
-        values = sample.float()
+        window = window.float()
+        made = None
         if mode == "same":
-            values = _surrounded(values, axes, anchors, extents, border, fill)
-        made = _valid(values, axes, window.float())
+            made = _same_by_opencv(sample, axes, window, anchors, border, fill)
+        if made is None:
+            values = sample.float()
+            if mode == "same":
+                values = _surrounded(values, axes, anchors, extents, border, fill)
+            made = _valid(values, axes, window)
         place.copy_(saturate(made, place.dtype))
     return out
+
+
+def _same_by_opencv(
+    values: torch.Tensor,
+    axes: Axes,
+    window: torch.Tensor,
+    anchors: Sequence[int],
+    border: str,
+    fill: float,
+) -> torch.Tensor | None:
+    """The correlation of pictures on the CPU in one pass; None for what OpenCV does not take."""
+    is_known = border in _OPENCV_BORDERS and (border != "constant" or fill == 0)
+    if (
+        values.device.type != "cpu"
+        or values.dtype not in _OPENCV_TYPES
+        or axes.count != 2
+        or not values.numel()
+        or not is_known
+    ):
+        return None
+    import cv2
+
+    behind = values.shape[axes.first + 2 :]
+    sides = values.shape[axes.first : axes.first + 2]
+    pictures: Any = values.contiguous().numpy().reshape(-1, *sides, *behind)
+    made = np.empty(pictures.shape, np.float32)
+    for picture, result in zip(pictures, made, strict=True):
+        filtered = cv2.filter2D(
+            picture,
+            cv2.CV_32F,
+            window.cpu().numpy(),
+            anchor=(anchors[1], anchors[0]),
+            borderType=getattr(cv2, _OPENCV_BORDERS[border]),
+        )
+        result[...] = filtered.reshape(result.shape)
+    return torch.from_numpy(made).reshape(values.shape)
 
 
 def _surrounded(

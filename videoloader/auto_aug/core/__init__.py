@@ -5,4 +5,6 @@ from videoloader.auto_aug.core.magnitudes import signed_bin
 from videoloader.auto_aug.core.policy import Policy
 from videoloader.auto_aug.core.selection import select
 
+_Augmentation = Augmentation  # its name in DALI
+
 __all__ = ["Augmentation", "Policy", "augmentation", "select", "signed_bin"]
