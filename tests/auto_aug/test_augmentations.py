@@ -1,6 +1,7 @@
 """Augmentations: compared with stored results of DALI, and with Pillow's formulas."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,20 +10,22 @@ from references_of import stored
 
 import videoloader
 from videoloader import fn, pipeline_def
-from videoloader.auto_aug import augmentations
+from videoloader.auto_aug import augmentations, auto_augment, rand_augment, trivial_augment
 from videoloader.auto_aug.core import augmentation, select, signed_bin
 from videoloader.errors import ArgumentError
 
+REFERENCES = Path(__file__).parents[1] / "references" / "auto_aug.py"
 
-def load_cases():
-    path = Path(__file__).parents[1] / "references" / "auto_aug.py"
-    spec = importlib.util.spec_from_file_location("auto_aug_references", path)
+
+def load_references():
+    spec = importlib.util.spec_from_file_location("auto_aug_references", REFERENCES)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.CASES
+    return module
 
 
-CASES = load_cases()
+references = load_references()
+CASES = references.CASES
 INTERPOLATING = ("shear_x", "shear_y", "rotate", "translate_x", "translate_y")
 
 
@@ -59,6 +62,23 @@ def test_augmentations_give_what_dali_gives(number):
     difference = np.abs(found.astype(int) - expected)
     assert difference.max() <= (case.name in INTERPOLATING)
     assert difference.mean() <= 0.04
+
+
+def test_suites_and_policies_are_those_of_dali():
+    expected = json.loads(REFERENCES.with_suffix(".json").read_text(encoding="utf-8"))
+    found = references.described(auto_augment, rand_augment, trivial_augment)
+    assert found.keys() == expected.keys()
+    for name in found:
+        for own, theirs in zip(flat(found[name]), flat(expected[name]), strict=True):
+            close = pytest.approx(theirs, rel=1e-6) if isinstance(theirs, float) else theirs
+            assert own == close, name
+
+
+def flat(values):
+    """The items of nested lists, and the lengths of the lists."""
+    if not isinstance(values, list | tuple):
+        return [values]
+    return [len(values), *(item for each in values for item in flat(each))]
 
 
 @pytest.mark.parametrize("bits", [8, 6, 4, 1])

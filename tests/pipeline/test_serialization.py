@@ -66,6 +66,30 @@ def test_a_pipeline_from_text_or_a_file_gives_the_same_batches(tmp_path):
     assert same(batches(other_seed), batches(other))
 
 
+@pipeline_def(batch_size=3, seed=11, num_threads=2, enable_conditionals=True)
+def decided():
+    """Branches that change data, leave it, nest, and draw."""
+    data = fn.external_source(name="mine", layout="FHWC")
+    draw = fn.random.uniform(range=(0, 1), shape=(2,))
+    other = data
+    if draw[0] < 0.5:
+        if draw[1] < 0.5:
+            data = fn.flip(data, horizontal=fn.random.coin_flip())
+        else:
+            data = fn.brightness(data, brightness=0.5)
+            other = fn.flip(other, vertical=1)
+    return data, other, draw
+
+
+def test_branches_of_conditions_are_those_that_were_written():
+    expected = batches(decided())
+    assert same(batches(Pipeline.deserialize(decided().serialize())), expected)
+    changed = {
+        torch.equal(a, b) for data, other, _ in expected for a, b in zip(data, other, strict=True)
+    }
+    assert changed == {True, False}
+
+
 def test_text_is_read_by_another_process(videos, tmp_path):
     @pipeline_def(batch_size=2, seed=3, num_threads=1)
     def reading():

@@ -1,12 +1,13 @@
-"""What the augmentations of DALI 2.4 give on its CPU: the cases, and how they were run.
+"""What the augmentations of DALI 2.4 give on its CPU, and what its policies are made of.
 
-    python tests/references/auto_aug.py        # nvidia-dali-cuda130==2.4.0: auto_aug.npz
+    python tests/references/auto_aug.py        # nvidia-dali-cuda130==2.4.0: auto_aug.npz, .json
 
-The tests read the cases from here and the values from the file; they need no DALI.
+The tests read the cases from here and the values from the files; they need no DALI.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -88,9 +89,44 @@ def _cases() -> list[Case]:
 CASES = _cases()
 
 
+def described(auto_augment: Any, rand_augment: Any, trivial_augment: Any) -> dict[str, Any]:
+    """Suites and policies of DALI, or ours: ranges and signs by name, sequences of policies."""
+
+    def settings(each: Any) -> list[Any]:
+        parameter = None if each.mag_range is None else each.mag_to_param(0.5)
+        magnitudes = None if each.mag_range is None else [float(end) for end in each.mag_range]
+        return [each.name, magnitudes, bool(each.randomly_negate), np.ravel(parameter).tolist()]
+
+    suites = {
+        "rand": rand_augment.get_rand_augment_suite,
+        "rand, not monotonic": rand_augment.get_rand_augment_non_monotonic_suite,
+        "trivial": trivial_augment.get_trivial_augment_wide_suite,
+    }
+    policies = {
+        name: getattr(auto_augment, f"get_{name}_policy")
+        for name in ("image_net", "reduced_image_net", "svhn", "reduced_cifar10")
+    }
+    found: dict[str, Any] = {}
+    for use_shape in (False, True):
+        for name, suite in suites.items():
+            found[f"{name}, {use_shape}"] = [settings(each) for each in suite(use_shape)]
+        for name, policy in policies.items():
+            made = policy() if name == "reduced_image_net" else policy(use_shape)
+            ordered = [made.augmentations[each] for each in sorted(made.augmentations)]
+            found[f"{name}, {use_shape}"] = [settings(each) for each in ordered]
+            found[name] = [
+                [[each.name, chance, number] for each, chance, number in steps]
+                for steps in made.sub_policies
+            ]
+    return found
+
+
 if __name__ == "__main__":
     import nvidia.dali
     import nvidia.dali.auto_aug.augmentations
+    import nvidia.dali.auto_aug.auto_augment
+    import nvidia.dali.auto_aug.rand_augment
+    import nvidia.dali.auto_aug.trivial_augment
     from nvidia.dali.auto_aug.core import signed_bin as dali_signed_bin
 
     theirs = nvidia.dali.auto_aug.augmentations
@@ -101,3 +137,6 @@ if __name__ == "__main__":
         shapes=np.array([list(each.shape) + [0] * (4 - each.ndim) for each in made], np.int16),
         dtypes=np.array([each.dtype.str for each in made]),
     )
+    package = nvidia.dali.auto_aug
+    policies = described(package.auto_augment, package.rand_augment, package.trivial_augment)
+    Path(__file__).with_suffix(".json").write_text(json.dumps(policies) + "\n", encoding="utf-8")

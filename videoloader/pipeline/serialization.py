@@ -10,6 +10,10 @@ The format, `version` 1::
      "outputs": [[node, output], ...],
      "kept": [node, ...]}
 
+A node that runs in a branch of a condition has `"branch": [[node, output], true]`: the predicate,
+and what it is for the samples of the branch. Data that is taken for the samples of a branch is
+[node, output, branch], and so is a predicate in an outer branch.
+
 Nodes are numbered by their place in the list, which is the order in which they were made: inputs
 come before their users. `varying` are the arguments that other nodes give; `kept` are nodes that
 run though no output needs them. Numbers, texts, true, false and null stand for themselves; all
@@ -32,6 +36,7 @@ import torch
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.operator import OPERATORS
+from videoloader.pipeline.branch import Branch, inside
 from videoloader.pipeline.graph import DataNode, Graph, Node, add_node, reached
 from videoloader.types import DataType, ImageType, InterpType
 
@@ -53,8 +58,12 @@ def write_graph(graph: Graph, pipeline: Mapping[str, Any]) -> bytes:
     """
     places = {node: number for number, node in enumerate(graph.nodes)}
 
-    def place(data: DataNode) -> list[int]:
-        return [places[data.node], data.output]
+    def place(data: DataNode) -> list[Any]:
+        inner = [] if data.branch is None else [place_of_branch(data.branch)]
+        return [places[data.node], data.output, *inner]
+
+    def place_of_branch(branch: Branch) -> list[Any]:
+        return [place(branch.predicate), branch.outcome]
 
     outputs = [data.node for data in graph.outputs]
     inner = reached(outputs)
@@ -71,6 +80,7 @@ def write_graph(graph: Graph, pipeline: Mapping[str, Any]) -> bytes:
                 "arguments": _arguments(node),
                 "inputs": [place(data) for data in node.inputs],
                 "varying": {name: place(data) for name, data in node.varying.items()},
+                **({} if node.branch is None else {"branch": place_of_branch(node.branch)}),
             }
             for node in graph.nodes
         ],
@@ -127,7 +137,7 @@ def read_graph(text: str | bytes) -> tuple[dict[str, Any], Callable[[], Any]]:
         try:
             for each in nodes:
                 made.append(_made(each, made))
-            return [made[node][output] for node, output in outputs], [
+            return [_data(place, made) for place in outputs], [
                 made[number][0].node for number in kept
             ]
         except VideoError:
@@ -147,17 +157,28 @@ def _made(node: Mapping[str, Any], made: Sequence[tuple[DataNode, ...]]) -> tupl
         )
     operator = OPERATORS[node["operator"]]
 
-    def data(place: Sequence[int]) -> DataNode:
-        number, output = place
-        if not 0 <= number < len(made):
-            raise IndexError(f"it takes node {number}")
-        return made[number][output]
-
     given = {name: decode(value) for name, value in node["arguments"].items()}
-    varying = {name: data(place) for name, place in node["varying"].items()}
+    varying = {name: _data(place, made) for name, place in node["varying"].items()}
     constants = operator.bind(given, later=varying)
-    inputs = tuple(data(place) for place in node["inputs"])
-    return add_node(operator, inputs, constants, varying, node["device"], node["name"])
+    inputs = tuple(_data(place, made) for place in node["inputs"])
+    with inside(_branch(node.get("branch"), made)):
+        return add_node(operator, inputs, constants, varying, node["device"], node["name"])
+
+
+def _data(place: Sequence[Any], made: Sequence[tuple[DataNode, ...]]) -> DataNode:
+    number, output, *inner = place
+    if not 0 <= number < len(made):
+        raise IndexError(f"it takes node {number}")
+    (branch,) = inner or (None,)
+    data: DataNode = made[number][output]
+    return data if branch is None else data.within(_branch(branch, made))
+
+
+def _branch(place: Sequence[Any] | None, made: Sequence[tuple[DataNode, ...]]) -> Branch | None:
+    if place is None:
+        return None
+    predicate, outcome = place
+    return Branch(_data(predicate, made), bool(outcome))
 
 
 def encode(value: Any) -> Any:
