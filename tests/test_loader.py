@@ -259,6 +259,7 @@ def test_a_bad_file_is_masked(paths, tmp_path):
 def test_a_transform_sees_the_sample_and_its_random_numbers_come_again(paths):
     def transform(sample):
         noise = torch.rand(1).item() + np.random.rand() + random.random()  # noqa: NPY002
+        noise += float(vl.fn.random.uniform())
         return {"x": sample["frames"].float().mean(), "noise": noise, "sample": sample["sample"]}
 
     torch.manual_seed(5)

@@ -81,8 +81,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
             sequence of them, which may have repetitions), items of a data set, or a data set
             index or its path (`.parquet`), of which all videos that could be read are taken.
         sampler: which frames of a video make up its clip.
-        transform: called with the frames. The global random numbers of torch (CPU), NumPy and
-            Python are seeded for each sample, and put back, so random transforms are as
+        transform: called with the frames. The global random numbers of torch (CPU), NumPy,
+            Python and `fn` are seeded for each sample, and put back, so random transforms are as
             reproducible as the sampling.
         seed: of all randomness.
         sample_transform: called with the whole sample, after `transform`, under the same random

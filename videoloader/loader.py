@@ -88,8 +88,8 @@ class Loader:
             a table, see `ClipDataset`; by default those of the folders, where `dataset` is a
             folder of folders.
         transform: called with each sample as a dictionary, on the thread that iterates; what it
-            returns is collated. The global random numbers of torch (CPU), NumPy and Python are
-            seeded for it by the sample, and put back.
+            returns is collated. The global random numbers of torch (CPU), NumPy, Python and
+            `fn` are seeded for it by the sample, and put back.
         rank: which part of each step this process takes; by default that of torch.distributed,
             if it is initialised.
         num_ranks: number of parts.

@@ -218,3 +218,15 @@ def test_a_gpu_is_asked_for_where_there_is_none():
         pytest.skip("there is one")
     with pytest.raises(UnsupportedError, match="GPU"):
         fn.decoders.image(file(picture(30, 40)), device="mixed")
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_an_image_may_be_given_as_the_bytes_of_its_file(kind):
+    pixels = picture(20, 30)
+    data = encoded(pixels, "png")
+    assert np.array_equal(fn.decoders.image(kind(data)), pixels)
+    assert [tuple(shape.tolist()) for shape in fn.peek_image_shape([data, data])] == [
+        (20, 30, 3)
+    ] * 2
+    both = fn.decoders.image([kind(data), np.frombuffer(data, np.uint8)])
+    assert both.as_array().tolist() == [pixels.tolist()] * 2

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader, Dataset
 
 import videoloader
 from videoloader import fn, pipeline_def, types
@@ -230,6 +231,43 @@ def test_a_forked_process_draws_other_numbers():
     assert len(lines) == 4
     assert lines[0] != lines[1]
     assert lines[2] == lines[3]
+
+
+class Drawing(Dataset):
+    """Samples are draws of an operator that is called outside a pipeline."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, number):
+        return float(fn.random.uniform())
+
+
+@pytest.mark.parametrize("seed", [None, 5])
+def test_workers_of_a_loader_draw_other_numbers_in_every_epoch_and_torch_repeats_them(seed):
+    def epochs(torch_seed):
+        videoloader.seed(seed)
+        torch.manual_seed(torch_seed)
+        loader = DataLoader(Drawing(), batch_size=1, num_workers=2, multiprocessing_context="fork")
+        return [[batch.item() for batch in loader] for _ in range(2)]
+
+    first = epochs(1)
+    assert len({*first[0], *first[1]}) == 12
+    assert epochs(1) == first
+    assert not {*epochs(2)[0]} & {*first[0], *first[1]}
+
+
+def test_a_worker_may_set_a_seed_of_its_own():
+    def set_seed(worker):
+        videoloader.seed(70 + worker)
+
+    loader = DataLoader(
+        Drawing(), 1, num_workers=2, multiprocessing_context="fork", worker_init_fn=set_seed
+    )
+    drawn = [batch.item() for batch in loader]
+    for worker in range(2):
+        videoloader.seed(70 + worker)
+        assert drawn[worker::2] == [float(fn.random.uniform()) for _ in range(3)]
 
 
 def test_a_random_window_lies_inside_with_its_area_and_ratio():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.data import get_worker_info
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
@@ -340,7 +341,8 @@ def run_eagerly(
     layout: str | None = None,
 ) -> Any:
     """Run on one sample, or on batches, and give the same kind."""
-    inputs = tuple(map(_tensors, inputs))
+    with_bytes = operator.kind == "map"  # a decoder of videos takes them as they are
+    inputs = tuple(_tensors(data, with_bytes=with_bytes) for data in inputs)
     are_batches = [isinstance(data, TensorList | list | tuple) for data in inputs]
     if any(are_batches) and not all(are_batches):
         raise ArgumentError(f"fn.{operator.name}: its inputs must all be batches or all samples")
@@ -370,10 +372,12 @@ def run_eagerly(
     return lists if len(lists) > 1 else lists[0]
 
 
-def _tensors(data: Any) -> Any:
-    """Arrays and numbers as tensors; what else is given as it is."""
+def _tensors(data: Any, *, with_bytes: bool) -> Any:
+    """Arrays and numbers as tensors, bytes too if asked for; what else is given as it is."""
     if isinstance(data, list | tuple):
-        return [_tensors(sample) for sample in data]
+        return [_tensors(sample, with_bytes=with_bytes) for sample in data]
+    if with_bytes and isinstance(data, bytes | bytearray | memoryview):
+        return torch.from_numpy(np.frombuffer(data, np.uint8).copy())
     if isinstance(data, np.ndarray | np.generic):
         return torch.from_numpy(np.array(data))
     if isinstance(data, int | float):  # of 32 bits, as in a graph
@@ -465,7 +469,8 @@ def _run(
     if operator.draws:
         seed = given.pop("seed")
         if seed in (None, -1):
-            context.random = next_call()
+            worker = get_worker_info()
+            context.random = next_call(None if worker is None else worker.seed)
         else:
             context.random = lambda position: generator(seed, sample=position)
     return operator.apply(context, inputs, given)

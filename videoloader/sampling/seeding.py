@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from videoloader.sampling.random import generator
 
-__all__ = ["next_call", "seed"]
+__all__ = ["next_call", "seed", "seeded_calls"]
 
 _EAGER_STAGES = 1 << 32
 """Behind the numbers of operators in pipelines, so that draws of both never coincide."""
@@ -35,7 +36,8 @@ def seed(value: int | None = None) -> None:
 
     Every call that draws counts, so the same calls in the same order give the same numbers.
     Pipelines have seeds of their own. Without this, numbers differ from run to run, and between
-    processes that were forked.
+    processes that were forked. The workers of a DataLoader differ in any case: what they draw
+    depends on this seed and on theirs, so on `torch.manual_seed`, the worker and the epoch.
 
     Args:
         value: the seed; None chooses one.
@@ -49,9 +51,30 @@ def seed(value: int | None = None) -> None:
     _calls = _Calls(value)
 
 
-def next_call() -> Callable[[int], np.random.Generator]:
-    """The random generators of the next call, by the position of a sample."""
-    if not _calls.is_chosen and _calls.process != os.getpid():
+@contextmanager
+def seeded_calls(value: int) -> Iterator[None]:
+    """Let the block draw by a seed; behind it the calls go on where they were before."""
+    global _calls
+    before, _calls = _calls, _Calls(value)
+    try:
+        yield
+    finally:
+        _calls = before
+
+
+def next_call(worker_seed: int | None = None) -> Callable[[int], np.random.Generator]:
+    """The random generators of the next call, by the position of a sample.
+
+    Args:
+        worker_seed: in a worker process of a loader, what tells it from the others and its epoch
+            from others. A seed that is set in the worker itself goes before it.
+    """
+    is_inherited = _calls.process != os.getpid()
+    if worker_seed is not None and (is_inherited or not _calls.is_chosen):
+        chosen = [_calls.value] if _calls.is_chosen else []
+        entropy = [value % (1 << 64) for value in (worker_seed, *chosen)]
+        seed(int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> np.uint64(1)))
+    elif is_inherited and not _calls.is_chosen:
         seed()  # a forked process draws other numbers than its parent
     own, stage = _calls.value, next(_calls.stages)
     return lambda position: generator(own, stage=stage, sample=position)
