@@ -22,7 +22,8 @@ def check_truth(value: object, what: str, *, only_bool: bool) -> None:
     shape = tuple(getattr(value, "shape", (0,)))
     dtype = getattr(value, "dtype", None)
     if not isinstance(value, torch.Tensor) or shape != ():
-        raise ArgumentError(f"{what} must be a scalar for each sample, got shape {shape}")
+        hint = "; an index takes a number out of it: label[0]" if shape == (1,) else ""
+        raise ArgumentError(f"{what} must be a scalar for each sample, got shape {shape}{hint}")
     if only_bool and dtype != torch.bool:
         raise ArgumentTypeError(
             f"{what} must be of type BOOL, got {dtype}; fn.cast or a comparison makes it one"
