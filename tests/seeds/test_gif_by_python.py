@@ -39,7 +39,6 @@ class GifPipeline(Pipeline):
         return images, self.res(fn.reinterpret(images, layout="HWC"))
 
 
-@pytest.mark.skipif(not hasattr(ops, "PythonFunction"), reason="there are no Python functions yet")
 def test_a_python_function_decodes_what_it_is_given():
     with GifPipeline([gif(color) for color in COLORS]) as pipe:
         for _ in range(2):
