@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from videoloader import fn, pipeline_def
+from videoloader import Pipeline, fn, pipeline_def
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
@@ -69,3 +69,25 @@ def test_a_batch_keeps_its_values_while_others_are_made():
     with counting() as pipe:
         batches = [pipe.run() for _ in range(8)]
         assert [value(outputs) for outputs in batches] == list(range(8))
+
+
+class Fed(Pipeline):
+    """Counts the batches that it feeds."""
+
+    fed = 0
+
+    def define_graph(self):
+        self.numbers = fn.external_source()
+        return self.numbers
+
+    def iter_setup(self):
+        self.feed_input(self.numbers, np.full((2, 3), self.fed))
+        self.fed += 1
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_the_first_run_begins_the_batches_of_the_queue_and_later_ones_one_more_each(depth):
+    with Fed(2, 1, prefetch_queue_depth=depth) as pipe:
+        for batch in range(5):
+            assert value(pipe.run()) == batch
+            assert pipe.fed == depth + batch
