@@ -20,7 +20,7 @@ from videoloader.operators.arguments import Kind
 from videoloader.sources.address import is_url, shown
 from videoloader.sources.items import Item
 
-__all__ = ["PATHS", "StoredFiles", "folders_below", "listed", "matching", "paths"]
+__all__ = ["PATHS", "StoredFiles", "folders_below", "listed", "matching"]
 
 _LABELLED = re.compile(r"(.*\S)\s+([+-]?[0-9]+)")
 
@@ -60,7 +60,7 @@ class StoredFiles:
             return source.array(0, source.size)
 
 
-def paths(value: Any) -> tuple[str | Item, ...]:
+def _paths(value: Any) -> tuple[str | Item, ...]:
     """Paths, URLs and items as arguments give them: one, or a sequence."""
     if isinstance(value, str | os.PathLike | Item):
         value = (value,)
@@ -69,7 +69,7 @@ def paths(value: Any) -> tuple[str | Item, ...]:
     return tuple(each if isinstance(each, Item) else os.fspath(each) for each in value)
 
 
-PATHS = Kind("path or list of paths", paths)
+PATHS = Kind("path or list of paths", _paths)
 
 
 def matching(patterns: Sequence[str], *, case_sensitive: bool) -> Callable[[str], bool]:
