@@ -295,3 +295,16 @@ def test_pictures_of_bytes_are_mirrored_in_their_windows(mirror):
     dims = [dim for bit, dim in ((2, 1), (1, 2)) if mirror & bit]
     at_once = fn.resize_crop_mirror(clip, size=(40.0, 50.0), mirror=mirror, **wanted, layout="FHWC")
     assert (at_once.int() - cut.flip(dims).int()).abs().max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),  # those of DALI 2.4
+    [
+        (fn.fast_resize_crop_mirror, [[81, 139, 143, 91], [127, 168, 91, 85]]),
+        (fn.resize_crop_mirror, [[91, 127, 130, 110], [142, 135, 99, 102]]),
+    ],
+)
+def test_the_fast_way_to_resize_and_crop_has_no_antialiasing(function, expected):
+    image = (np.arange(60).reshape(6, 10, 1) ** 2 % 251).astype(np.uint8)
+    made = function(image, resize_x=5, resize_y=3, crop=(2, 4), mirror=1, layout="HWC")
+    assert np.abs(made[..., 0].numpy().astype(int) - expected).max() <= 1

@@ -1150,6 +1150,105 @@ class ExternalSource:
     @property
     def device(self) -> str: ...
 
+class FastResizeCropMirror:
+    """`resize_crop_mirror` without antialiasing by default; deprecated in DALI.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
+
+    Args:
+        resize_x: width of the output; 0: not given (float; may be per sample).
+        resize_y: height of the output; 0: not given (float; may be per sample).
+        resize_z: depth of the output, of volumes; 0: not given (float; may be per sample).
+        size: (height, width), (depth, height, width), or one number for all; negative: mirrored
+            (float or list of float; may be per sample).
+        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
+            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
+            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
+        max_size: bound of the output: one number or (height, width) (float or list of float).
+        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
+            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
+        roi_start: corner of the part of the input that becomes the output (float or list of float;
+            may be per sample).
+        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
+            sample).
+        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
+        antialias: widen the filter when shrinking (bool (0 or 1); default False).
+        dtype: element type of the output; the input's by default (element type).
+        crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
+            float, at least 0; may be per sample).
+        crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
+            sample).
+        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
+        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
+        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
+            default 0.5; may be per sample).
+        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
+            default 0.5; may be per sample).
+        crop_pos_z: place of the window along the depth, or the frames of a clip (float, at least 0,
+            at most 1; default 0.5; may be per sample).
+        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
+            default 'round').
+        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    """
+
+    def __init__(
+        self,
+        *,
+        resize_x: float | _Values | None = None,
+        resize_y: float | _Values | None = None,
+        resize_z: float | _Values | None = None,
+        size: float | _Sequence[float] | _Values | None = None,
+        resize_shorter: float | _Values | None = None,
+        resize_longer: float | _Values | None = None,
+        mode: str = 'default',
+        max_size: float | _Sequence[float] | None = None,
+        subpixel_scale: bool | int = True,
+        roi_start: float | _Sequence[float] | _Values | None = None,
+        roi_end: float | _Sequence[float] | _Values | None = None,
+        roi_relative: bool | int = False,
+        interp_type: Any = ...,
+        mag_filter: Any = None,
+        min_filter: Any = None,
+        antialias: bool | int = False,
+        dtype: Any = None,
+        crop: float | _Sequence[float] | _Values | None = None,
+        crop_d: float | _Values | None = None,
+        crop_h: float | _Values | None = None,
+        crop_w: float | _Values | None = None,
+        crop_pos_x: float | _Values = 0.5,
+        crop_pos_y: float | _Values = 0.5,
+        crop_pos_z: float | _Values = 0.5,
+        rounding: str = 'round',
+        mirror: bool | int | _Values = False,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        image_type: Any = ...,
+        minibatch_size: Any = ...,
+        preserve: Any = ...,
+        temp_buffer_hint: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class FileReader:
     """Read whole files as they are, and give each its label.
 

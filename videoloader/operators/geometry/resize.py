@@ -30,7 +30,7 @@ from videoloader.operators.geometry.windows import (
 from videoloader.operators.operator import Input, declare
 from videoloader.types import InterpType
 
-__all__ = ["resize", "resize_crop_mirror", "resized"]
+__all__ = ["fast_resize_crop_mirror", "resize", "resize_crop_mirror", "resized"]
 
 _HINTS = ("minibatch_size", "temp_buffer_hint", "image_type")
 
@@ -198,22 +198,25 @@ def _infer_window(
     return _output(frames, _windowed(frames, given), dtype)
 
 
+_WINDOW_ARGUMENTS = (
+    *RESIZE_ARGUMENTS,
+    *(replace(argument, per_frame=False) for argument in CROP_ARGUMENTS),
+    Argument(
+        "mirror",
+        INT,
+        0,
+        "sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back",
+        per_sample=True,
+        least=0,
+        most=7,
+    ),
+)
+
+
 @declare(
     "resize_crop_mirror",
     inputs=(Input("frames", CROPPED),),
-    arguments=(
-        *RESIZE_ARGUMENTS,
-        *(replace(argument, per_frame=False) for argument in CROP_ARGUMENTS),
-        Argument(
-            "mirror",
-            INT,
-            0,
-            "sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back",
-            per_sample=True,
-            least=0,
-            most=7,
-        ),
-    ),
+    arguments=_WINDOW_ARGUMENTS,
     infer=_infer_window,
     check=_check_both,
     unused=_HINTS,
@@ -227,3 +230,19 @@ def resize_crop_mirror(
 ) -> Batch:
     """Resize, crop and mirror frames in one go: only pixels inside the window are computed."""
     return resized(context, frames, _windowed(frames.spec, given))
+
+
+@declare(
+    "fast_resize_crop_mirror",
+    inputs=(Input("frames", CROPPED),),
+    arguments=tuple(
+        replace(argument, default=False) if argument.name == "antialias" else argument
+        for argument in _WINDOW_ARGUMENTS
+    ),
+    infer=_infer_window,
+    check=_check_both,
+    unused=_HINTS,
+)
+def fast_resize_crop_mirror(context: Context, frames: Batch, **given: Any) -> Batch:
+    """`resize_crop_mirror` without antialiasing by default; deprecated in DALI."""
+    return resize_crop_mirror(context, frames, **given)
