@@ -1,13 +1,17 @@
-"""Writes color.npz and filters.npz: what DALI 2.4 gives on its CPU for the cases beside.
+"""Writes audio, color, filters and warps.npz: what DALI 2.4 gives on its CPU for the cases.
 
-PYTHONPATH=tests python tests/references/results.py    # nvidia-dali-cuda130==2.4.0
+PYTHONPATH=tests python tests/references/results.py [NAME...]    # nvidia-dali-cuda130==2.4.0
 """
 
+import operator
+import sys
 from pathlib import Path
 
+import audio_cases
 import color_cases
 import filter_cases
 import numpy as np
+import warp_cases
 from nvidia.dali import fn, pipeline_def, types
 
 NAMES = {
@@ -15,6 +19,7 @@ NAMES = {
     "uint8": types.UINT8,
     "int16": types.INT16,
     **{name: getattr(types, name) for name in ("RGB", "BGR", "GRAY", "YCbCr")},
+    **{name: getattr(types, name) for name in ("INTERP_NN", "INTERP_LINEAR", "INTERP_CUBIC")},
 }
 
 
@@ -27,14 +32,19 @@ def result(cases, name, kinds, arguments):
 
     @pipeline_def(batch_size=1, num_threads=1, device_id=None)
     def pipeline():
-        return getattr(fn, name)(*map(source, kinds), **given)
+        made = operator.attrgetter(name)(fn)(*map(source, kinds), **given)
+        return tuple(made) if isinstance(made, list) else made
 
     running = pipeline()
     running.build()
-    return np.array(running.run()[0][0])
+    outputs = [np.array(output.at(0)) for output in running.run()]
+    return outputs[0] if len(outputs) == 1 else np.stack(outputs)
 
 
-for cases, name in ((color_cases, "color"), (filter_cases, "filters")):
+ALL = {"audio": audio_cases, "color": color_cases, "filters": filter_cases, "warps": warp_cases}
+
+for name in sys.argv[1:] or ALL:
+    cases = ALL[name]
     made = [result(cases, *case) for case in cases.CASES]
     np.savez_compressed(
         Path(__file__).with_name(f"{name}.npz"),

@@ -1734,6 +1734,41 @@ def image_decoder_slice(
     use_chunk_allocator, use_fast_idct.
     """
 
+def jitter(
+    frames: _Data,
+    /,
+    *,
+    nDegree: int = 2,
+    mask: int | _Values = 1,
+    fill_value: float = 0.0,
+    interp_type: Any = ...,
+    seed: int | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Move every pixel by a random whole number of pixels, in all frames of a clip alike.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        nDegree: a pixel is moved by at most half of this along x and y (int, at least 0; default
+            2).
+        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
+        fill_value: what lies outside the input (float; default 0.0).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_NN).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
 def jpeg_compression_distortion(
     frames: _Data,
     /,
@@ -1850,6 +1885,71 @@ def median_blur(
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
+    """
+
+def mel_filter_bank(
+    spectra: _Data,
+    /,
+    *,
+    nfilter: int = 128,
+    sample_rate: float = 44100.0,
+    freq_low: float = 0.0,
+    freq_high: float = 0.0,
+    mel_formula: str = 'slaney',
+    normalize: bool | int = True,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Sum frequencies up by triangular filters that are evenly apart on a mel scale.
+
+    Frequencies are the dimension `f` of the layout; without a layout the last but one of (..., f,
+    t), or the only one.
+
+    Inputs:
+        spectra
+
+    Args:
+        nfilter: number of filters (int, at least 1; default 128).
+        sample_rate: of the signal, in hertz (float; default 44100.0).
+        freq_low: where the first filter begins, in hertz (float; default 0.0).
+        freq_high: where the last filter ends; by default at sample_rate / 2 (float; default 0.0).
+        mel_formula: the scale: linear below 1 kHz and logarithmic above, or 2595 log10(1 + f / 700)
+            (one of 'slaney', 'htk'; default 'slaney').
+        normalize: the integral of a filter is 1; else its peak is (bool (0 or 1); default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def mfcc(
+    spectra: _Data,
+    /,
+    *,
+    n_mfcc: int = 20,
+    dct_type: int = 2,
+    normalize: bool | int = False,
+    axis: int = 0,
+    lifter: float = 0.0,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Compute mel frequency cepstral coefficients: a cosine transform of a mel spectrogram.
+
+    Inputs:
+        spectra
+
+    Args:
+        n_mfcc: coefficients that are kept (int, at least 1; default 20).
+        dct_type: kind of cosine transform (one of 1, 2, 3, 4; default 2).
+        normalize: the transform is orthonormal; not for dct_type 1 (bool (0 or 1); default False).
+        axis: dimension that is transformed (int, at least 0; default 0).
+        lifter: unless 0, coefficient i is multiplied by 1 + lifter / 2 * sin(pi * (i + 1) / lifter)
+            (float; default 0.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
 def mxnet_reader(
@@ -1974,6 +2074,39 @@ def nemo_asr_reader(
 
     Taken, no effect: dont_use_mmap, initial_fill, lazy_init, normalize_text, prefetch_queue_depth,
     read_ahead, skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+def nonsilent_region(
+    signal: _Data,
+    /,
+    *,
+    cutoff_db: float = -60.0,
+    window_length: int = 2048,
+    reference_power: float = 0.0,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    reset_interval: Any = ...,
+) -> Any:
+    """Find the part of a signal between leading and trailing silence.
+
+    Gives its first value and its length, int32 scalars; the length is 0 if all is silent. The
+    part reaches from the beginning of the first window to the end of the last one whose mean power
+    is at least `cutoff_db`.
+
+    Inputs:
+        signal
+
+    Args:
+        cutoff_db: power below which it is silent, in decibels (float; default -60.0).
+        window_length: values over which the power is averaged (int, at least 1; default 2048).
+        reference_power: power that is 0 decibels; by default the largest one of the signal (float;
+            default 0.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: reset_interval.
     """
 
 def normal_distribution(
@@ -2436,6 +2569,61 @@ def permute_batch(
 
     Args:
         indices: number of the sample that each one is (int; required; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def power_spectrum(
+    signal: _Data,
+    /,
+    *,
+    axis: int = -1,
+    nfft: int | None = None,
+    power: int = 2,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Compute the power of each frequency of a signal: `nfft // 2 + 1` of them.
+
+    A signal that is longer than `nfft` is cut, a shorter one followed by zeros.
+
+    Inputs:
+        signal
+
+    Args:
+        axis: dimension that becomes frequencies (int; default -1).
+        nfft: length of the transform; by default that of the axis (int, at least 1).
+        power: exponent of the magnitude (one of 1, 2; default 2).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def preemphasis_filter(
+    signal: _Data,
+    /,
+    *,
+    preemph_coeff: float | _Values = 0.97,
+    border: str = 'clamp',
+    dtype: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Subtract from every value of a signal a share of the value before it.
+
+    out[t] = in[t] - preemph_coeff * in[t - 1]. All dimensions of a sample count as one.
+
+    Inputs:
+        signal
+
+    Args:
+        preemph_coeff: weight of the value before (float; default 0.97; may be per sample).
+        border: what lies before the first value: 0, the first value or the second one (one of
+            'zero', 'clamp', 'reflect'; default 'clamp').
+        dtype: element type of the output (element type; default torch.float32).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -3074,6 +3262,72 @@ def slice(
     Taken, no effect: image_type.
     """
 
+def spectrogram(
+    signal: _Data,
+    /,
+    *,
+    nfft: int | None = None,
+    window_length: int = 512,
+    window_step: int = 256,
+    window_fn: float | _Sequence[float] | None = None,
+    power: int = 2,
+    center_windows: bool | int = True,
+    reflect_padding: bool | int = True,
+    layout: str = 'ft',
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Compute the power of each frequency in windows of a signal of one channel.
+
+    Inputs:
+        signal
+
+    Args:
+        nfft: length of the transform; `window_length` by default (int, at least 1).
+        window_length: values in a window (int, at least 1; default 512).
+        window_step: values from one window to the next (int, at least 1; default 256).
+        window_fn: factors of a window; Hann's window by default (float or list of float).
+        power: exponent of the magnitude (one of 1, 2; default 2).
+        center_windows: the middles of windows lie at multiples of `window_step`; else only windows
+            that lie inside are taken (bool (0 or 1); default True).
+        reflect_padding: outside a signal lies its mirror image; else zeros (bool (0 or 1); default
+            True).
+        layout: frequencies or times come first (one of 'ft', 'tf'; default 'ft').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def sphere(
+    frames: _Data,
+    /,
+    *,
+    mask: int | _Values = 1,
+    fill_value: float = 0.0,
+    interp_type: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Show frames as if they lay on a sphere: magnified in the middle.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
+        fill_value: what lies outside the input (float; default 0.0).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_NN).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
 def squeeze(
     data: _Data,
     /,
@@ -3179,6 +3433,32 @@ def tfrecord_reader(
 
     Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
     skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+def to_decibels(
+    magnitudes: _Data,
+    /,
+    *,
+    multiplier: float = 10.0,
+    reference: float = 0.0,
+    cutoff_db: float = -200.0,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Convert magnitudes to decibels: multiplier * log10(in / reference).
+
+    Inputs:
+        magnitudes
+
+    Args:
+        multiplier: of the logarithm: 10 for powers, 20 for amplitudes (float; default 10.0).
+        reference: magnitude that is 0 decibels; by default the largest one of the sample (float;
+            default 0.0).
+        cutoff_db: smallest output (float; default -200.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
 def torch_python_function(
@@ -3455,6 +3735,50 @@ def warp_affine(
         interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
             default InterpType.INTERP_LINEAR).
         dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+def water(
+    frames: _Data,
+    /,
+    *,
+    ampl_x: float = 10.0,
+    ampl_y: float = 10.0,
+    freq_x: float = 0.049087,
+    freq_y: float = 0.049087,
+    phase_x: float = 0.0,
+    phase_y: float = 0.0,
+    mask: int | _Values = 1,
+    fill_value: float = 0.0,
+    interp_type: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Show frames as if they lay under water, every frame of a clip alike.
+
+    The pixel of the output in column x and row y shows the place (x + ampl_x * sin(freq_x * y +
+    phase_x), y + ampl_y * cos(freq_y * x + phase_y)), where pixel i reaches from i to i + 1.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        ampl_x: how far waves move pixels along x, in pixels (float; default 10.0).
+        ampl_y: how far waves move pixels along y, in pixels (float; default 10.0).
+        freq_x: radians per row of the waves along x (float; default 0.049087).
+        freq_y: radians per column of the waves along y (float; default 0.049087).
+        phase_x: of the waves along x, in radians (float; default 0.0).
+        phase_y: of the waves along y, in radians (float; default 0.0).
+        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
+        fill_value: what lies outside the input (float; default 0.0).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_NN).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,

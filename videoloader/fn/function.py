@@ -16,7 +16,7 @@ from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSam
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.constant import CONSTANT
-from videoloader.operators.operator import FRAMES, OPERATORS, Operator
+from videoloader.operators.operator import FRAMES, OPERATORS, Input, Operator
 from videoloader.pipeline.current import current_pipeline, is_defining
 from videoloader.pipeline.graph import DataNode, make_node
 from videoloader.pipeline.promotion import promote
@@ -348,8 +348,10 @@ def run_eagerly(
         raise ArgumentError(f"fn.{operator.name}: its inputs must all be batches or all samples")
     if not any(are_batches):
         bound = {name: _of_one(operator, inputs, name, value) for name, value in bound.items()}
+        declared = operator.inputs_for(len(inputs))
+        each = zip(declared, inputs, strict=True)
         outputs = _run(
-            operator, [_single(operator, data, layout) for data in inputs], bound, device
+            operator, [_single(operator, own, data, layout) for own, data in each], bound, device
         )
         values = tuple(output[0] for output in outputs)
         return values if len(values) > 1 else values[0]
@@ -360,7 +362,10 @@ def run_eagerly(
             f"fn.{operator.name}: inputs and per-sample arguments have different numbers of "
             f"samples: {sorted(lengths)}"
         )
-    outputs = _run(operator, [_batch(operator, data, layout) for data in inputs], bound, device)
+    each = zip(operator.inputs_for(len(inputs)), inputs, strict=True)
+    outputs = _run(
+        operator, [_batch(operator, own, data, layout) for own, data in each], bound, device
+    )
     lists = tuple(
         TensorList(
             output.samples if output.block is None else output.block,
@@ -398,30 +403,32 @@ def _of_one(operator: Operator, inputs: tuple[Any, ...], name: str, value: Any) 
     return PerSample((PerFrame(value.values),))
 
 
-def _single(operator: Operator, value: Any, layout: str | None) -> Batch:
+def _single(operator: Operator, declared: Input, value: Any, layout: str | None) -> Batch:
     if isinstance(value, Tensor):
         layout = value.layout() or None if layout is None else layout
         value = value.tensor
     elif isinstance(value, np.ndarray | np.generic) and operator.kind == "map":
         value = to_tensor(value)
-    layout = _layout(operator, value, layout)
+    layout = _layout(operator, declared, value, layout)
     return Batch(value[None] if isinstance(value, torch.Tensor) else [value], layout)
 
 
-def _batch(operator: Operator, data: Any, layout: str | None) -> Batch:
+def _batch(operator: Operator, declared: Input, data: Any, layout: str | None) -> Batch:
     """The samples of a batch, in one block if they are."""
     own = data.layout() if isinstance(data, TensorList) else ""
     if not own and len(data):
-        own = _layout(operator, data[0], layout)
+        own = _layout(operator, declared, data[0], layout)
     if not isinstance(data, TensorList):
         return Batch(data, own)
     info = data.source_info()
     return Batch(data.tensors if data.block is None else data.block, own, info if any(info) else ())
 
 
-def _layout(operator: Operator, value: Any, given: str | None) -> str:
+def _layout(operator: Operator, declared: Input, value: Any, given: str | None) -> str:
     """The layout of a tensor that does not carry one: as given, or the only one that fits."""
-    takes_frames = operator.layouts or any(each.is_frames for each in operator.inputs)
+    takes_frames = _takes_frames(declared)
+    if not takes_frames and any(map(_takes_frames, operator.inputs)):
+        return ""  # a matrix or a map beside frames
     if not takes_frames or not isinstance(value, torch.Tensor) or value.ndim not in (3, 4):
         return given or ""
     if given is not None:
@@ -443,6 +450,10 @@ def _layout(operator: Operator, value: Any, given: str | None) -> str:
             f"{' or '.join(fitting) or 'anything'}; say which with layout="
         )
     return fitting[0]
+
+
+def _takes_frames(declared: Input) -> bool:
+    return bool(declared.layouts) or declared.is_frames
 
 
 def _run(

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import Kind
 
-__all__ = ["MATRIX", "Matrix", "about", "affine", "composed", "rotation", "shape_of"]
+__all__ = ["MATRIX", "Matrix", "about", "affine", "composed", "numbers", "rotation", "shape_of"]
 
 Matrix = NDArray[np.float64]
 """(n, n + 1): a linear part, and what is added to it."""
 
 
-def _numbers(value: Any) -> tuple[float, ...]:
+def numbers(value: Any) -> tuple[float, ...]:
+    """The numbers of a matrix in any form, row by row."""
     if isinstance(value, str | bytes):
         raise TypeError
     if isinstance(value, torch.Tensor):
@@ -27,16 +28,16 @@ def _numbers(value: Any) -> tuple[float, ...]:
     return tuple(float(number) for number in np.asarray(value, dtype=np.float64).reshape(-1))
 
 
-MATRIX = Kind("matrix of float, (n, n + 1) or its rows in one list", _numbers, rank=2)
+MATRIX = Kind("matrix of float, (n, n + 1) or its rows in one list", numbers, rank=2)
 
 
-def affine(numbers: Sequence[float], ndim: int | None = None) -> Matrix:
+def affine(rows: Sequence[float], ndim: int | None = None) -> Matrix:
     """The matrix of its rows in one list."""
-    found = math.isqrt(len(numbers))
-    if found * (found + 1) != len(numbers) or ndim not in (None, found):
+    found = math.isqrt(len(rows))
+    if found * (found + 1) != len(rows) or ndim not in (None, found):
         wanted = "n * (n + 1)" if ndim is None else ndim * (ndim + 1)
-        raise ArgumentError(f"an affine transform has {wanted} numbers, got {len(numbers)}")
-    return np.asarray(numbers, dtype=np.float64).reshape(found, found + 1)
+        raise ArgumentError(f"an affine transform has {wanted} numbers, got {len(rows)}")
+    return np.asarray(rows, dtype=np.float64).reshape(found, found + 1)
 
 
 def shape_of(ndim: int) -> tuple[int, int]:

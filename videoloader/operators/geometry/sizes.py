@@ -28,6 +28,7 @@ __all__ = [
     "check_resize",
     "output_size",
     "resize_axes",
+    "rounded",
     "sample_axes",
 ]
 
@@ -227,3 +228,13 @@ def _each(name: str, values: tuple[float, ...], count: int) -> list[float]:
     if len(values) not in (1, count):
         raise ArgumentError(f"{name} must be one number or {count} numbers, got {values}")
     return list(values) * (count if len(values) == 1 else 1)
+
+
+def rounded(size: Sequence[float], count: int, operator: str) -> tuple[int, ...]:
+    """`size` in whole pixels; an error if it is not `count` numbers of at least 1."""
+    sides = tuple(math.floor(side + 0.5) for side in size)
+    if len(sides) != count or min(sides) < 1:
+        raise ArgumentError(
+            f"fn.{operator}: size must be {count} numbers, at least 1, got {tuple(size)}"
+        )
+    return sides

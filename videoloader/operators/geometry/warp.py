@@ -26,6 +26,8 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.matrices import MATRIX, Matrix, affine, rotation
+from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
+from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
@@ -33,7 +35,6 @@ from videoloader.types import InterpType
 __all__ = ["canvas_size", "rotate", "warp_affine"]
 
 _FRAMES = (*FRAMES, "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
-_MOST_PIXELS = 1 << 22  # that are sampled at a time on the CPU
 
 _ARGUMENTS = (
     Argument(
@@ -90,15 +91,6 @@ def canvas_size(
     return tuple(int(side) for side in (largest + (largest % 2 != wanted))[::-1])
 
 
-def _rounded(size: Sequence[float], count: int, operator: str) -> tuple[int, ...]:
-    sides = tuple(math.floor(side + 0.5) for side in size)
-    if len(sides) != count or min(sides) < 1:
-        raise ArgumentError(
-            f"fn.{operator}: size must be {count} numbers, at least 1, got {tuple(size)}"
-        )
-    return sides
-
-
 def _with_sides(frames: Spec, sides: Sequence[tuple[int, ...]], dtype: torch.dtype | None) -> Spec:
     shapes = [
         (*shape[: -1 - len(own)], *own, shape[-1])
@@ -122,72 +114,21 @@ def _warped(
     """Each sample through its matrices: one, or one for each frame."""
     out = context.empty()
     count = _dimensions(frames)
+    border = "replicate" if fill_value is None else "constant"
     for sample, result, own in zip(frames, out, matrices, strict=True):
         pictures = sample.reshape(-1, *sample.shape[-1 - count :])
         sides = tuple(result.shape[-1 - count : -1])
         table = torch.from_numpy(np.stack(own)).to(sample.device, torch.float32)
         table = table.expand(len(pictures), count, count + 1)
-        step = len(pictures) or 1
-        if sample.device.type == "cpu":
-            step = max(1, _MOST_PIXELS // max(math.prod(sides), 1))
-        done = [
-            _sampled(
-                pictures[at : at + step], table[at : at + step], sides, interp_type, fill_value
-            )
-            for at in range(0, len(pictures), step)
-        ]
+        targets = F.pad(pixel_places(sides, sample.device).reshape(-1, count), (0, 1), value=1.0)
+        done = []
+        for at in chunks(len(pictures), sides, sample.device):
+            places = (targets @ table[at].transpose(1, 2)).reshape(-1, *sides, count)
+            values = sample_at(pictures[at], places, interp_type, border, (fill_value or 0.0,))
+            done.append(saturate(values, result.dtype))
         if done:
-            result.copy_(saturate(torch.cat(done), result.dtype).reshape(result.shape))
+            result.copy_(torch.cat(done).reshape(result.shape))
     return out
-
-
-def _sampled(
-    pictures: torch.Tensor,
-    matrices: torch.Tensor,
-    sides: Sequence[int],
-    interp_type: InterpType,
-    fill_value: float | None,
-) -> torch.Tensor:
-    """Pictures (P, ..., H, W, C) at the places that matrices (P, n, n + 1) give for pixels."""
-    ranges = [torch.arange(side, device=pictures.device) + 0.5 for side in sides]
-    zyx = torch.meshgrid(*ranges, indexing="ij")
-    targets = torch.stack([*zyx[::-1], torch.ones_like(zyx[0])], dim=-1)
-    sources = targets.reshape(1, -1, len(sides) + 1) @ matrices.transpose(1, 2)
-    sources = sources.reshape(-1, *sides, len(sides))
-    if interp_type is InterpType.INTERP_NN:
-        return _nearest(pictures, sources, fill_value)
-    planes = pictures.movedim(-1, 1).float()
-    shift = fill_value or 0.0
-    lengths = sources.new_tensor(pictures.shape[1:-1][::-1])
-    padding = "border" if fill_value is None else "zeros"
-    planes = planes - shift if shift else planes
-    grid = 2 * sources / lengths - 1
-    values = F.grid_sample(planes, grid, "bilinear", padding, align_corners=False)
-    return values.movedim(1, -1) + shift
-
-
-def _nearest(
-    pictures: torch.Tensor, sources: torch.Tensor, fill_value: float | None
-) -> torch.Tensor:
-    lengths = pictures.shape[1:-1]
-    inside = torch.ones(sources.shape[:-1], dtype=torch.bool, device=sources.device)
-    at = torch.zeros(sources.shape[:-1], dtype=torch.int64, device=sources.device)
-    for place, length in zip(sources.unbind(-1)[::-1], lengths, strict=True):
-        whole = place.floor().long()
-        inside &= (whole >= 0) & (whole < length)
-        at = at * length + whole.clamp(0, length - 1)
-    flat = pictures.reshape(len(pictures), math.prod(lengths), -1)
-    index = at.reshape(len(pictures), -1, 1).expand(-1, -1, flat.shape[-1])
-    values = flat.to(_indexable(flat.dtype)).gather(1, index).reshape(*sources.shape[:-1], -1)
-    if fill_value is None:
-        return values
-    filler = saturate(torch.tensor(fill_value, device=values.device), pictures.dtype)
-    return torch.where(inside[..., None], values, filler.to(values.dtype))
-
-
-def _indexable(dtype: torch.dtype) -> torch.dtype:
-    """A type that torch can gather and that holds the same numbers."""
-    return {torch.uint16: torch.int32, torch.uint32: torch.int64}.get(dtype, dtype)
 
 
 def _own(value: Any, count: int) -> tuple[Any, ...]:
@@ -205,7 +146,7 @@ def _infer_warp(
 ) -> Spec:
     count = _dimensions(frames)
     sides = [
-        shape[-1 - count : -1] if wanted is None else _rounded(wanted, count, "warp_affine")
+        shape[-1 - count : -1] if wanted is None else rounded(wanted, count, "warp_affine")
         for shape, wanted in zip(frames.shapes, size, strict=True)
     ]
     return _with_sides(frames, sides, dtype)
@@ -291,7 +232,7 @@ def _infer_rotated(
         turns = _turns(angle[position], axis[position], count)
         own = size[position]
         if own is not None:
-            found.append(_rounded(own, count, "rotate"))
+            found.append(rounded(own, count, "rotate"))
         elif keep_size:
             found.append(shape[-1 - count : -1])
         else:  # one canvas for all frames of a clip

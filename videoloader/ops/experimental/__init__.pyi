@@ -288,3 +288,85 @@ class PeekImageShape:
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
+
+class Remap:
+    """Take every pixel of the output from the place in the input that two maps give for it.
+
+    out(x, y) = in(mapx(x, y), mapy(x, y)), where maps hold places in pixels. What lies outside the
+    input is 0. Maps are for all frames of a clip, or for each.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+        mapx
+        mapy
+
+    Args:
+        interp: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR,
+            InterpType.INTERP_CUBIC; default InterpType.INTERP_LINEAR).
+        pixel_origin: where pixel (0, 0) has its place (0, 0): at its upper left corner, or at its
+            center as in OpenCV (one of 'corner', 'center'; default 'corner').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        interp: Any = ...,
+        pixel_origin: str = 'corner',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, mapx: _Data, mapy: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class WarpPerspective:
+    """See frames through a perspective transform, every frame of a clip alike by default.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW, HW, FHW)
+        matrix_input (may be left out)
+
+    Args:
+        matrix: (3, 3): from points (x, y, 1) of the output to points of the input, in pixels; or
+            the second input (matrix of float, (3, 3) or its rows in one list; may be per sample or
+            frame).
+        inverse_map: False: from the input to the output instead (bool (0 or 1); default True).
+        size: (height, width) of the output (float or list of float, at least 0; may be per sample).
+        border_mode: what lies outside the input (one of 'constant', 'replicate', 'reflect',
+            'reflect_101', 'wrap'; default 'constant').
+        fill_value: what a constant border is, for all channels or each; 0 (float or list of float;
+            default ()).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR,
+            InterpType.INTERP_CUBIC; default InterpType.INTERP_LINEAR).
+        pixel_origin: where pixel (0, 0) has its place (0, 0): at its upper left corner, or at its
+            center as in OpenCV (one of 'corner', 'center'; default 'corner').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        matrix: Any = None,
+        inverse_map: bool | int = True,
+        size: float | _Sequence[float] | _Values | None = None,
+        border_mode: str = 'constant',
+        fill_value: float | _Sequence[float] = ...,
+        interp_type: Any = ...,
+        pixel_origin: str = 'corner',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, matrix_input: _Data = ..., /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...

@@ -1,0 +1,1 @@
+"""Operators on sound: from a signal to features of speech and music."""

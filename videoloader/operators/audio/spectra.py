@@ -1,0 +1,361 @@
+"""`fn.spectrogram`, `fn.mel_filter_bank`, `fn.to_decibels`, `fn.mfcc`: from sound to features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, INT, TEXT, Argument
+from videoloader.operators.audio.features import (
+    POWER,
+    check_floating,
+    cosines,
+    magnitude,
+    mel_weights,
+)
+from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.operator import declare
+from videoloader.sampling import pad_frames
+
+__all__ = ["mel_filter_bank", "mfcc", "spectrogram", "to_decibels"]
+
+
+def _check_window(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    window, length, nfft = (arguments[name] for name in ("window_fn", "window_length", "nfft"))
+    if window is not None and len(window) != length:
+        raise ArgumentError(
+            f"fn.spectrogram: window_fn has {len(window)} values, window_length is {length}"
+        )
+    if nfft is not None and nfft < length:
+        raise ArgumentError(
+            f"fn.spectrogram: nfft must be at least window_length ({length}), got {nfft}"
+        )
+
+
+def _infer_spectrogram(
+    context: Context,  # noqa: ARG001
+    signal: Spec,
+    *,
+    nfft: int | None,
+    window_length: int,
+    window_step: int,
+    center_windows: bool,
+    layout: str,
+    **others: Any,  # noqa: ARG001
+) -> Spec:
+    check_floating("spectrogram", signal)
+    bins = (nfft or window_length) // 2 + 1
+    shapes = []
+    for shape in signal.shapes:
+        length = math.prod(shape)
+        if len(shape) not in (1, 2) or max(shape) != length or length == 0:
+            raise ArgumentError(
+                f"fn.spectrogram takes one channel, (n,), (n, 1) or (1, n), got shape {shape}"
+            )
+        if not center_windows and length < window_length:
+            raise ArgumentError(
+                f"fn.spectrogram: no window of {window_length} values fits into a signal of "
+                f"{length}; pass center_windows=True or a shorter window_length"
+            )
+        count = (length if center_windows else length - window_length) // window_step + 1
+        shapes.append((bins, count) if layout == "ft" else (count, bins))
+    return replace(signal, shapes=tuple(shapes), layout=layout)
+
+
+@declare(
+    "spectrogram",
+    inputs=("signal",),
+    arguments=(
+        Argument("nfft", INT, None, "length of the transform; `window_length` by default", least=1),
+        Argument("window_length", INT, 512, "values in a window", least=1),
+        Argument("window_step", INT, 256, "values from one window to the next", least=1),
+        Argument("window_fn", FLOATS, None, "factors of a window; Hann's window by default"),
+        POWER,
+        Argument(
+            "center_windows",
+            BOOL,
+            default=True,
+            doc="the middles of windows lie at multiples of `window_step`; else only windows that "
+            "lie inside are taken",
+        ),
+        Argument(
+            "reflect_padding",
+            BOOL,
+            default=True,
+            doc="outside a signal lies its mirror image; else zeros",
+        ),
+        Argument("layout", TEXT, "ft", "frequencies or times come first", choices=("ft", "tf")),
+    ),
+    infer=_infer_spectrogram,
+    check=_check_window,
+)
+def spectrogram(
+    context: Context,
+    signal: Batch,
+    *,
+    nfft: int | None,
+    window_length: int,
+    window_step: int,
+    window_fn: tuple[float, ...] | None,
+    power: int,
+    center_windows: bool,
+    reflect_padding: bool,
+    layout: str,
+) -> Batch:
+    """Compute the power of each frequency in windows of a signal of one channel."""
+    if window_fn is None:
+        phase = (torch.arange(window_length, dtype=torch.float64) + 0.5) / window_length
+        window = (0.5 - 0.5 * torch.cos(2 * math.pi * phase)).float()
+    else:
+        window = torch.tensor(window_fn, dtype=torch.float32)
+    out = context.empty()
+    for at in parts(signal, out):
+        values, place = signal.part(at), out.part(at)
+        flat = values.reshape(len(values), -1).float()
+        if center_windows:
+            flat = _widened(flat, window_length, is_mirrored=reflect_padding)
+        windows = flat.unfold(-1, window_length, window_step)
+        spectrum = torch.fft.rfft(windows * window.to(flat.device), nfft or window_length)
+        result = magnitude(spectrum, power)
+        place.copy_(result.transpose(1, 2) if layout == "ft" else result)
+    return out
+
+
+def _widened(signals: torch.Tensor, length: int, *, is_mirrored: bool) -> torch.Tensor:
+    """Signals (n, count) with what windows in the middle of their values reach outside."""
+    count = signals.shape[1]
+    before = length // 2
+    if not is_mirrored:
+        return torch.nn.functional.pad(signals, (before, length - before))
+    places, _ = pad_frames(np.arange(-before, count + length - before), count, "reflect_101")
+    return signals[:, torch.from_numpy(places).to(signals.device)]
+
+
+def _frequency_axis(shape: tuple[int, ...], layout: str) -> int:
+    """The dimension of frequencies, counted from the last one."""
+    if not layout:
+        return -min(len(shape), 2)
+    if "f" not in layout:
+        raise ArgumentError(
+            f"fn.mel_filter_bank needs a dimension f of frequencies, got layout {layout!r}"
+        )
+    return layout.index("f") - len(layout)
+
+
+def _check_bank(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    low, high, rate = (arguments[name] for name in ("freq_low", "freq_high", "sample_rate"))
+    if not 0 <= low < (high or rate / 2) <= rate / 2:
+        raise ArgumentError(
+            "fn.mel_filter_bank: freq_low and freq_high must be in ascending order between 0 and "
+            f"half of sample_rate ({rate / 2:g}), got {low:g} and {high:g}"
+        )
+
+
+def _infer_mel(
+    context: Context,  # noqa: ARG001
+    spectra: Spec,
+    *,
+    nfilter: int,
+    **others: Any,  # noqa: ARG001
+) -> Spec:
+    check_floating("mel_filter_bank", spectra)
+    shapes = []
+    for shape in spectra.shapes:
+        if not shape:
+            raise ArgumentError("fn.mel_filter_bank takes spectra, got a scalar")
+        at = len(shape) + _frequency_axis(shape, spectra.layout)
+        shapes.append((*shape[:at], nfilter, *shape[at + 1 :]))
+    return replace(spectra, shapes=tuple(shapes))
+
+
+@declare(
+    "mel_filter_bank",
+    inputs=("spectra",),
+    arguments=(
+        Argument("nfilter", INT, 128, "number of filters", least=1),
+        Argument("sample_rate", FLOAT, 44100.0, "of the signal, in hertz"),
+        Argument("freq_low", FLOAT, 0.0, "where the first filter begins, in hertz"),
+        Argument(
+            "freq_high", FLOAT, 0.0, "where the last filter ends; by default at sample_rate / 2"
+        ),
+        Argument(
+            "mel_formula",
+            TEXT,
+            "slaney",
+            "the scale: linear below 1 kHz and logarithmic above, or 2595 log10(1 + f / 700)",
+            choices=("slaney", "htk"),
+        ),
+        Argument(
+            "normalize",
+            BOOL,
+            default=True,
+            doc="the integral of a filter is 1; else its peak is",
+        ),
+    ),
+    infer=_infer_mel,
+    check=_check_bank,
+)
+def mel_filter_bank(
+    context: Context,
+    spectra: Batch,
+    *,
+    nfilter: int,
+    sample_rate: float,
+    freq_low: float,
+    freq_high: float,
+    mel_formula: str,
+    normalize: bool,
+) -> Batch:
+    """Sum frequencies up by triangular filters that are evenly apart on a mel scale.
+
+    Frequencies are the dimension `f` of the layout; without a layout the last but one of (..., f,
+    t), or the only one.
+    """
+    out = context.empty()
+    for at in parts(spectra, out):
+        values, place = spectra.part(at), out.part(at)
+        axis = _frequency_axis(tuple(values.shape[1:]), spectra.layout)
+        high = freq_high or sample_rate / 2
+        weights = mel_weights(
+            *(values.shape[axis], nfilter, sample_rate, freq_low, high, mel_formula),
+            normalize=normalize,
+        )
+        place.copy_(_along(values, weights, axis))
+    return out
+
+
+def _along(values: torch.Tensor, matrix: torch.Tensor, axis: int) -> torch.Tensor:
+    """A matrix applied to one dimension, in float32."""
+    product = values.float().movedim(axis, -1) @ matrix.to(values.device).T
+    return product.movedim(-1, axis)
+
+
+def _check_reference(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    if "reference" in given and arguments["reference"] == 0:
+        raise ArgumentError(
+            "fn.to_decibels: reference cannot be 0; leave it out to take the largest magnitude"
+        )
+
+
+def _infer_decibels(context: Context, magnitudes: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+    check_floating("to_decibels", magnitudes)
+    return magnitudes
+
+
+@declare(
+    "to_decibels",
+    inputs=("magnitudes",),
+    arguments=(
+        Argument("multiplier", FLOAT, 10.0, "of the logarithm: 10 for powers, 20 for amplitudes"),
+        Argument(
+            "reference",
+            FLOAT,
+            0.0,
+            "magnitude that is 0 decibels; by default the largest one of the sample",
+        ),
+        Argument("cutoff_db", FLOAT, -200.0, "smallest output"),
+    ),
+    infer=_infer_decibels,
+    check=_check_reference,
+)
+def to_decibels(
+    context: Context,
+    magnitudes: Batch,
+    *,
+    multiplier: float,
+    reference: float,
+    cutoff_db: float,
+) -> Batch:
+    """Convert magnitudes to decibels: multiplier * log10(in / reference)."""
+    out = context.empty()
+    least = max(10 ** (cutoff_db / multiplier), float(np.finfo(np.float32).tiny))
+    for at in parts(magnitudes, out):
+        values = magnitudes.part(at).float()
+        if values.numel() == 0:
+            continue
+        if reference:
+            ratio = values / reference
+        else:
+            largest = values.amax(dim=tuple(range(1, values.ndim)), keepdim=True)
+            ratio = values / torch.where(largest == 0, 1.0, largest)
+            ratio = torch.where(largest < 0, least, ratio)
+        out.part(at).copy_(multiplier * ratio.clamp(min=least).log10())
+    return out
+
+
+def _check_transform(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    if arguments["dct_type"] == 1 and arguments["normalize"]:
+        raise ArgumentError("fn.mfcc: dct_type=1 cannot be normalized")
+
+
+def _infer_mfcc(
+    context: Context,  # noqa: ARG001
+    spectra: Spec,
+    *,
+    axis: int,
+    n_mfcc: int,
+    dct_type: int,
+    **others: Any,  # noqa: ARG001
+) -> Spec:
+    check_floating("mfcc", spectra)
+    shapes = []
+    for shape in spectra.shapes:
+        if axis >= len(shape):
+            raise ArgumentError(f"fn.mfcc: axis {axis} is out of range for a sample of {shape}")
+        if dct_type == 1 and shape[axis] < 2:
+            raise ArgumentError(f"fn.mfcc: dct_type=1 needs at least 2 values, got shape {shape}")
+        shapes.append((*shape[:axis], min(n_mfcc, shape[axis]), *shape[axis + 1 :]))
+    return replace(spectra, shapes=tuple(shapes))
+
+
+@declare(
+    "mfcc",
+    inputs=("spectra",),
+    arguments=(
+        Argument("n_mfcc", INT, 20, "coefficients that are kept", least=1),
+        Argument("dct_type", INT, 2, "kind of cosine transform", choices=(1, 2, 3, 4)),
+        Argument(
+            "normalize",
+            BOOL,
+            default=False,
+            doc="the transform is orthonormal; not for dct_type 1",
+        ),
+        Argument("axis", INT, 0, "dimension that is transformed", least=0),
+        Argument(
+            "lifter",
+            FLOAT,
+            0.0,
+            "unless 0, coefficient i is multiplied by 1 + lifter / 2 * sin(pi * (i + 1) / lifter)",
+        ),
+    ),
+    infer=_infer_mfcc,
+    check=_check_transform,
+)
+def mfcc(
+    context: Context,
+    spectra: Batch,
+    *,
+    n_mfcc: int,  # noqa: ARG001
+    dct_type: int,
+    normalize: bool,
+    axis: int,
+    lifter: float,
+) -> Batch:
+    """Compute mel frequency cepstral coefficients: a cosine transform of a mel spectrogram."""
+    out = context.empty()
+    for at in parts(spectra, out):
+        values, place = spectra.part(at), out.part(at)
+        count = place.shape[axis + 1]
+        matrix = cosines(count, values.shape[axis + 1], dct_type, normalize=normalize)
+        if lifter:
+            numbers = torch.arange(1, count + 1, dtype=torch.float64)
+            lift = 1 + lifter / 2 * torch.sin(math.pi * numbers / lifter)
+            matrix = matrix * lift.float()[:, None]
+        place.copy_(_along(values, matrix, axis + 1))
+    return out

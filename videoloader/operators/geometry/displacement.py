@@ -1,0 +1,151 @@
+"""`fn.sphere`, `fn.water` and `fn.jitter`: frames whose pixels are moved by a fixed rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.operators.arguments import FLOAT, INT, INTERP, Argument, PerSample
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
+from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.random import SEED
+from videoloader.tensors import saturate
+from videoloader.types import InterpType
+
+__all__ = ["jitter", "sphere", "water"]
+
+_ARGUMENTS = (
+    Argument("mask", INT, 1, "0 leaves a sample as it is", per_sample=True, choices=(0, 1)),
+    Argument("fill_value", FLOAT, 0.0, "what lies outside the input"),
+    Argument(
+        "interp_type",
+        INTERP,
+        InterpType.INTERP_NN,
+        "how a pixel is computed",
+        choices=(InterpType.INTERP_NN, InterpType.INTERP_LINEAR),
+    ),
+)
+
+
+def _moved(
+    context: Context,
+    frames: Batch,
+    mask: PerSample,
+    interp_type: InterpType,
+    fill_value: float,
+    places_of: Callable[[int, Sequence[int], torch.device], torch.Tensor],
+) -> Batch:
+    """Frames at places (H, W, 2), which are those of a sample, its sides and its device."""
+    out = context.empty()
+    for position, (sample, result, is_moved) in enumerate(zip(frames, out, mask, strict=True)):
+        if not is_moved:
+            result.copy_(sample)
+            continue
+        sides = sample.shape[-3:-1]
+        is_clip = frames.layout.startswith("F")
+        pictures, slots = (each if is_clip else each[None] for each in (sample, result))
+        places = places_of(position, sides, sample.device)
+        for at in chunks(len(pictures), sides, sample.device):
+            part = pictures[at]
+            own = places.expand(len(part), *sides, 2)
+            values = sample_at(part, own, interp_type, "constant", (fill_value,))
+            slots[at].copy_(saturate(values, result.dtype))
+    return out
+
+
+@declare("sphere", inputs=(Input("frames", FRAMES),), arguments=_ARGUMENTS)
+def sphere(
+    context: Context,
+    frames: Batch,
+    *,
+    mask: PerSample,
+    fill_value: float,
+    interp_type: InterpType,
+) -> Batch:
+    """Show frames as if they lay on a sphere: magnified in the middle."""
+
+    def places_of(position: int, sides: Sequence[int], device: torch.device) -> torch.Tensor:  # noqa: ARG001
+        middle = torch.tensor(sides[::-1], device=device) / 2
+        offset = pixel_places(sides, device) - middle
+        radius = torch.linalg.vector_norm(offset, dim=-1, keepdim=True)
+        places: torch.Tensor = middle + offset * (radius / (max(sides) / 2))
+        return places
+
+    return _moved(context, frames, mask, interp_type, fill_value, places_of)
+
+
+@declare(
+    "water",
+    inputs=(Input("frames", FRAMES),),
+    arguments=(
+        Argument("ampl_x", FLOAT, 10.0, "how far waves move pixels along x, in pixels"),
+        Argument("ampl_y", FLOAT, 10.0, "how far waves move pixels along y, in pixels"),
+        Argument("freq_x", FLOAT, 0.049087, "radians per row of the waves along x"),
+        Argument("freq_y", FLOAT, 0.049087, "radians per column of the waves along y"),
+        Argument("phase_x", FLOAT, 0.0, "of the waves along x, in radians"),
+        Argument("phase_y", FLOAT, 0.0, "of the waves along y, in radians"),
+        *_ARGUMENTS,
+    ),
+)
+def water(
+    context: Context,
+    frames: Batch,
+    *,
+    mask: PerSample,
+    fill_value: float,
+    interp_type: InterpType,
+    **waves: Any,
+) -> Batch:
+    """Show frames as if they lay under water, every frame of a clip alike.
+
+    The pixel of the output in column x and row y shows the place (x + ampl_x * sin(freq_x * y +
+    phase_x), y + ampl_y * cos(freq_y * x + phase_y)), where pixel i reaches from i to i + 1.
+    """
+
+    def places_of(position: int, sides: Sequence[int], device: torch.device) -> torch.Tensor:  # noqa: ARG001
+        x, y = (pixel_places(sides, device) - 0.5).unbind(-1)
+        right = waves["ampl_x"] * torch.sin(waves["freq_x"] * y + waves["phase_x"])
+        down = waves["ampl_y"] * torch.cos(waves["freq_y"] * x + waves["phase_y"])
+        return torch.stack([x + right, y + down], dim=-1)
+
+    return _moved(context, frames, mask, interp_type, fill_value, places_of)
+
+
+@declare(
+    "jitter",
+    inputs=(Input("frames", FRAMES),),
+    arguments=(
+        Argument(
+            "nDegree",
+            INT,
+            2,
+            "a pixel is moved by at most half of this along x and y",
+            least=0,
+        ),
+        *_ARGUMENTS,
+        SEED,
+    ),
+    draws=True,
+)
+def jitter(
+    context: Context,
+    frames: Batch,
+    *,
+    nDegree: int,  # noqa: N803  (DALI's name)
+    mask: PerSample,
+    fill_value: float,
+    interp_type: InterpType,
+) -> Batch:
+    """Move every pixel by a random whole number of pixels, in all frames of a clip alike."""
+    half = math.floor(nDegree / 2)
+
+    def places_of(position: int, sides: Sequence[int], device: torch.device) -> torch.Tensor:
+        moves = context.random(position).integers(-half, half, (*sides, 2), np.int16, endpoint=True)
+        return pixel_places(sides, device) + torch.from_numpy(moves).to(device)
+
+    return _moved(context, frames, mask, interp_type, fill_value, places_of)

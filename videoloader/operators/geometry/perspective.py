@@ -1,0 +1,270 @@
+"""`fn.experimental.warp_perspective` and `fn.experimental.remap`: frames at places of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import (
+    BOOL,
+    FLOATS,
+    INTERP,
+    TEXT,
+    Argument,
+    Kind,
+    PerFrame,
+    PerSample,
+)
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.geometry.matrices import Matrix, numbers
+from videoloader.operators.geometry.sampling import BORDERS, chunks, pixel_places, sample_at
+from videoloader.operators.geometry.sizes import rounded
+from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.tensors import saturate
+from videoloader.types import InterpType
+
+__all__ = ["remap", "warp_perspective"]
+
+_LAYOUTS = (*FRAMES, "HW", "FHW")
+_MATRIX = Kind("matrix of float, (3, 3) or its rows in one list", numbers, rank=2)
+_INTERPOLATIONS = (InterpType.INTERP_NN, InterpType.INTERP_LINEAR, InterpType.INTERP_CUBIC)
+_ORIGIN = Argument(
+    "pixel_origin",
+    TEXT,
+    "corner",
+    "where pixel (0, 0) has its place (0, 0): at its upper left corner, or at its center as in "
+    "OpenCV",
+    choices=("corner", "center"),
+)
+
+
+def _planes(frames: torch.Tensor, layout: str) -> torch.Tensor:
+    """A view (P, H, W, C) of frames with channels last or without any."""
+    frames = frames if "F" in layout else frames[None]
+    return frames if "C" in layout else frames[..., None]
+
+
+def _with_size(shape: tuple[int, ...], layout: str, size: tuple[int, ...]) -> tuple[int, ...]:
+    end = layout.index("H")
+    return (*shape[:end], *size, *shape[end + 2 :])
+
+
+def _infer_warp(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *given: Spec,  # noqa: ARG001
+    size: PerSample,
+    **others: Any,  # noqa: ARG001
+) -> Spec:
+    shapes = [
+        shape
+        if wanted is None
+        else _with_size(shape, frames.layout, rounded(wanted, 2, "experimental.warp_perspective"))
+        for shape, wanted in zip(frames.shapes, size, strict=True)
+    ]
+    return replace(frames, shapes=tuple(shapes))
+
+
+def _check_matrix(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    matrix = arguments.get("matrix")
+    if isinstance(matrix, tuple):
+        _perspective(matrix)
+
+
+def _perspective(values: Any) -> Matrix:
+    table = np.asarray(values, dtype=np.float64).reshape(-1)
+    if table.size != 9:
+        raise ArgumentError(
+            f"fn.experimental.warp_perspective: matrix has 3 x 3 numbers, got {table.size}"
+        )
+    return table.reshape(3, 3)
+
+
+def _matrices(context: Context, matrix: PerSample, given: tuple[Batch, ...]) -> list[list[Matrix]]:
+    """The matrices of each sample: one, or one for each frame."""
+    if given:
+        tables = [value.detach().cpu().double().numpy() for value in given[0]]
+        return [
+            [_perspective(each) for each in (table if table.ndim == 3 else [table])]
+            for table in tables
+        ]
+    found = []
+    for position in range(context.count):
+        value = matrix[position]
+        if value is None:
+            raise ArgumentError(
+                "fn.experimental.warp_perspective needs a matrix, as an argument or an input"
+            )
+        own = value.values if isinstance(value, PerFrame) else (value,)
+        found.append([_perspective(each) for each in own])
+    return found
+
+
+@declare(
+    "experimental.warp_perspective",
+    inputs=(
+        Input("frames", _LAYOUTS, is_frames=True),
+        Input("matrix_input", is_optional=True),
+    ),
+    arguments=(
+        Argument(
+            "matrix",
+            _MATRIX,
+            None,
+            "(3, 3): from points (x, y, 1) of the output to points of the input, in pixels; or "
+            "the second input",
+            per_sample=True,
+            per_frame=True,
+        ),
+        Argument(
+            "inverse_map", BOOL, default=True, doc="False: from the input to the output instead"
+        ),
+        Argument("size", FLOATS, None, "(height, width) of the output", per_sample=True, least=0),
+        Argument(
+            "border_mode",
+            TEXT,
+            "constant",
+            "what lies outside the input",
+            choices=tuple(BORDERS),
+        ),
+        Argument(
+            "fill_value", FLOATS, (), "what a constant border is, for all channels or each; 0"
+        ),
+        Argument(
+            "interp_type",
+            INTERP,
+            InterpType.INTERP_LINEAR,
+            "how a pixel is computed",
+            choices=_INTERPOLATIONS,
+        ),
+        _ORIGIN,
+    ),
+    infer=_infer_warp,
+    check=_check_matrix,
+)
+def warp_perspective(
+    context: Context,
+    frames: Batch,
+    *given: Batch,
+    matrix: PerSample,
+    inverse_map: bool,
+    size: PerSample,  # noqa: ARG001
+    border_mode: str,
+    fill_value: tuple[float, ...],
+    interp_type: InterpType,
+    pixel_origin: str,
+) -> Batch:
+    """See frames through a perspective transform, every frame of a clip alike by default."""
+    out = context.empty()
+    tables = _matrices(context, matrix, given)
+    for sample, result, own in zip(frames, out, tables, strict=True):
+        pictures, slots = (_planes(each, frames.layout) for each in (sample, result))
+        if len(own) not in (1, len(pictures)):
+            raise ArgumentError(
+                f"fn.experimental.warp_perspective: {len(own)} matrices for {len(pictures)} frames"
+            )
+        if not inverse_map:
+            own = [_inverse(each) for each in own]
+        table = torch.from_numpy(np.stack(own)).to(sample.device, torch.float32)
+        table = table.expand(len(pictures), 3, 3)
+        sides = slots.shape[1:3]
+        shift = 0.5 if pixel_origin == "center" else 0.0
+        targets = pixel_places(sides, sample.device).reshape(-1, 2) - shift
+        targets = torch.nn.functional.pad(targets, (0, 1), value=1.0)
+        for at in chunks(len(pictures), sides, sample.device):
+            sources = targets @ table[at].transpose(1, 2)
+            depth = sources[..., 2:]
+            # A point at infinity is taken for (0, 0), as in OpenCV.
+            places = torch.where(depth == 0, 0.0, sources[..., :2] / depth) + shift
+            places = places.reshape(-1, *sides, 2)
+            values = sample_at(pictures[at], places, interp_type, border_mode, fill_value or (0.0,))
+            slots[at].copy_(saturate(values, result.dtype))
+    return out
+
+
+def _inverse(matrix: Matrix) -> Matrix:
+    try:
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    except np.linalg.LinAlgError as error:
+        raise ArgumentError(
+            "fn.experimental.warp_perspective: inverse_map=False needs a matrix that has an "
+            f"inverse, got {matrix.tolist()}"
+        ) from error
+
+
+def _map_sides(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
+    """(height, width), or (frames, height, width), of a map, which may have one channel."""
+    if layout:
+        is_single = layout.endswith("C") or len(layout) != len(shape)
+    else:
+        is_single = shape[-1] == 1 and len(shape) > 2
+    return shape[:-1] if is_single else shape
+
+
+def _infer_remap(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    map_x: Spec,
+    map_y: Spec,
+    **others: Any,  # noqa: ARG001
+) -> Spec:
+    shapes = []
+    for position, shape in enumerate(frames.shapes):
+        x, y = (_map_sides(each.shapes[position], each.layout) for each in (map_x, map_y))
+        clip = shape[:1] if frames.layout.startswith("F") else ()
+        if x != y or len(x) not in (2, 3) or (len(x) == 3 and x[:1] != clip):
+            raise ArgumentError(
+                "fn.experimental.remap: mapx and mapy must be of one size, (height, width) or one "
+                f"for each frame, got shapes {map_x.shapes[position]} and "
+                f"{map_y.shapes[position]} for a sample of {shape}"
+            )
+        shapes.append(_with_size(shape, frames.layout, x[-2:]))
+    return replace(frames, shapes=tuple(shapes))
+
+
+@declare(
+    "experimental.remap",
+    inputs=(Input("frames", FRAMES), Input("mapx"), Input("mapy")),
+    arguments=(
+        Argument(
+            "interp",
+            INTERP,
+            InterpType.INTERP_LINEAR,
+            "how a pixel is computed",
+            choices=_INTERPOLATIONS,
+        ),
+        _ORIGIN,
+    ),
+    infer=_infer_remap,
+)
+def remap(
+    context: Context,
+    frames: Batch,
+    map_x: Batch,
+    map_y: Batch,
+    *,
+    interp: InterpType,
+    pixel_origin: str,
+) -> Batch:
+    """Take every pixel of the output from the place in the input that two maps give for it.
+
+    out(x, y) = in(mapx(x, y), mapy(x, y)), where maps hold places in pixels. What lies outside the
+    input is 0. Maps are for all frames of a clip, or for each.
+    """
+    out = context.empty()
+    shift = 0.5 if pixel_origin == "center" else 0.0
+    for sample, result, *maps in zip(frames, out, map_x, map_y, strict=True):
+        pictures, slots = (_planes(each, frames.layout) for each in (sample, result))
+        sides = slots.shape[1:3]
+        own = [each.to(sample.device, torch.float32).reshape(-1, *sides) for each in maps]
+        places = torch.stack(own, dim=-1) + shift
+        places = places.expand(len(pictures), *sides, 2)
+        for at in chunks(len(pictures), sides, sample.device):
+            values = sample_at(pictures[at], places[at], interp, "constant")
+            slots[at].copy_(saturate(values, result.dtype))
+    return out
