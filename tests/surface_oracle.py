@@ -122,10 +122,19 @@ def axis_weights(
     else:
         centers = crop[0] + (place + 0.5) * scale - 0.5
     reach = max(step, scale) if interpolation == "triangular" else step
-    weights = np.maximum(1 - np.abs(at[None] - centers[:, None]) / reach, 0) * used
+    # The axis goes on beyond what may be used: with samples like the first and the last of that.
+    far = int(np.ceil((np.abs(centers).max() + np.abs(at).max() + reach) / step)) + 2
+    places = np.arange(-far, samples + far)
+    whole = at[0] + places * (-step if mirrored else step)
+    weights = np.maximum(1 - np.abs(whole[None] - centers[:, None]) / reach, 0)
     if interpolation == "nearest" and not chroma:
-        weights = (at[None] == centers[:, None]).astype(float)
-    return weights / weights.sum(axis=1, keepdims=True)
+        weights = (whole[None] == centers[:, None]).astype(float)
+    first, end = far + indices[used].min(), far + indices[used].max() + 1
+    continued = np.zeros((size, samples))
+    continued[:, first - far : end - far] = weights[:, first:end]
+    continued[:, first - far] += weights[:, :first].sum(axis=1)
+    continued[:, end - far - 1] += weights[:, end:].sum(axis=1)
+    return continued / continued.sum(axis=1, keepdims=True)
 
 
 def to_rgb(channels, matrix, full, depth):

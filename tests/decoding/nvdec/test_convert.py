@@ -193,6 +193,47 @@ def test_large_and_long_pictures_too(machine, name, sides, size, interpolation):
     check(slot, expected(planes, picture, view, interpolation), output)
 
 
+def pale_surface(picture, seed=0):
+    """Sharp in luma; smooth in chroma, which is shared by pixels; within the range of RGB."""
+    rng = np.random.default_rng(seed)
+    surface, _ = random_surface(rng, picture)
+    surface[: picture.rows] = rng.integers(60, 190, surface[: picture.rows].shape)
+    rows, columns = np.indices(surface[picture.rows :].shape)
+    surface[picture.rows :] = 118 + 20 * rows / len(rows) + 12 * columns / columns.shape[1]
+    return surface
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "bilinear", "triangular"])
+@pytest.mark.parametrize("crop", [None, (10, 6, 40, 52)])
+@pytest.mark.parametrize("size", [(9, 7), (31, 90), (3, 64)])
+@pytest.mark.parametrize("name", ["nv12", "yuv444"])
+def test_what_is_resized_here_is_what_the_operator_makes_of_the_full_size(
+    machine, name, size, crop, interpolation
+):
+    """Borders too, which both continue with their last pixel."""
+    pytest.importorskip("torch")
+    import torch
+
+    from videoloader import fn, types
+
+    picture = Picture(name, 64, 60, 64, 60, siting="left")
+    surface = pale_surface(picture)
+    output = OutputFormat(interpolation=interpolation)
+    fused = converted(machine, surface, picture, View(size, crop), output)
+    height, width = crop[2:] if crop else (60, 64)
+    whole = converted(machine, surface, picture, View((height, width), crop), output)
+    made = fn.resize(
+        torch.from_numpy(whole.astype(np.uint8)),
+        size=size,
+        interp_type=types.INTERP_NN if interpolation == "nearest" else types.INTERP_LINEAR,
+        antialias=interpolation == "triangular",
+        layout="HWC",
+    )
+    error = np.abs(fused - made.numpy())
+    assert error.max() <= 3
+    assert error.mean() <= 0.5
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_surfaces_of_many_kinds_share_a_launch(machine, turned):
     output, rng = OutputFormat("uint8"), np.random.default_rng(2)

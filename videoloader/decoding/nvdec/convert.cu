@@ -252,10 +252,12 @@ __device__ inline Bounds bounds_of(const Axis& a, bool chroma) {
     return {max(low, a.start / a.step), min(high, (a.start + a.length - 1) / a.step) + 1};
 }
 
-// `count` samples from `first` on; sample k weighs norm * (1 - |k - offset| * slope).
+// `count` samples from `first` on; sample k weighs norm * (1 - |k - offset| * slope). What lies
+// before and behind the samples that may be used is like the nearest of them: it adds `before` to
+// the weight of the first, `behind` to that of the last one.
 struct Taps {
     int first, count;
-    float offset, slope, norm;
+    float offset, slope, norm, before, behind;
 };
 
 __device__ inline float weight(const Taps& t, int k) {
@@ -272,20 +274,30 @@ __device__ __noinline__ Taps taps_of(const Surface& s, bool vertical, bool chrom
     if (s.filter == NEAREST) {
         u32 exact = (2 * place + 1) * (u32)a.crop_length, unit = 2 * a.whole;  // at = exact / unit
         center = a.crop_start + (int)((exact - (a.tie ? 1 : 0)) / unit);
-        if (!chroma) return {(int)center, 1, 0.0f, 1.0f, 1.0f};
+        if (!chroma) return {(int)center, 1, 0.0f, 1.0f, 1.0f, 0.0f, 0.0f};
     }
     if (chroma) {
         center = (center - a.siting) / a.step;
         support /= a.step;
     }
     if (support < 1.0 || s.filter != TRIANGULAR) support = 1.0;
-    int first = max((int)floor(center - support) + 1, b.low);
-    int count = min((int)ceil(center + support), b.high) - first;
-    Taps t = {first, count, (float)(center - first), (float)(1.0 / support), 1.0f};
-    float sum = 0.0f;
+    int low = (int)floor(center - support) + 1, high = (int)ceil(center + support);
+    int first = min(max(low, b.low), b.high - 1), end = max(min(high, b.high), first + 1);
+    Taps t = {first, end - first, (float)(center - first), (float)(1.0 / support), 1.0f, 0.0f, 0.0f};
+    float inside = 0.0f;
 #pragma unroll 1
-    for (int k = 0; k < count; k++) sum += weight(t, k);
-    t.norm = 1.0f / sum;
+    for (int k = low - first; k < high - first; k++) {
+        float w = weight(t, k);
+        if (k < 0)
+            t.before += w;
+        else if (k < t.count)
+            inside += w;
+        else
+            t.behind += w;
+    }
+    t.norm = 1.0f / (t.before + inside + t.behind);
+    t.before *= t.norm;
+    t.behind *= t.norm;
     return t;
 }
 
@@ -326,6 +338,12 @@ __device__ __noinline__ void add_plane(u64 plane, i64 pitch, const Tile& tile, c
                         if (place + j < end) sum[j] += w * line[place + j];
                 }
             }
+            if (t.before + t.behind > 0.0f) {  // at a border
+                const T* above = (const T*)from + place;
+                const T* below = (const T*)(from + (t.count - 1) * pitch) + place;
+                for (int j = 0; j < 4; j++)
+                    if (place + j < end) sum[j] += t.before * above[j] + t.behind * below[j];
+            }
             for (int j = 0; j < 4; j++) m.band[row][place - band + j] = sum[j];
         }
         __syncthreads();
@@ -338,6 +356,11 @@ __device__ __noinline__ void add_plane(u64 plane, i64 pitch, const Tile& tile, c
                 float w = weight(t, k - t.first);
                 for (int n = 0; n < N; n++) sum[n] += w * m.band[row][N * k + n - band];
             }
+            if (t.before > 0.0f && from == t.first && from < to)
+                for (int n = 0; n < N; n++) sum[n] += t.before * m.band[row][N * from + n - band];
+            if (t.behind > 0.0f && to == t.first + t.count && from < to)
+                for (int n = 0; n < N; n++)
+                    sum[n] += t.behind * m.band[row][N * (to - 1) + n - band];
             for (int n = 0; n < N; n++) m.sums[component + n][i] += sum[n];
         }
         __syncthreads();

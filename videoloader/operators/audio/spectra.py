@@ -28,7 +28,7 @@ __all__ = ["mel_filter_bank", "mfcc", "spectrogram", "to_decibels"]
 
 def _check_window(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
     window, length, nfft = (arguments[name] for name in ("window_fn", "window_length", "nfft"))
-    if window is not None and len(window) != length:
+    if window and len(window) != length:
         raise ArgumentError(
             f"fn.spectrogram: window_fn has {len(window)} values, window_length is {length}"
         )
@@ -75,7 +75,7 @@ def _infer_spectrogram(
         Argument("nfft", INT, None, "length of the transform; `window_length` by default", least=1),
         Argument("window_length", INT, 512, "values in a window", least=1),
         Argument("window_step", INT, 256, "values from one window to the next", least=1),
-        Argument("window_fn", FLOATS, None, "factors of a window; Hann's window by default"),
+        Argument("window_fn", FLOATS, (), "factors of a window; Hann's window by default"),
         POWER,
         Argument(
             "center_windows",
@@ -102,14 +102,14 @@ def spectrogram(
     nfft: int | None,
     window_length: int,
     window_step: int,
-    window_fn: tuple[float, ...] | None,
+    window_fn: tuple[float, ...],
     power: int,
     center_windows: bool,
     reflect_padding: bool,
     layout: str,
 ) -> Batch:
     """Compute the power of each frequency in windows of a signal of one channel."""
-    if window_fn is None:
+    if not window_fn:
         phase = (torch.arange(window_length, dtype=torch.float64) + 0.5) / window_length
         window = (0.5 - 0.5 * torch.cos(2 * math.pi * phase)).float()
     else:

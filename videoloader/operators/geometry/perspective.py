@@ -63,7 +63,7 @@ def _infer_warp(
 ) -> Spec:
     shapes = [
         shape
-        if wanted is None
+        if not wanted
         else _with_size(shape, frames.layout, rounded(wanted, 2, "experimental.warp_perspective"))
         for shape, wanted in zip(frames.shapes, size, strict=True)
     ]

@@ -104,7 +104,8 @@ def _taps(side: int, axis: Axis) -> _Taps:
     scale = (axis.end - axis.start) / axis.size
     begin, count = axis.window or (0, axis.size)
     outputs = np.arange(begin, begin + count)[:: -1 if axis.mirrored else 1]
-    centers = axis.start + (outputs + 0.5) * scale
+    # One division, so that a center at the border of two pixels is there exactly.
+    centers = axis.start + (outputs + 0.5) * (axis.end - axis.start) / axis.size
     if axis.filter is InterpType.INTERP_NN:
         nearest = np.floor(centers).clip(0, side - 1).astype(np.int64)
         is_same = np.array_equal(nearest, np.arange(side))
