@@ -1,5 +1,7 @@
 """Every operator on the GPU, against the same operator on the CPU; and pipelines that end there."""
 
+from operator import attrgetter
+
 import pytest
 import torch
 
@@ -25,13 +27,51 @@ CASES = [
         1e-5,
     ),
     ("crop_mirror_normalize", {"dtype": vl.types.FLOAT16, "std": [60.0]}, 2e-3),
+    ("warp_affine", {"matrix": [0.9, 0.2, 3.0, -0.1, 1.1, 2.0], "fill_value": 7.0}, 1),
+    ("rotate", {"angle": 33.0}, 1),
+    ("water", {"interp_type": vl.types.INTERP_LINEAR}, 1),
+    ("sphere", {"interp_type": vl.types.INTERP_LINEAR, "fill_value": 9.0}, 1),
+    ("jitter", {"nDegree": 6, "seed": 3}, 0),
+    *[
+        (
+            "experimental.warp_perspective",
+            {"matrix": [0.9, 0.2, 3.0, -0.1, 1.1, 2.0, 1e-3, 2e-3, 1.0], "border_mode": border},
+            1,
+        )
+        for border in ("constant", "replicate", "reflect", "reflect_101", "wrap")
+    ],
 ]
+
+SOUND = [
+    ("preemphasis_filter", {}),
+    ("spectrogram", {"window_length": 64, "window_step": 20}),
+    ("power_spectrum", {"power": 1}),
+    ("nonsilent_region", {"window_length": 16, "cutoff_db": -3.0}),
+    ("mel_filter_bank", {"nfilter": 9}),
+    ("to_decibels", {"multiplier": 20.0}),
+    ("mfcc", {"lifter": 5.0}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), SOUND)
+def test_sound_on_the_gpu_agrees_with_the_cpu(name, arguments):
+    generator = torch.Generator().manual_seed(0)
+    signals = TensorList([torch.rand(900 + n, generator=generator) for n in range(3)], "")
+    operator = getattr(fn, name)
+    here, there = operator(signals, **arguments), operator(signals.gpu(), **arguments)
+    pairs = zip(here, there, strict=True) if isinstance(here, tuple) else [(here, there)]
+    for one, other in pairs:
+        assert other.device == "gpu"
+        for wanted, got in zip(one, other.as_cpu(), strict=True):
+            torch.testing.assert_close(
+                got, wanted, rtol=1e-4, atol=1e-4 * float(wanted.abs().max())
+            )
 
 
 @pytest.mark.parametrize(("name", "arguments", "bound"), CASES)
 def test_operators_agree_with_the_cpu(name, arguments, bound):
     frames = torch.randint(0, 256, (5, 60, 80, 3), dtype=torch.uint8)
-    operator = getattr(fn, name)
+    operator = attrgetter(name)(fn)
     here, there = operator(frames, **arguments), operator(frames.cuda(), **arguments)
     assert there.device.type == "cuda"
     assert (there.dtype, there.shape) == (here.dtype, here.shape)

@@ -1,5 +1,8 @@
 """Perspective warps, maps and moved pixels, against results of DALI, OpenCV and numpy."""
 
+import itertools
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -8,9 +11,11 @@ import warp_cases
 from references_of import called, stored
 
 from videoloader import fn, types
+from videoloader.operators import OPERATORS, Batch, Context
 from videoloader.tensors import TensorList
 
 MATRIX = np.float64([[1.1, 0.1, -1.0], [0.05, 0.9, 1.0], [0.003, -0.002, 1.0]])
+BORDERS = ["reflect", "reflect_101", "wrap", "replicate", "constant"]
 LAYOUTS = {"HWC": (), "CHW": (-1, -3), "FHWC": (), "FCHW": (-1, -3)}
 INTERP = {
     types.INTERP_NN: cv2.INTER_NEAREST,
@@ -114,14 +119,46 @@ def test_a_forward_matrix_is_the_inverse_of_a_backward_one():
     )
 
 
-def test_the_horizon_is_no_error():
-    matrix = [[1, 0, 0], [0, 1, 0], [0.1, 0, -2]]  # infinite at x = 20
-    (made,) = warp_perspective(batch_of([pictures(1)], "HWC"), matrix=matrix, pixel_origin="center")
-    assert made.shape == (40, 56, 3)
-    assert (made[0, 20] == pictures(1)[0, 0, 0]).all()  # OpenCV takes infinity for (0, 0)
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize("kind", INTERP)
+def test_the_horizon_is_the_first_pixel(dtype, kind):
+    clip = pictures(1, dtype=dtype)
+    matrix = [[1, 0, 0], [0, 1, 0], [0.125, 0, -2.5]]  # infinite at x = 20
+    (made,) = warp_perspective(
+        batch_of([clip], "HWC"), matrix=matrix, pixel_origin="center", interp_type=kind
+    )
+    assert np.isfinite(made.numpy()).all()
+    np.testing.assert_allclose(made[:, 20].numpy() - clip[0, 0, 0], 0, atol=1e-3)
 
 
-@pytest.mark.parametrize("border", ["reflect", "reflect_101", "wrap", "replicate", "constant"])
+@pytest.mark.parametrize(
+    ("name", "border"),
+    [
+        *itertools.product(["warp_affine", "rotate"], ["replicate", "constant"]),
+        *itertools.product(["experimental.warp_perspective"], BORDERS),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_the_kernel_of_the_cpu_gives_what_the_reference_gives(name, dtype, border):
+    arguments = {"size": (33, 44)}
+    if name == "experimental.warp_perspective":
+        arguments |= {"matrix": MATRIX.tolist(), "border_mode": border, "fill_value": [9.0]}
+    else:
+        arguments |= {"fill_value": 9.0 if border == "constant" else None}
+        arguments |= {"angle": 33.0} if name == "rotate" else {"matrix": MATRIX[:2].tolist()}
+    declared = OPERATORS[name]
+    clips = [pictures(2, n, (30 + n, 41), channels=n, dtype=dtype) for n in (1, 3, 4)]
+    frames = Batch([torch.from_numpy(clip) for clip in clips], "FHWC")
+    bound = declared.bind(arguments)
+    made = [
+        each.apply(Context(3), [frames], bound)[0]
+        for each in (declared, replace(declared, kernels={}))
+    ]
+    for fast, slow in zip(*made, strict=True):
+        assert is_near(fast.numpy(), slow.numpy(), None)
+
+
+@pytest.mark.parametrize("border", BORDERS)
 @pytest.mark.parametrize("kind", INTERP)
 @pytest.mark.parametrize("sides", [(1, 1), (1, 5), (2, 3), (9, 4)])
 def test_borders_hold_far_outside_and_for_tiny_pictures(border, kind, sides):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.matrices import Matrix, numbers
 from videoloader.operators.geometry.sampling import BORDERS, chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
+from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
 from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
@@ -105,6 +106,53 @@ def _matrices(context: Context, matrix: PerSample, given: tuple[Batch, ...]) -> 
     return found
 
 
+def _warped(
+    pictures: torch.Tensor,
+    matrices: Sequence[Matrix],
+    slots: torch.Tensor,
+    interp_type: InterpType,
+    border: str,
+    fill: Sequence[float],
+) -> bool:
+    table = torch.from_numpy(np.stack(matrices)).to(pictures.device, torch.float32)
+    table = table.expand(len(pictures), 3, 3)
+    sides = slots.shape[1:3]
+    targets = pixel_places(sides, pictures.device).reshape(-1, 2)
+    targets = torch.nn.functional.pad(targets, (0, 1), value=1.0)
+    for at in chunks(len(pictures), sides, pictures.device):
+        sources = targets @ table[at].transpose(1, 2)
+        depth = sources[..., 2:]
+        # A point at infinity is taken for the center of the first pixel, as in OpenCV.
+        places = torch.where(depth == 0, 0.5, sources[..., :2] / depth).reshape(-1, *sides, 2)
+        values = sample_at(pictures[at], places, interp_type, border, fill)
+        slots[at].copy_(saturate(values, slots.dtype))
+    return True
+
+
+def _by_opencv(
+    pictures: torch.Tensor,
+    matrices: Sequence[Matrix],
+    slots: torch.Tensor,
+    interp_type: InterpType,
+    border: str,
+    fill: Sequence[float],
+) -> bool:
+    """The same by OpenCV; False if it cannot."""
+    height, width = slots.shape[1:3]
+    corners = np.array([[x, y, 1] for x in (0, width) for y in (0, height)])
+    depths = np.stack([corners @ matrix[2] for matrix in matrices])
+    has_horizon = not ((depths > 0).all(axis=1) | (depths < 0).all(axis=1)).all()
+    # OpenCV makes NaN of what lies at infinity.
+    if has_horizon or not can_warp(pictures, slots, interp_type, fill):
+        return False
+    warp_pictures(pictures, matrices, slots, border, fill)
+    return True
+
+
+def _warp_on_cpu(context: Context, *inputs: Batch, **arguments: Any) -> Any:
+    return warp_perspective(context, *inputs, warp=_by_opencv, **arguments)
+
+
 @declare(
     "experimental.warp_perspective",
     inputs=(
@@ -146,6 +194,7 @@ def _matrices(context: Context, matrix: PerSample, given: tuple[Batch, ...]) -> 
     ),
     infer=_infer_warp,
     check=_check_matrix,
+    kernels={"cpu": _warp_on_cpu},
 )
 def warp_perspective(
     context: Context,
@@ -158,9 +207,12 @@ def warp_perspective(
     fill_value: tuple[float, ...],
     interp_type: InterpType,
     pixel_origin: str,
-) -> Batch:
+    warp: Callable[..., bool] = _warped,
+) -> Any:
     """See frames through a perspective transform, every frame of a clip alike by default."""
     out = context.empty()
+    shift = np.eye(3)
+    shift[:2, 2] = 0.5 if pixel_origin == "center" else 0.0
     tables = _matrices(context, matrix, given)
     for sample, result, own in zip(frames, out, tables, strict=True):
         pictures, slots = (_planes(each, frames.layout) for each in (sample, result))
@@ -170,20 +222,9 @@ def warp_perspective(
             )
         if not inverse_map:
             own = [_inverse(each) for each in own]
-        table = torch.from_numpy(np.stack(own)).to(sample.device, torch.float32)
-        table = table.expand(len(pictures), 3, 3)
-        sides = slots.shape[1:3]
-        shift = 0.5 if pixel_origin == "center" else 0.0
-        targets = pixel_places(sides, sample.device).reshape(-1, 2) - shift
-        targets = torch.nn.functional.pad(targets, (0, 1), value=1.0)
-        for at in chunks(len(pictures), sides, sample.device):
-            sources = targets @ table[at].transpose(1, 2)
-            depth = sources[..., 2:]
-            # A point at infinity is taken for (0, 0), as in OpenCV.
-            places = torch.where(depth == 0, 0.0, sources[..., :2] / depth) + shift
-            places = places.reshape(-1, *sides, 2)
-            values = sample_at(pictures[at], places, interp_type, border_mode, fill_value or (0.0,))
-            slots[at].copy_(saturate(values, result.dtype))
+        own = [shift @ each @ np.linalg.inv(shift) for each in own]
+        if not warp(pictures, own, slots, interp_type, border_mode, fill_value or (0.0,)):
+            return NotImplemented
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.matrices import MATRIX, Matrix, affine, rotation
 from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
+from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
 from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
@@ -131,6 +132,33 @@ def _warped(
     return out
 
 
+def _by_opencv(
+    context: Context,
+    frames: Batch,
+    matrices: Sequence[Sequence[Matrix]],
+    interp_type: InterpType,
+    fill_value: float | None,
+) -> Any:
+    """The same by OpenCV; NotImplemented for what it cannot do."""
+    if _dimensions(frames) != 2 or not len(frames):
+        return NotImplemented
+    out = context.empty()
+    border = "replicate" if fill_value is None else "constant"
+    fill = (fill_value or 0.0,)
+    pairs = []
+    for sample, result in zip(frames, out, strict=True):
+        if sample.ndim not in (3, 4):
+            return NotImplemented
+        is_clip = sample.ndim == 4
+        pictures, slots = (each if is_clip else each[None] for each in (sample, result))
+        if not can_warp(pictures, slots, interp_type, fill):
+            return NotImplemented
+        pairs.append((pictures, slots))
+    for (pictures, slots), own in zip(pairs, matrices, strict=True):
+        warp_pictures(pictures, own, slots, border, fill)
+    return out
+
+
 def _own(value: Any, count: int) -> tuple[Any, ...]:
     """The value for all frames of a sample, or that of each of them."""
     return value.values if isinstance(value, PerFrame) else (value,) * count
@@ -150,6 +178,10 @@ def _infer_warp(
         for shape, wanted in zip(frames.shapes, size, strict=True)
     ]
     return _with_sides(frames, sides, dtype)
+
+
+def _warp_affine_on_cpu(context: Context, frames: Batch, **arguments: Any) -> Any:
+    return warp_affine(context, frames, warp=_by_opencv, **arguments)
 
 
 @declare(
@@ -172,6 +204,7 @@ def _infer_warp(
         *_ARGUMENTS,
     ),
     infer=_infer_warp,
+    kernels={"cpu": _warp_affine_on_cpu},
 )
 def warp_affine(
     context: Context,
@@ -183,7 +216,8 @@ def warp_affine(
     fill_value: float | None,
     interp_type: InterpType,
     dtype: torch.dtype | None,  # noqa: ARG001
-) -> Batch:
+    warp: Callable[..., Any] = _warped,
+) -> Any:
     """See frames through an affine transform, every frame of a clip alike by default.
 
     Pixel centres lie at half-integers.
@@ -192,7 +226,7 @@ def warp_affine(
     for value in matrix:
         own = [affine(each, _dimensions(frames)) for each in _own(value, 1)]
         tables.append(own if inverse_map else [_inverse(each) for each in own])
-    return _warped(context, frames, tables, interp_type, fill_value)
+    return warp(context, frames, tables, interp_type, fill_value)
 
 
 def _inverse(matrix: Matrix) -> Matrix:
@@ -241,6 +275,10 @@ def _infer_rotated(
     return _with_sides(frames, found, dtype)
 
 
+def _rotate_on_cpu(context: Context, frames: Batch, **arguments: Any) -> Any:
+    return rotate(context, frames, warp=_by_opencv, **arguments)
+
+
 @declare(
     "rotate",
     inputs=(Input("frames", _FRAMES),),
@@ -265,6 +303,7 @@ def _infer_rotated(
         *_ARGUMENTS,
     ),
     infer=_infer_rotated,
+    kernels={"cpu": _rotate_on_cpu},
 )
 def rotate(
     context: Context,
@@ -277,7 +316,8 @@ def rotate(
     fill_value: float | None,
     interp_type: InterpType,
     dtype: torch.dtype | None,  # noqa: ARG001
-) -> Batch:
+    warp: Callable[..., Any] = _warped,
+) -> Any:
     """Rotate frames about their centre, every frame of a clip alike by default.
 
     The output is as large as the rotated frame needs. Frames of a clip that are rotated by angles
@@ -297,4 +337,4 @@ def rotate(
                 np.concatenate([linear, (centers[0] - linear @ centers[1])[:, None]], axis=1)
             )
         tables.append(own)
-    return _warped(context, frames, tables, interp_type, fill_value)
+    return warp(context, frames, tables, interp_type, fill_value)
