@@ -1066,7 +1066,7 @@ def fast_resize_crop_mirror(
     crop_pos_y: float | _Values = 0.5,
     crop_pos_z: float | _Values = 0.5,
     rounding: str = 'round',
-    mirror: bool | int | _Values = False,
+    mirror: int | _Values = 0,
     device: str | None = None,
     name: str | None = None,
     layout: str | None = None,
@@ -1074,6 +1074,7 @@ def fast_resize_crop_mirror(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """`resize_crop_mirror` without antialiasing by default; deprecated in DALI.
@@ -1124,7 +1125,8 @@ def fast_resize_crop_mirror(
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1901,6 +1903,7 @@ def mel_filter_bank(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Sum frequencies up by triangular filters that are evenly apart on a mel scale.
 
@@ -1935,6 +1938,7 @@ def mfcc(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Compute mel frequency cepstral coefficients: a cosine transform of a mel spectrogram.
 
@@ -2088,6 +2092,7 @@ def nonsilent_region(
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
     reset_interval: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Find the part of a signal between leading and trailing silence.
 
@@ -2402,6 +2407,7 @@ def optical_flow(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Estimate how the picture moves from each frame of a clip to the next, by OpenCV's DIS.
 
@@ -2584,6 +2590,7 @@ def power_spectrum(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Compute the power of each frequency of a signal: `nfft // 2 + 1` of them.
 
@@ -2611,6 +2618,7 @@ def preemphasis_filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Subtract from every value of a signal a share of the value before it.
 
@@ -3269,7 +3277,7 @@ def spectrogram(
     nfft: int | None = None,
     window_length: int = 512,
     window_step: int = 256,
-    window_fn: float | _Sequence[float] | None = None,
+    window_fn: float | _Sequence[float] = ...,
     power: int = 2,
     center_windows: bool | int = True,
     reflect_padding: bool | int = True,
@@ -3278,6 +3286,7 @@ def spectrogram(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Compute the power of each frequency in windows of a signal of one channel.
 
@@ -3288,7 +3297,8 @@ def spectrogram(
         nfft: length of the transform; `window_length` by default (int, at least 1).
         window_length: values in a window (int, at least 1; default 512).
         window_step: values from one window to the next (int, at least 1; default 256).
-        window_fn: factors of a window; Hann's window by default (float or list of float).
+        window_fn: factors of a window; Hann's window by default (float or list of float; default
+            ()).
         power: exponent of the magnitude (one of 1, 2; default 2).
         center_windows: the middles of windows lie at multiples of `window_step`; else only windows
             that lie inside are taken (bool (0 or 1); default True).
@@ -3311,6 +3321,7 @@ def sphere(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Show frames as if they lay on a sphere: magnified in the middle.
 
@@ -3446,6 +3457,7 @@ def to_decibels(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert magnitudes to decibels: multiplier * log10(in / reference).
 
@@ -3759,6 +3771,7 @@ def water(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Show frames as if they lay under water, every frame of a clip alike.
 

@@ -1199,7 +1199,8 @@ class FastResizeCropMirror:
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1236,13 +1237,14 @@ class FastResizeCropMirror:
         crop_pos_y: float | _Values = 0.5,
         crop_pos_z: float | _Values = 0.5,
         rounding: str = 'round',
-        mirror: bool | int | _Values = False,
+        mirror: int | _Values = 0,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -2102,6 +2104,7 @@ class MelFilterBank:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, spectra: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2136,6 +2139,7 @@ class MFCC:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, spectra: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2309,6 +2313,7 @@ class NonsilentRegion:
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
         reset_interval: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2668,6 +2673,7 @@ class OpticalFlow:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, hints: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -2859,6 +2865,7 @@ class PowerSpectrum:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2891,6 +2898,7 @@ class PreemphasisFilter:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3595,7 +3603,8 @@ class Spectrogram:
         nfft: length of the transform; `window_length` by default (int, at least 1).
         window_length: values in a window (int, at least 1; default 512).
         window_step: values from one window to the next (int, at least 1; default 256).
-        window_fn: factors of a window; Hann's window by default (float or list of float).
+        window_fn: factors of a window; Hann's window by default (float or list of float; default
+            ()).
         power: exponent of the magnitude (one of 1, 2; default 2).
         center_windows: the middles of windows lie at multiples of `window_step`; else only windows
             that lie inside are taken (bool (0 or 1); default True).
@@ -3612,7 +3621,7 @@ class Spectrogram:
         nfft: int | None = None,
         window_length: int = 512,
         window_step: int = 256,
-        window_fn: float | _Sequence[float] | None = None,
+        window_fn: float | _Sequence[float] = ...,
         power: int = 2,
         center_windows: bool | int = True,
         reflect_padding: bool | int = True,
@@ -3621,6 +3630,7 @@ class Spectrogram:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3653,6 +3663,7 @@ class Sphere:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3806,6 +3817,7 @@ class ToDecibels:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, magnitudes: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -4162,6 +4174,7 @@ class Water:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property

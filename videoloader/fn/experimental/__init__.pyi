@@ -276,6 +276,7 @@ def remap(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take every pixel of the output from the place in the input that two maps give for it.
 
@@ -315,6 +316,7 @@ def warp_perspective(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """See frames through a perspective transform, every frame of a clip alike by default.
 

@@ -320,6 +320,7 @@ class Remap:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, mapx: _Data, mapy: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -366,6 +367,7 @@ class WarpPerspective:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, matrix_input: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
