@@ -23,6 +23,7 @@ from videoloader.fn import (  # noqa: F401
     random,
     readers,
     reductions,
+    segmentation,
     transforms,
 )
 from videoloader.fn.document import operators_page  # noqa: F401
@@ -38,6 +39,7 @@ _modules = [
     "random",
     "readers",
     "reductions",
+    "segmentation",
     "transforms",
 ]
 

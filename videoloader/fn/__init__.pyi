@@ -1,7 +1,6 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
-from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 from videoloader.fn import decoders as decoders
@@ -11,6 +10,7 @@ from videoloader.fn import noise as noise
 from videoloader.fn import random as random
 from videoloader.fn import readers as readers
 from videoloader.fn import reductions as reductions
+from videoloader.fn import segmentation as segmentation
 from videoloader.fn import transforms as transforms
 from videoloader.fn.document import operators_page as operators_page
 
@@ -44,6 +44,148 @@ def batch_permutation(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def bb_flip(
+    boxes: _Data,
+    /,
+    *,
+    horizontal: int | _Values = 1,
+    vertical: int | _Values = 0,
+    ltrb: bool | int = False,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Mirror boxes as `fn.flip` mirrors their frame.
+
+    Coordinates are parts of the sides of the frame, 0 to 1.
+
+    Inputs:
+        boxes
+
+    Args:
+        horizontal: mirror left and right unless 0 (int; default 1; may be per sample).
+        vertical: mirror top and bottom unless 0 (int; default 0; may be per sample).
+        ltrb: boxes are (left, top, right, bottom), not (left, top, width, height) (bool (0 or 1);
+            default False).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def bbox_paste(
+    boxes: _Data,
+    /,
+    *,
+    ratio: float | _Values,
+    paste_x: float | _Values = 0.5,
+    paste_y: float | _Values = 0.5,
+    ltrb: bool | int = False,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Move boxes as `fn.paste` moves their frame, to parts of the sides of the canvas.
+
+    Inputs:
+        boxes
+
+    Args:
+        ratio: canvas to frame (float, at least 1; required; may be per sample).
+        paste_x: place of the frame: 0 is leftmost, 1 rightmost (float; default 0.5; may be per
+            sample).
+        paste_y: place of the frame: 0 is topmost, 1 lowest (float; default 0.5; may be per sample).
+        ltrb: boxes are (left, top, right, bottom), not (left, top, width, height) (bool (0 or 1);
+            default False).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def bbox_rotate(
+    bboxes: _Data,
+    labels: _Data = ...,
+    /,
+    *,
+    angle: float | _Values,
+    input_shape: int | _Sequence[int] | _Values,
+    shape_layout: str = 'HW',
+    bbox_layout: str = 'xyXY',
+    bbox_normalized: bool | int = True,
+    keep_size: bool | int = False,
+    size: float | _Sequence[float] | _Values | None = None,
+    mode: str = 'expand',
+    remove_threshold: float = 0.1,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Rotate boxes as `fn.rotate` rotates their frame.
+
+    They are cut at the borders of the rotated frame. With labels there are two outputs: the boxes
+    that are left, and their labels.
+
+    Inputs:
+        bboxes
+        labels (may be left out)
+
+    Args:
+        angle: in degrees, as of fn.rotate (float; required; may be per sample).
+        input_shape: of the frame before it is rotated, as shape_layout orders it (int or list of
+            int; required; may be per sample).
+        shape_layout: what the numbers of input_shape are (str; default 'HW').
+        bbox_layout: boxes with their ends or their sizes (one of 'xyXY', 'xyWH'; default 'xyXY').
+        bbox_normalized: parts of the sides, not pixels (bool (0 or 1); default True).
+        keep_size: as of fn.rotate (bool (0 or 1); default False).
+        size: (height, width), as of fn.rotate (float or list of float; may be per sample).
+        mode: boxes grow to hold the rotated box, keep their size, or halfway between (one of
+            'expand', 'halfway', 'fixed'; default 'expand').
+        remove_threshold: boxes are removed of which a smaller part is left on the canvas (float, at
+            least 0, at most 1; default 0.1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def box_encoder(
+    boxes: _Data,
+    labels: _Data,
+    /,
+    *,
+    anchors: float | _Sequence[float],
+    criteria: float = 0.5,
+    offset: bool | int = False,
+    scale: float = 1.0,
+    means: float | _Sequence[float] = ...,
+    stds: float | _Sequence[float] = ...,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Give every anchor the box (left, top, right, bottom) that it overlaps most, and its label.
+
+    A match overlaps by more than `criteria`; the anchor that a box overlaps most is a match in any
+    case. Matches are (x, y, width, height) of the box, with the center first; other anchors have
+    the label 0 and their own coordinates. With `offset` it is the distance from the anchor in its
+    sides, and the logarithm of the ratios of the sides; zeros for other anchors.
+
+    Inputs:
+        boxes
+        labels
+
+    Args:
+        anchors: (left, top, right, bottom) of each, in one list (float or list of float; required).
+        criteria: least overlap (IoU) of a match (float, at least 0, at most 1; default 0.5).
+        offset: give boxes relative to their anchors (bool (0 or 1); default False).
+        scale: boxes and anchors are multiplied by it for offsets (float; default 1.0).
+        means: subtracted from offsets (x, y, w, h) (float or list of float; default (0.0, 0.0, 0.0,
+            0.0)).
+        stds: offsets (x, y, w, h) are divided by it (float or list of float; default (1.0, 1.0,
+            1.0, 1.0)).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def brightness(
     frames: _Data,
     /,
@@ -56,7 +198,6 @@ def brightness(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change the brightness, by default of every frame of a clip alike.
 
@@ -91,7 +232,6 @@ def brightness_contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change brightness and contrast, by default of every frame of a clip alike.
 
@@ -248,7 +388,6 @@ def cast(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert to another element type.
 
@@ -273,7 +412,6 @@ def cast_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert the first input to the element type of the second, as `fn.cast` does.
 
@@ -294,7 +432,6 @@ def cat(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Join inputs along a dimension, in which alone their shapes may differ.
 
@@ -310,8 +447,8 @@ def cat(
 
 def coco_reader(
     *,
-    file_root: str | _PathLike[str],
-    annotations_file: str | _PathLike[str] = '',
+    file_root: str,
+    annotations_file: str = '',
     images: Any = None,
     ltrb: bool | int = False,
     ratio: bool | int = False,
@@ -323,9 +460,9 @@ def coco_reader(
     masks: bool | int = False,
     pixelwise_masks: bool | int = False,
     image_ids: bool | int = False,
-    preprocessed_annotations: str | _PathLike[str] = '',
+    preprocessed_annotations: str = '',
     save_preprocessed_annotations: bool | int = False,
-    save_preprocessed_annotations_dir: str | _PathLike[str] = '',
+    save_preprocessed_annotations_dir: str = '',
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
@@ -361,8 +498,8 @@ def coco_reader(
     `image_ids` the id (int32, shape (1,)).
 
     Args:
-        file_root: folder of the images (path; required).
-        annotations_file: JSON file of annotations (path; default '').
+        file_root: folder of the images (str; required).
+        annotations_file: JSON file of annotations (str; default '').
         images: images to read, in this order; by default all, by id (str or list of str).
         ltrb: boxes as left, top, right, bottom (bool (0 or 1); default False).
         ratio: coordinates as parts of width and height (bool (0 or 1); default False).
@@ -376,10 +513,10 @@ def coco_reader(
             (0 or 1); default False).
         pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
         image_ids: an output of the id of the image (bool (0 or 1); default False).
-        preprocessed_annotations: folder of annotations of an earlier run (path; default '').
+        preprocessed_annotations: folder of annotations of an earlier run (str; default '').
         save_preprocessed_annotations: keep the annotations, which are then read faster (bool (0 or
             1); default False).
-        save_preprocessed_annotations_dir: folder to keep them in (path; default '').
+        save_preprocessed_annotations_dir: folder to keep them in (str; default '').
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
@@ -441,7 +578,6 @@ def color_space_conversion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range).
 
@@ -474,7 +610,6 @@ def color_twist(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go.
 
@@ -510,7 +645,6 @@ def constant(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the same tensor for every sample.
 
@@ -538,7 +672,6 @@ def contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change the contrast, by default of every frame of a clip alike.
 
@@ -575,7 +708,6 @@ def coord_flip(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate.
 
@@ -606,7 +738,6 @@ def coord_transform(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Transform points, whose coordinates are the last dimension: M @ point + T.
 
@@ -632,7 +763,6 @@ def copy(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Copy to the device of the operator; the data itself where it is there.
 
@@ -665,7 +795,6 @@ def crop(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
@@ -731,7 +860,6 @@ def crop_mirror_normalize(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
 
@@ -789,7 +917,6 @@ def debayer(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
 
@@ -818,7 +945,6 @@ def dilate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the largest one in a rectangle around it.
 
@@ -839,36 +965,6 @@ def dilate(
             if only one does (1 to 4 channels).
     """
 
-def dl_tensor_python_function(
-    *inputs: _Data,
-    function: Any,
-    num_outputs: int = 1,
-    batch_processing: bool | int = True,
-    output_layouts: Any = None,
-    synchronize_stream: bool | int = True,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Call a Python function on DLPack capsules; see `python_function`.
-
-    Inputs:
-        inputs (may be left out) (one or more)
-
-    Args:
-        function: what is called (callable; required).
-        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
-        batch_processing: call it once a batch with a list of samples for each input, not once a
-            sample (bool (0 or 1); default True).
-        output_layouts: layouts of the outputs; a str is for all (str or list of str).
-        synchronize_stream: on a GPU wait until the inputs are there before the call (bool (0 or 1);
-            default True).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
 def element_extract(
     data: _Data,
     /,
@@ -878,7 +974,6 @@ def element_extract(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take single frames of each sample: as many outputs as numbers.
 
@@ -900,7 +995,6 @@ def equalize(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
 
@@ -912,6 +1006,49 @@ def equalize(
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
+    """
+
+def erase(
+    data: _Data,
+    /,
+    *,
+    anchor: float | _Sequence[float] | _Values = ...,
+    shape: float | _Sequence[float] | _Values = ...,
+    axes: int | _Sequence[int] | None = None,
+    axis_names: str | None = None,
+    fill_value: float | _Sequence[float] | _Values = ...,
+    normalized: bool | int = False,
+    normalized_anchor: bool | int = False,
+    normalized_shape: bool | int = False,
+    centered_anchor: bool | int = False,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Fill one or more regions of every sample with one value for each channel.
+
+    Regions are given by where they begin and by their size along some dimensions; along others they
+    reach from end to end. What lies outside of a sample is left out.
+
+    Inputs:
+        data
+
+    Args:
+        anchor: where regions begin, one behind the other (float or list of float; default (); may
+            be per sample).
+        shape: their sizes, one behind the other (float or list of float; default (); may be per
+            sample).
+        axes: the dimensions of anchor and shape; all but C by default (int or list of int).
+        axis_names: their letters in the layout; goes before axes (str).
+        fill_value: for all channels or each (float or list of float; default (0.0,); may be per
+            sample).
+        normalized: anchor and shape are parts of the sides (bool (0 or 1); default False).
+        normalized_anchor: anchor is in parts of the sides (bool (0 or 1); default False).
+        normalized_shape: shape is in parts of the sides (bool (0 or 1); default False).
+        centered_anchor: regions have their middle at anchor (bool (0 or 1); default False).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
 def erode(
@@ -927,7 +1064,6 @@ def erode(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the smallest one in a rectangle around it.
 
@@ -958,7 +1094,6 @@ def expand_dims(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Insert dimensions of size 1. The data is not copied.
 
@@ -976,169 +1111,54 @@ def external_source(
     source: Any = None,
     num_outputs: int | None = None,
     *,
-    cycle: str | None = None,
+    cycle: str = 'no',
     layout: Any = None,
     dtype: Any = None,
-    ndim: int | _Sequence[int] | None = None,
-    cuda_stream: Any = None,
-    batch: bool | int | None = None,
-    batch_info: bool | int | None = None,
-    no_copy: bool | int | None = None,
-    parallel: bool | int | None = None,
-    prefetch_queue_depth: int | None = None,
-    bytes_per_sample_hint: int | None = None,
-    repeat_last: bool | int | None = None,
-    blocking: bool | int | None = None,
+    ndim: int | None = None,
+    batch: bool | int = True,
+    batch_info: bool | int = False,
     device: str | None = None,
     name: str | None = None,
+    blocking: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    cuda_stream: Any = ...,
+    no_copy: Any = ...,
+    parallel: Any = ...,
+    prefetch_queue_depth: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
+    repeat_last: Any = ...,
     use_copy_kernel: Any = ...,
 ) -> Any:
     """Take samples from Python code.
 
-    `source` is called or advanced once a batch, or once a sample with `batch=False`: in a thread
-    of the pipeline, one call at a time and in order. A callable that takes an argument gets the
-    number of the batch in its epoch, or a `BatchInfo` or `SampleInfo`. StopIteration ends the
-    epoch: `Pipeline.run` raises it, and `Pipeline.reset` begins the next one. A batch is an array
-    (N, ...), a `TensorList` or a list of samples, and may be smaller than the pipeline's. Samples
-    are arrays and tensors of any library, and numbers; bytes become 1-D uint8; a path or an `Item`
-    of a data set stays what it is, for `fn.decoders.video`. Data is copied at once, so the source
-    may use its memory again.
-
-    With `parallel=True` the `py_num_workers` processes of the pipeline run it. A callable takes an
-    argument then, and depends on nothing else: the samples of a batch are shared by the workers,
-    and further batches are asked for past the end, where it raises StopIteration again. An iterable
-    or a generator function gives batches and stays in one worker.
+    `source` is called or advanced once a batch, or once a sample with `batch=False`, in the
+    pipeline's thread. A callable that takes an argument gets the number of the iteration, or a
+    `SampleInfo`. StopIteration ends the epoch: `Pipeline.run` raises it, and `Pipeline.reset`
+    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8; a
+    path or an `Item` of a data set stays what it is, for `fn.decoders.video`.
 
     Args:
         source: a callable, an iterable, or none: see `feed_input` (object).
         num_outputs: the source gives a tuple of as many values (int, at least 1).
         cycle: an iterable that ends: `no`, `quiet` (begin again), `raise` (begin again after reset)
-            (one of 'no', 'quiet', 'raise').
-        layout: such as "FHWC"; a list has one for each output (str or list of str).
-        dtype: element type that the data must have; Python numbers are converted (element type or
-            list of them).
-        ndim: number of dimensions that samples must have (int or list of int).
-        cuda_stream: on which data on a GPU is ready; the current one (object).
-        batch: 0: the source gives single samples, else batches (bool (0 or 1)).
-        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1)).
-        no_copy: use the memory of the data, which then must not change until its batch has come out
-            (bool (0 or 1)).
-        parallel: run the source in worker processes, see above (bool (0 or 1)).
-        prefetch_queue_depth: batches that workers make ahead; 1 by default (int, at least 1).
-        bytes_per_sample_hint: shared memory for a sample of a parallel source; found out by default
-            (int, at least 1).
-        repeat_last: give the last batch that was fed again (bool (0 or 1)).
-        blocking: let `run` wait until data was fed, by another thread (bool (0 or 1)).
+            (one of 'no', 'quiet', 'raise'; default 'no').
+        layout: such as "FHWC" (str or list of str).
+        dtype: element type of the output; the data's by default (element type).
+        ndim: number of dimensions, checked (int, at least 0).
+        batch: whether the source gives batches, or single samples (bool (0 or 1); default True).
+        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1); default False).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Taken, no effect: use_copy_kernel.
-    """
+    Not supported yet: cuda_stream, parallel, repeat_last.
 
-def fast_resize_crop_mirror(
-    frames: _Data,
-    /,
-    *,
-    resize_x: float | _Values | None = None,
-    resize_y: float | _Values | None = None,
-    resize_z: float | _Values | None = None,
-    size: float | _Sequence[float] | _Values | None = None,
-    resize_shorter: float | _Values | None = None,
-    resize_longer: float | _Values | None = None,
-    mode: str = 'default',
-    max_size: float | _Sequence[float] | None = None,
-    subpixel_scale: bool | int = True,
-    roi_start: float | _Sequence[float] | _Values | None = None,
-    roi_end: float | _Sequence[float] | _Values | None = None,
-    roi_relative: bool | int = False,
-    interp_type: Any = ...,
-    mag_filter: Any = None,
-    min_filter: Any = None,
-    antialias: bool | int = False,
-    dtype: Any = None,
-    crop: float | _Sequence[float] | _Values | None = None,
-    crop_d: float | _Values | None = None,
-    crop_h: float | _Values | None = None,
-    crop_w: float | _Values | None = None,
-    crop_pos_x: float | _Values = 0.5,
-    crop_pos_y: float | _Values = 0.5,
-    crop_pos_z: float | _Values = 0.5,
-    rounding: str = 'round',
-    mirror: int | _Values = 0,
-    device: str | None = None,
-    name: str | None = None,
-    layout: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    image_type: Any = ...,
-    minibatch_size: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-    temp_buffer_hint: Any = ...,
-) -> Any:
-    """`resize_crop_mirror` without antialiasing by default; deprecated in DALI.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
-
-    Args:
-        resize_x: width of the output; 0: not given (float; may be per sample).
-        resize_y: height of the output; 0: not given (float; may be per sample).
-        resize_z: depth of the output, of volumes; 0: not given (float; may be per sample).
-        size: (height, width), (depth, height, width), or one number for all; negative: mirrored
-            (float or list of float; may be per sample).
-        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float; may
-            be per sample).
-        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float; may
-            be per sample).
-        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
-            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
-            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
-        max_size: bound of the output: one number or (height, width) (float or list of float).
-        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
-            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
-        roi_start: corner of the part of the input that becomes the output (float or list of float;
-            may be per sample).
-        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
-            sample).
-        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
-        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
-            per sample).
-        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
-            sample).
-        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
-            sample).
-        antialias: widen the filter when shrinking (bool (0 or 1); default False).
-        dtype: element type of the output; the input's by default (element type).
-        crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
-            float, at least 0; may be per sample).
-        crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
-            sample).
-        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
-        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
-        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
-            default 0.5; may be per sample).
-        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
-            default 0.5; may be per sample).
-        crop_pos_z: place of the window along the depth, or the frames of a clip (float, at least 0,
-            at most 1; default 0.5; may be per sample).
-        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
-            default 'round').
-        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
-            least 0, at most 7; default 0; may be per sample).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-
-    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    Taken, no effect: blocking, no_copy, prefetch_queue_depth, use_copy_kernel.
     """
 
 def file_reader(
     *,
-    file_root: str | _PathLike[str] | None = None,
-    file_list: str | _PathLike[str] | None = None,
+    file_root: str | None = None,
+    file_list: str | None = None,
     files: Any = None,
     labels: int | _Sequence[int] | None = None,
     file_filters: Any = ...,
@@ -1178,8 +1198,8 @@ def file_reader(
     Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
 
     Args:
-        file_root: folder, or the folder that paths are relative to (path).
-        file_list: text file that lists paths (path).
+        file_root: folder, or the folder that paths are relative to (str).
+        file_list: text file that lists paths (str).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         labels: of `files`; by default their positions (int or list of int).
         file_filters: patterns for names of files (str or list of str; default ('*.jpg', '*.jpeg',
@@ -1222,7 +1242,6 @@ def filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Correlate samples with a window of each, in float32.
 
@@ -1258,7 +1277,6 @@ def flip(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mirror frames, by default every frame of a clip alike.
 
@@ -1268,8 +1286,8 @@ def flip(
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
-        depthwise: swap front and back; of volumes only (bool (0 or 1); default False; may be per
-            sample or frame).
+        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
+            or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1286,7 +1304,6 @@ def full(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of a shape out of a value, which is broadcast as numpy does.
 
@@ -1310,7 +1327,6 @@ def full_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples with the shapes, type and layout of the first input out of the second's values.
 
@@ -1336,7 +1352,6 @@ def gaussian_blur(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Blur with a Gaussian window, by default every frame of a clip alike.
 
@@ -1365,7 +1380,6 @@ def get_property(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
 
@@ -1377,6 +1391,41 @@ def get_property(
             'layout'; required).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def grid_mask(
+    frames: _Data,
+    /,
+    *,
+    tile: int | _Values = 100,
+    ratio: float | _Values = 0.5,
+    angle: float | _Values = 0.0,
+    shift_x: float | _Values = 0.0,
+    shift_y: float | _Values = 0.0,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Make squares of frames black that repeat along two directions; the same ones in a whole clip.
+
+    See "GridMask Data Augmentation" (https://arxiv.org/abs/2001.04086).
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        tile: side of a tile: a square and the space to the next (int, at least 1; default 100; may
+            be per sample).
+        ratio: side of a square to that of its tile (float; default 0.5; may be per sample).
+        angle: of the grid, in radians (float; default 0.0; may be per sample).
+        shift_x: of the grid behind its rotation, in pixels (float; default 0.0; may be per sample).
+        shift_y: of the grid behind its rotation, in pixels (float; default 0.0; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
     """
 
 def hsv(
@@ -1392,7 +1441,6 @@ def hsv(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike.
 
@@ -1426,7 +1474,6 @@ def hue(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Turn the hue of RGB pixels, by default of every frame of a clip alike.
 
@@ -1736,41 +1783,6 @@ def image_decoder_slice(
     use_chunk_allocator, use_fast_idct.
     """
 
-def jitter(
-    frames: _Data,
-    /,
-    *,
-    nDegree: int = 2,
-    mask: int | _Values = 1,
-    fill_value: float = 0.0,
-    interp_type: Any = ...,
-    seed: int | None = None,
-    device: str | None = None,
-    name: str | None = None,
-    layout: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-) -> Any:
-    """Move every pixel by a random whole number of pixels, in all frames of a clip alike.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        nDegree: a pixel is moved by at most half of this along x and y (int, at least 0; default
-            2).
-        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
-        fill_value: what lies outside the input (float; default 0.0).
-        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
-            default InterpType.INTERP_NN).
-        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
-            there (int, at least -1).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
 def jpeg_compression_distortion(
     frames: _Data,
     /,
@@ -1781,7 +1793,6 @@ def jpeg_compression_distortion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again.
 
@@ -1810,7 +1821,6 @@ def laplacian(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """The sum of the second derivatives along each axis, by default of every frame alike.
 
@@ -1846,7 +1856,6 @@ def lookup_table(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give for each integer the value that a table has for it.
 
@@ -1873,7 +1882,6 @@ def median_blur(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the median of a window around it; the outermost values are repeated.
 
@@ -1889,71 +1897,54 @@ def median_blur(
             if only one does (1 to 4 channels).
     """
 
-def mel_filter_bank(
-    spectra: _Data,
-    /,
-    *,
-    nfilter: int = 128,
-    sample_rate: float = 44100.0,
-    freq_low: float = 0.0,
-    freq_high: float = 0.0,
-    mel_formula: str = 'slaney',
-    normalize: bool | int = True,
+def multi_paste(
+    *frames: _Data,
+    in_ids: int | _Sequence[int] | _Values | None = None,
+    output_size: int | _Sequence[int] | _Values | None = None,
+    in_anchors: Any = None,
+    in_anchors_rel: Any = None,
+    shapes: Any = None,
+    shapes_rel: Any = None,
+    out_anchors: Any = None,
+    out_anchors_rel: Any = None,
+    dtype: Any = None,
     device: str | None = None,
     name: str | None = None,
+    layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
-    """Sum frequencies up by triangular filters that are evenly apart on a mel scale.
+    """Paste regions of frames on a black canvas, one after the other.
 
-    Frequencies are the dimension `f` of the layout; without a layout the last but one of (..., f,
-    t), or the only one.
+    Regions come from one sample of every input, or with `in_ids` from any samples of the only one.
+    They lie inside their frames and the canvas. An image that is pasted into a clip is in every
+    frame of it.
 
     Inputs:
-        spectra
+        frames (HWC, FHWC, CHW, FCHW) (one or more)
 
     Args:
-        nfilter: number of filters (int, at least 1; default 128).
-        sample_rate: of the signal, in hertz (float; default 44100.0).
-        freq_low: where the first filter begins, in hertz (float; default 0.0).
-        freq_high: where the last filter ends; by default at sample_rate / 2 (float; default 0.0).
-        mel_formula: the scale: linear below 1 kHz and logarithmic above, or 2595 log10(1 + f / 700)
-            (one of 'slaney', 'htk'; default 'slaney').
-        normalize: the integral of a filter is 1; else its peak is (bool (0 or 1); default True).
+        in_ids: numbers of the samples of the only input to paste; by default one of each input (int
+            or list of int; may be per sample).
+        output_size: (height, width) of the canvas; that of the frames by default (int or list of
+            int; may be per sample).
+        in_anchors: where regions begin in their frames ((height, width) in pixels for each region;
+            may be per sample or frame).
+        in_anchors_rel: where regions begin in their frames, in parts of the sides ((height, width)
+            from 0 to 1 for each region; may be per sample or frame).
+        shapes: of regions; to the end of their frames by default ((height, width) in pixels for
+            each region; may be per sample or frame).
+        shapes_rel: of regions; to the end of their frames by default, in parts of the sides
+            ((height, width) from 0 to 1 for each region; may be per sample or frame).
+        out_anchors: where regions begin on the canvas ((height, width) in pixels for each region;
+            may be per sample or frame).
+        out_anchors_rel: where regions begin on the canvas, in parts of the sides ((height, width)
+            from 0 to 1 for each region; may be per sample or frame).
+        dtype: element type of the output; the input's by default (element type).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-def mfcc(
-    spectra: _Data,
-    /,
-    *,
-    n_mfcc: int = 20,
-    dct_type: int = 2,
-    normalize: bool | int = False,
-    axis: int = 0,
-    lifter: float = 0.0,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Compute mel frequency cepstral coefficients: a cosine transform of a mel spectrogram.
-
-    Inputs:
-        spectra
-
-    Args:
-        n_mfcc: coefficients that are kept (int, at least 1; default 20).
-        dct_type: kind of cosine transform (one of 1, 2, 3, 4; default 2).
-        normalize: the transform is orthonormal; not for dct_type 1 (bool (0 or 1); default False).
-        axis: dimension that is transformed (int, at least 0; default 0).
-        lifter: unless 0, coefficient i is multiplied by 1 + lifter / 2 * sin(pi * (i + 1) / lifter)
-            (float; default 0.0).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
     """
 
 def mxnet_reader(
@@ -2080,40 +2071,6 @@ def nemo_asr_reader(
     read_ahead, skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
-def nonsilent_region(
-    signal: _Data,
-    /,
-    *,
-    cutoff_db: float = -60.0,
-    window_length: int = 2048,
-    reference_power: float = 0.0,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    reset_interval: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Find the part of a signal between leading and trailing silence.
-
-    Gives its first value and its length, int32 scalars; the length is 0 if all is silent. The
-    part reaches from the beginning of the first window to the end of the last one whose mean power
-    is at least `cutoff_db`.
-
-    Inputs:
-        signal
-
-    Args:
-        cutoff_db: power below which it is silent, in decibels (float; default -60.0).
-        window_length: values over which the power is averaged (int, at least 1; default 2048).
-        reference_power: power that is 0 decibels; by default the largest one of the signal (float;
-            default 0.0).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: reset_interval.
-    """
-
 def normal_distribution(
     shape_like: _Data = ...,
     /,
@@ -2163,7 +2120,6 @@ def normalize(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take the mean off and divide by the standard deviation.
 
@@ -2190,47 +2146,10 @@ def normalize(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
-def numba_function(
-    *inputs: _Data,
-    run_fn: Any,
-    out_types: Any,
-    in_types: Any,
-    outs_ndim: int | _Sequence[int],
-    ins_ndim: int | _Sequence[int],
-    setup_fn: Any = None,
-    batch_processing: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    blocks: Any = ...,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-    threads_per_block: Any = ...,
-) -> Any:
-    """Run a function that Numba compiles, on the CPU: it fills arrays that it is given.
-
-    Inputs:
-        inputs (one or more)
-
-    Args:
-        run_fn: is called with the outputs, which it fills, and inputs (object; required).
-        out_types: of the outputs (list of element types; required).
-        in_types: of the inputs (list of element types; required).
-        outs_ndim: dimensions of the outputs (int or list of int; required).
-        ins_ndim: dimensions of the inputs (int or list of int; required).
-        setup_fn: is called with the shapes of all outputs, which it fills, and of all inputs:
-            arrays by [input][sample]; without it outputs have the shapes of the inputs (object).
-        batch_processing: call `run_fn` once a batch, with lists (bool (0 or 1); default False).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: blocks, threads_per_block.
-    """
-
 def numpy_reader(
     *,
-    file_root: str | _PathLike[str] | None = None,
-    file_list: str | _PathLike[str] | None = None,
+    file_root: str | None = None,
+    file_list: str | None = None,
     files: Any = None,
     file_filter: str = '*.npy',
     roi_start: int | _Sequence[int] | None = None,
@@ -2276,8 +2195,8 @@ def numpy_reader(
     Output: the array, in C order; integers, floats and bool of either byte order.
 
     Args:
-        file_root: folder, or the folder that paths are relative to (path).
-        file_list: text file that lists paths (path).
+        file_root: folder, or the folder that paths are relative to (str).
+        file_list: text file that lists paths (str).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         file_filter: pattern for names of files (str; default '*.npy').
         roi_start: first element of a region, by axis (int or list of int).
@@ -2326,7 +2245,6 @@ def one_hot(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mark the class that each number stands for along a new dimension.
 
@@ -2356,7 +2274,6 @@ def ones(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of ones.
 
@@ -2378,7 +2295,6 @@ def ones_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of ones with the shapes, element type and layout of the input.
 
@@ -2389,53 +2305,6 @@ def ones_like(
         dtype: element type of the output; the input's by default (element type).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-def optical_flow(
-    frames: _Data,
-    hints: _Data = ...,
-    /,
-    *,
-    preset: float = 0.0,
-    output_grid: int = 4,
-    hint_grid: int = 4,
-    enable_temporal_hints: bool | int = False,
-    enable_external_hints: bool | int = False,
-    image_type: Any = ...,
-    device: str | None = None,
-    name: str | None = None,
-    layout: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Estimate how the picture moves from each frame of a clip to the next, by OpenCV's DIS.
-
-    The output is float32 FHWC, one frame less than the input: a vector (x, y) in pixels of the
-    input for each square of `output_grid` x `output_grid` pixels. What is at (x, y) in a frame is
-    at (x, y) + vector in the next one.
-
-    Hints are such vectors for squares of `hint_grid` pixels. External ones come before temporal
-    ones.
-
-    Inputs:
-        frames (FHWC)
-        hints (FHWC) (may be left out)
-
-    Args:
-        preset: 0.0 is the slowest and best, 0.5 is between, 1.0 is the fastest (one of 0.0, 0.5,
-            1.0; default 0.0).
-        output_grid: side of the square of pixels of a vector (one of 1, 2, 4; default 4).
-        hint_grid: side of the square of pixels of a hint (one of 1, 2, 4, 8; default 4).
-        enable_temporal_hints: begin the search at the flow between the two frames before (bool (0
-            or 1); default False).
-        enable_external_hints: begin the search at the vectors of the second input (bool (0 or 1);
-            default False).
-        image_type: RGB, BGR or GRAY (ImageType; default ImageType.RGB).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
     """
 
 def pad(
@@ -2451,7 +2320,6 @@ def pad(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Fill samples up at their ends, by default to the size of the largest one of the batch.
 
@@ -2484,7 +2352,6 @@ def paste(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put frames on a canvas of one color, every frame of a clip at the same place.
 
@@ -2517,7 +2384,6 @@ def peek_image_shape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """(height, width, channels) that images will have when they are decoded, by their headers.
 
@@ -2542,7 +2408,6 @@ def per_frame(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Say that the first dimension of samples counts frames.
 
@@ -2566,7 +2431,6 @@ def permute_batch(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put the samples of a batch into another order; some may come twice and others not at all.
 
@@ -2579,91 +2443,72 @@ def permute_batch(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
-def power_spectrum(
-    signal: _Data,
+def random_bbox_crop(
+    boxes: _Data,
+    labels: _Data = ...,
     /,
     *,
-    axis: int = -1,
-    nfft: int | None = None,
-    power: int = 2,
+    thresholds: float | _Sequence[float] = ...,
+    threshold_type: str = 'iou',
+    all_boxes_above_threshold: bool | int = True,
+    allow_no_crop: bool | int = True,
+    scaling: float | _Sequence[float] = ...,
+    aspect_ratio: float | _Sequence[float] = ...,
+    crop_shape: int | _Sequence[int] | _Values | None = None,
+    input_shape: int | _Sequence[int] | _Values | None = None,
+    shape_layout: str | None = None,
+    bbox_layout: str | None = None,
+    ltrb: bool | int = True,
+    bbox_prune_threshold: float | None = None,
+    num_attempts: int = 1,
+    total_num_attempts: int = -1,
+    output_bbox_indices: bool | int = False,
+    quiet: bool | int = False,
+    seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
-    """Compute the power of each frequency of a signal: `nfft // 2 + 1` of them.
+    """Draw a window that keeps boxes, and move the boxes into it.
 
-    A signal that is longer than `nfft` is cut, a shorter one followed by zeros.
+    Boxes are parts of the sides of their frame (0 to 1), those of the output of the window. The
+    outputs are anchor (x, y) and shape (width, height) of the window for `fn.slice`, the boxes that
+    stay, their labels if there are any, and with `output_bbox_indices` their numbers.
 
     Inputs:
-        signal
+        boxes
+        labels (may be left out)
 
     Args:
-        axis: dimension that becomes frequencies (int; default -1).
-        nfft: length of the transform; by default that of the axis (int, at least 1).
-        power: exponent of the magnitude (one of 1, 2; default 2).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-def preemphasis_filter(
-    signal: _Data,
-    /,
-    *,
-    preemph_coeff: float | _Values = 0.97,
-    border: str = 'clamp',
-    dtype: Any = ...,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Subtract from every value of a signal a share of the value before it.
-
-    out[t] = in[t] - preemph_coeff * in[t - 1]. All dimensions of a sample count as one.
-
-    Inputs:
-        signal
-
-    Args:
-        preemph_coeff: weight of the value before (float; default 0.97; may be per sample).
-        border: what lies before the first value: 0, the first value or the second one (one of
-            'zero', 'clamp', 'reflect'; default 'clamp').
-        dtype: element type of the output (element type; default torch.float32).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-def python_function(
-    *inputs: _Data,
-    function: Any,
-    num_outputs: int = 1,
-    batch_processing: bool | int = False,
-    output_layouts: Any = None,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Call a Python function on NumPy arrays, on a GPU on CuPy arrays.
-
-    It gets one sample of each input, and gives one array or a tuple of them. In a pipeline it is
-    called by one thread, in the order of samples and batches, once for each sample, up to
-    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch.
-
-    Inputs:
-        inputs (may be left out) (one or more)
-
-    Args:
-        function: what is called (callable; required).
-        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
-        batch_processing: call it once a batch with a list of samples for each input, not once a
-            sample (bool (0 or 1); default False).
-        output_layouts: layouts of the outputs; a str is for all (str or list of str).
-        device: 'cpu' or 'gpu'.
+        thresholds: least overlaps of boxes with the window, of which one is drawn (float or list of
+            float, at least 0, at most 1; default (0.0,)).
+        threshold_type: overlap is the intersection over union of window and box, or the part of the
+            box (one of 'iou', 'overlap'; default 'iou').
+        all_boxes_above_threshold: all boxes must overlap that much, not only one (bool (0 or 1);
+            default True).
+        allow_no_crop: the whole frame is drawn like a threshold (bool (0 or 1); default True).
+        scaling: (least, most) length of the window to the frame (float or list of float; default
+            (1.0, 1.0)).
+        aspect_ratio: (least, most) x to y of the window, for volumes then x to z and y to z; in
+            pixels if input_shape is given (float or list of float; default (1.0, 1.0)).
+        crop_shape: of the window in pixels; anchor and shape then are in pixels too (int or list of
+            int, at least 1; may be per sample).
+        input_shape: of the frame in pixels (int or list of int, at least 1; may be per sample).
+        shape_layout: order of these shapes; "WH" or "WHD" by default (str).
+        bbox_layout: order of the coordinates; "xyXY" or "xyzXYZ" by default, W, H, D for sizes
+            (str).
+        ltrb: boxes have ends, not sizes; see bbox_layout (bool (0 or 1); default True).
+        bbox_prune_threshold: boxes stay with this part in the window; by default if their center is
+            inside (float, at least 0, at most 1).
+        num_attempts: windows for one threshold (int, at least 1; default 1).
+        total_num_attempts: windows before the best one is taken; -1: many (int, at least -1;
+            default -1).
+        output_bbox_indices: give the numbers of boxes too (bool (0 or 1); default False).
+        quiet: do not warn if the best window is taken (bool (0 or 1); default False).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
@@ -2763,7 +2608,6 @@ def reinterpret(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take the bytes of samples for elements of another type.
 
@@ -2795,7 +2639,6 @@ def reshape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give samples another shape, another layout, or both.
 
@@ -2844,7 +2687,6 @@ def resize(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize frames, every frame of a clip alike.
@@ -2924,7 +2766,7 @@ def resize_crop_mirror(
     crop_pos_y: float | _Values = 0.5,
     crop_pos_z: float | _Values = 0.5,
     rounding: str = 'round',
-    mirror: int | _Values = 0,
+    mirror: bool | int | _Values = False,
     device: str | None = None,
     name: str | None = None,
     layout: str | None = None,
@@ -2932,7 +2774,6 @@ def resize_crop_mirror(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
@@ -2983,8 +2824,7 @@ def resize_crop_mirror(
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
-            least 0, at most 7; default 0; may be per sample).
+        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -3045,7 +2885,6 @@ def rotate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Rotate frames about their centre, every frame of a clip alike by default.
 
@@ -3085,7 +2924,6 @@ def saturation(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Scale the saturation of RGB pixels, by default of every frame of a clip alike.
 
@@ -3105,7 +2943,7 @@ def saturation(
 
 def sequence_reader(
     *,
-    file_root: str | _PathLike[str],
+    file_root: str,
     sequence_length: int,
     step: int = 1,
     stride: int = 1,
@@ -3138,7 +2976,7 @@ def sequence_reader(
     Output: the clip, uint8 (F, H, W, C).
 
     Args:
-        file_root: folder of folders, each a video (path; required).
+        file_root: folder of folders, each a video (str; required).
         sequence_length: pictures in a clip (int, at least 1; required).
         step: from clip to clip (int, at least 1; default 1).
         stride: from picture to picture (int, at least 1; default 1).
@@ -3171,7 +3009,6 @@ def sequence_rearrange(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put the frames of each sample into another order.
 
@@ -3194,7 +3031,6 @@ def shapes(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same.
 
@@ -3231,7 +3067,6 @@ def slice(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take a part of every sample, given by start and end or by start and size.
 
@@ -3270,75 +3105,6 @@ def slice(
     Taken, no effect: image_type.
     """
 
-def spectrogram(
-    signal: _Data,
-    /,
-    *,
-    nfft: int | None = None,
-    window_length: int = 512,
-    window_step: int = 256,
-    window_fn: float | _Sequence[float] = ...,
-    power: int = 2,
-    center_windows: bool | int = True,
-    reflect_padding: bool | int = True,
-    layout: str = 'ft',
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Compute the power of each frequency in windows of a signal of one channel.
-
-    Inputs:
-        signal
-
-    Args:
-        nfft: length of the transform; `window_length` by default (int, at least 1).
-        window_length: values in a window (int, at least 1; default 512).
-        window_step: values from one window to the next (int, at least 1; default 256).
-        window_fn: factors of a window; Hann's window by default (float or list of float; default
-            ()).
-        power: exponent of the magnitude (one of 1, 2; default 2).
-        center_windows: the middles of windows lie at multiples of `window_step`; else only windows
-            that lie inside are taken (bool (0 or 1); default True).
-        reflect_padding: outside a signal lies its mirror image; else zeros (bool (0 or 1); default
-            True).
-        layout: frequencies or times come first (one of 'ft', 'tf'; default 'ft').
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-def sphere(
-    frames: _Data,
-    /,
-    *,
-    mask: int | _Values = 1,
-    fill_value: float = 0.0,
-    interp_type: Any = ...,
-    device: str | None = None,
-    name: str | None = None,
-    layout: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Show frames as if they lay on a sphere: magnified in the middle.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
-        fill_value: what lies outside the input (float; default 0.0).
-        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
-            default InterpType.INTERP_NN).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
 def squeeze(
     data: _Data,
     /,
@@ -3349,7 +3115,6 @@ def squeeze(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Drop dimensions of size 1.
 
@@ -3363,6 +3128,42 @@ def squeeze(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def ssd_random_crop(
+    frames: _Data,
+    boxes: _Data,
+    labels: _Data,
+    /,
+    *,
+    num_attempts: int = 1,
+    seed: int | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Cut a window out of frames as the single-shot detector of boxes (SSD) is trained.
+
+    Boxes are (left, top, right, bottom), parts of the sides. The window has 0.3 to 1 of the sides,
+    with a ratio of 0.5 to 2, and overlaps boxes by at least 0, 0.1, 0.3, 0.5, 0.7 or 0.9; or it is
+    the whole frame. The outputs are the windows, the boxes with their center inside, and their
+    labels. `fn.random_bbox_crop` has more choices.
+
+    Inputs:
+        frames (HWC, CHW, FHWC, FCHW)
+        boxes
+        labels
+
+    Args:
+        num_attempts: windows for one threshold (int, at least 1; default 1).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
 def stack(
     *data: _Data,
     axis: int = 0,
@@ -3371,7 +3172,6 @@ def stack(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Join inputs of one shape along a new dimension.
 
@@ -3446,62 +3246,6 @@ def tfrecord_reader(
     skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
-def to_decibels(
-    magnitudes: _Data,
-    /,
-    *,
-    multiplier: float = 10.0,
-    reference: float = 0.0,
-    cutoff_db: float = -200.0,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Convert magnitudes to decibels: multiplier * log10(in / reference).
-
-    Inputs:
-        magnitudes
-
-    Args:
-        multiplier: of the logarithm: 10 for powers, 20 for amplitudes (float; default 10.0).
-        reference: magnitude that is 0 decibels; by default the largest one of the sample (float;
-            default 0.0).
-        cutoff_db: smallest output (float; default -200.0).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
-def torch_python_function(
-    *inputs: _Data,
-    function: Any,
-    num_outputs: int = 1,
-    batch_processing: bool | int = False,
-    output_layouts: Any = None,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Call a Python function on PyTorch tensors; see `python_function`.
-
-    On a GPU the stream of the pipeline is the current one.
-
-    Inputs:
-        inputs (may be left out) (one or more)
-
-    Args:
-        function: what is called (callable; required).
-        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
-        batch_processing: call it once a batch with a list of samples for each input, not once a
-            sample (bool (0 or 1); default False).
-        output_layouts: layouts of the outputs; a str is for all (str or list of str).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
-
 def transform_translation(
     mt: Any = None,
     *,
@@ -3511,7 +3255,6 @@ def transform_translation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Move points.
 
@@ -3536,7 +3279,6 @@ def transpose(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put the dimensions of samples into another order. The output shares the input's memory.
 
@@ -3588,8 +3330,8 @@ def video_reader(
     filenames: Any = None,
     dataset: Any = None,
     labels: Any = None,
-    file_root: str | _PathLike[str] | None = None,
-    file_list: str | _PathLike[str] | None = None,
+    file_root: Any = None,
+    file_list: Any = None,
     file_list_format: str = 'timestamps',
     file_list_rounding: str = 'start_down_end_up',
     file_list_include_end: bool | int = True,
@@ -3651,7 +3393,7 @@ def video_reader(
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
-        filenames: the files: paths, URLs or `Item`s (path or list of paths).
+        filenames: the files: paths, URLs or `Item`s (list of paths).
         dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
             folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
         labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
@@ -3726,7 +3468,6 @@ def warp_affine(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """See frames through an affine transform, every frame of a clip alike by default.
 
@@ -3753,51 +3494,6 @@ def warp_affine(
             if only one does (1 to 4 channels).
     """
 
-def water(
-    frames: _Data,
-    /,
-    *,
-    ampl_x: float = 10.0,
-    ampl_y: float = 10.0,
-    freq_x: float = 0.049087,
-    freq_y: float = 0.049087,
-    phase_x: float = 0.0,
-    phase_y: float = 0.0,
-    mask: int | _Values = 1,
-    fill_value: float = 0.0,
-    interp_type: Any = ...,
-    device: str | None = None,
-    name: str | None = None,
-    layout: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
-    seed: Any = ...,
-) -> Any:
-    """Show frames as if they lay under water, every frame of a clip alike.
-
-    The pixel of the output in column x and row y shows the place (x + ampl_x * sin(freq_x * y +
-    phase_x), y + ampl_y * cos(freq_y * x + phase_y)), where pixel i reaches from i to i + 1.
-
-    Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
-
-    Args:
-        ampl_x: how far waves move pixels along x, in pixels (float; default 10.0).
-        ampl_y: how far waves move pixels along y, in pixels (float; default 10.0).
-        freq_x: radians per row of the waves along x (float; default 0.049087).
-        freq_y: radians per column of the waves along y (float; default 0.049087).
-        phase_x: of the waves along x, in radians (float; default 0.0).
-        phase_y: of the waves along y, in radians (float; default 0.0).
-        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
-        fill_value: what lies outside the input (float; default 0.0).
-        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
-            default InterpType.INTERP_NN).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
-            if only one does (1 to 4 channels).
-    """
-
 def zeros(
     *,
     shape: int | _Sequence[int] | _Values = ...,
@@ -3807,7 +3503,6 @@ def zeros(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros.
 
@@ -3829,7 +3524,6 @@ def zeros_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros with the shapes, element type and layout of the input.
 

@@ -179,7 +179,8 @@ class Operator:
         positional: arguments that may be given by position, behind the inputs.
         arguments: keyword arguments.
         devices: values of `device`; the first is the default.
-        num_outputs: number of outputs for given arguments.
+        num_outputs: number of outputs for given arguments, without those of optional inputs.
+        optional_outputs: whether an optional input that is given has an output of its own.
         output_names: names of the outputs for given arguments; a node then gives a dict of them.
         infer: for a map `infer(context, *specs, **arguments)`: the spec of the output, or a tuple
             of specs; by default that of the first input. None: nothing is known before it runs.
@@ -213,6 +214,7 @@ class Operator:
     arguments: tuple[Argument, ...] = ()
     devices: tuple[str, ...] = ("cpu", "gpu")
     num_outputs: Callable[[Mapping[str, Any]], int] = _one
+    optional_outputs: bool = False
     output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     infer: Callable[..., Spec | tuple[Spec, ...]] | None = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
@@ -363,6 +365,11 @@ class Operator:
             wanted = ", ".join(declared.name for declared in self.inputs) or "no input"
             raise ArgumentError(f"fn.{self.name} takes {wanted}; {len(values)} were given")
         return tuple(values[:most]), dict(zip(self.positional, values[most:], strict=False))
+
+    def count_outputs(self, arguments: Mapping[str, Any], num_inputs: int) -> int:
+        """Number of outputs for given arguments and a number of inputs."""
+        optional = num_inputs - sum(not each.is_optional for each in self.inputs)
+        return self.num_outputs(arguments) + (optional if self.optional_outputs else 0)
 
     def inputs_for(self, count: int) -> tuple[Input, ...]:
         """The declarations of `count` inputs that were given."""

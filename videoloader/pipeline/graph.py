@@ -253,7 +253,7 @@ def make_node(
         constants,
         varying,
         device,
-        operator.num_outputs(constants),
+        operator.count_outputs(constants, len(inputs)),
         place_of_call(),
         branch,
         operator.name.rpartition(".")[2] if name is None else name,

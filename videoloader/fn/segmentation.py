@@ -1,0 +1,7 @@
+"""Objects and polygons of segmentation masks."""
+
+from videoloader.fn.function import public_functions
+
+globals().update(public_functions("segmentation"))
+
+__all__ = sorted(public_functions("segmentation"))

@@ -1,0 +1,1 @@
+"""Operators on bounding boxes, anchors and segmentation masks."""

@@ -1,0 +1,146 @@
+"""`fn.erase`: regions of samples in one color."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import BOOL, FLOATS, Argument, PerSample
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
+from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.geometry.windows import filled
+from videoloader.operators.operator import Input, declare
+
+__all__ = ["erase"]
+
+Region = tuple[slice, ...]
+
+
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    if "normalized" in given and {"normalized_anchor", "normalized_shape"} & set(given):
+        raise ArgumentError("fn.erase: normalized excludes normalized_anchor and normalized_shape")
+
+
+def _infer(context: Context, values: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+    return values
+
+
+@declare(
+    "erase",
+    inputs=(Input("data", is_frames=True),),
+    arguments=(
+        Argument(
+            "anchor", FLOATS, (), "where regions begin, one behind the other", per_sample=True
+        ),
+        Argument("shape", FLOATS, (), "their sizes, one behind the other", per_sample=True),
+        replace(AXES, doc="the dimensions of anchor and shape; all but C by default"),
+        replace(AXIS_NAMES, doc="their letters in the layout; goes before axes"),
+        Argument("fill_value", FLOATS, (0.0,), "for all channels or each", per_sample=True),
+        Argument("normalized", BOOL, default=False, doc="anchor and shape are parts of the sides"),
+        Argument("normalized_anchor", BOOL, default=False, doc="anchor is in parts of the sides"),
+        Argument("normalized_shape", BOOL, default=False, doc="shape is in parts of the sides"),
+        Argument("centered_anchor", BOOL, default=False, doc="regions have their middle at anchor"),
+    ),
+    infer=_infer,
+    check=_check,
+)
+def erase(
+    context: Context,
+    values: Batch,
+    *,
+    anchor: PerSample,
+    shape: PerSample,
+    axes: tuple[int, ...] | None,
+    axis_names: str | None,
+    fill_value: PerSample,
+    normalized: bool,
+    normalized_anchor: bool,
+    normalized_shape: bool,
+    centered_anchor: bool,
+) -> Batch:
+    """Fill one or more regions of every sample with one value for each channel.
+
+    Regions are given by where they begin and by their size along some dimensions; along others they
+    reach from end to end. What lies outside of a sample is left out.
+    """
+    out = context.empty()
+    layout = values.layout
+    relative = (normalized or normalized_anchor, normalized or normalized_shape)
+    regions = [
+        _regions(
+            sides,
+            _axes(len(sides), layout, axes, axis_names),
+            anchor[position],
+            shape[position],
+            relative,
+            is_centered=centered_anchor,
+        )
+        for position, sides in enumerate(values.spec.shapes)
+    ]
+    for part in parts(values, out, alike=(regions, fill_value.values)):
+        source, target = values.part(part), out.part(part)
+        target.copy_(source)
+        row = _row(source, layout, fill_value[part.start])
+        for region in regions[part.start]:
+            place = (slice(None), *region)
+            target[place] = row.expand(target.shape)[place]
+    return out
+
+
+def _axes(ndim: int, layout: str, axes: Sequence[int] | None, names: str | None) -> tuple[int, ...]:
+    """The dimensions of the coordinates."""
+    found = axis_numbers(ndim, layout, None if names is not None else axes, names)
+    if found is not None:
+        return found
+    if not layout:
+        raise ArgumentError("fn.erase: data without a layout needs axes")
+    return tuple(axis for axis, letter in enumerate(layout) if letter != "C")
+
+
+def _regions(
+    sides: Sequence[int],
+    axes: Sequence[int],
+    anchor: Sequence[float],
+    shape: Sequence[float],
+    relative: tuple[bool, bool],
+    *,
+    is_centered: bool,
+) -> tuple[Region, ...]:
+    """The regions of a sample, cut at its borders; in single precision as DALI has it."""
+    count = len(shape) or len(anchor)
+    if len(anchor) not in (0, count) or (anchor and not shape) or count % len(axes):
+        raise ArgumentError(
+            f"fn.erase: anchor and shape need {len(axes)} numbers a region; got {len(anchor)} and "
+            f"{len(shape)}"
+        )
+    extents = np.tile(np.array([sides[axis] for axis in axes], np.float32), count // len(axes))
+    lengths = np.array(shape, dtype=np.float32) * (extents if relative[1] else 1)
+    starts = np.zeros(count, dtype=np.float32)
+    if anchor:
+        starts = np.array(anchor, dtype=np.float32) * (extents if relative[0] else 1)
+    if is_centered:
+        starts = starts - lengths / np.float32(2)
+    bounds = np.stack([starts, starts + lengths]).clip(0, extents).astype(np.int64)
+    found = []
+    for first in range(0, count, len(axes)):
+        region = [slice(None)] * len(sides)
+        for axis, start, stop in zip(axes, *bounds[:, first : first + len(axes)], strict=True):
+            region[axis] = slice(int(start), max(int(start), int(stop)))
+        found.append(tuple(region))
+    return tuple(found)
+
+
+def _row(source: torch.Tensor, layout: str, fill: Sequence[float]) -> torch.Tensor:
+    """The value of each channel, so that it broadcasts over the samples."""
+    if len(fill) == 1:
+        return filled(source, (1,), fill)
+    if "C" not in layout:
+        raise ArgumentError(f"fn.erase: {len(fill)} values need channels; the layout has no C")
+    at = layout.index("C") - len(layout)
+    row = filled(source, (source.shape[at],), fill)
+    return row.reshape(-1, *[1] * (-1 - at))

@@ -1,0 +1,77 @@
+"""`fn.grid_mask`: frames with a grid of black squares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from videoloader.operators.arguments import FLOAT, INT, Argument, PerSample
+from videoloader.operators.axes import storable
+from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.operator import FRAMES, Input, declare
+
+__all__ = ["grid_mask"]
+
+
+def _infer(context: Context, frames: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+    return frames
+
+
+@declare(
+    "grid_mask",
+    inputs=(Input("frames", FRAMES),),
+    arguments=(
+        Argument(
+            "tile",
+            INT,
+            100,
+            "side of a tile: a square and the space to the next",
+            per_sample=True,
+            least=1,
+        ),
+        Argument("ratio", FLOAT, 0.5, "side of a square to that of its tile", per_sample=True),
+        Argument("angle", FLOAT, 0.0, "of the grid, in radians", per_sample=True),
+        Argument(
+            "shift_x", FLOAT, 0.0, "of the grid behind its rotation, in pixels", per_sample=True
+        ),
+        Argument(
+            "shift_y", FLOAT, 0.0, "of the grid behind its rotation, in pixels", per_sample=True
+        ),
+    ),
+    infer=_infer,
+)
+def grid_mask(context: Context, frames: Batch, **given: PerSample) -> Batch:
+    """Make squares of frames black that repeat along two directions; the same ones in a whole clip.
+
+    See "GridMask Data Augmentation" (https://arxiv.org/abs/2001.04086).
+    """
+    out = context.empty()
+    for part in parts(frames, out, alike=[value.values for value in given.values()]):
+        source = frames.part(part)
+        own = {name: value[part.start] for name, value in given.items()}
+        is_black = _squares(source.shape[-3], source.shape[-2], source.device, **own)
+        black = storable(source).masked_fill(is_black[..., None], 0)
+        out.part(part).copy_(black.view(source.dtype))
+    return out
+
+
+def _squares(
+    height: int,
+    width: int,
+    device: torch.device,
+    *,
+    tile: int,
+    ratio: float,
+    angle: float,
+    shift_x: float,
+    shift_y: float,
+) -> torch.Tensor:
+    """Whether a pixel is in a square, (height, width); in tiles of the grid, in float32."""
+    rows = torch.arange(height, dtype=torch.float32, device=device)[:, None]
+    columns = torch.arange(width, dtype=torch.float32, device=device)
+    sin, cos = math.sin(angle) / tile, math.cos(angle) / tile
+    across = columns * cos - rows * sin - shift_x / tile
+    down = columns * sin + rows * cos - shift_y / tile
+    return (across - across.floor() < ratio) & (down - down.floor() < ratio)
