@@ -18,7 +18,7 @@ from videoloader.operators.batch import Batch, Context
 from videoloader.operators.constant import CONSTANT
 from videoloader.operators.operator import FRAMES, OPERATORS, Input, Operator
 from videoloader.pipeline.current import current_pipeline, is_defining
-from videoloader.pipeline.graph import DataNode, make_node
+from videoloader.pipeline.graph import DataNode, Outputs, make_node
 from videoloader.pipeline.promotion import promote
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
@@ -188,7 +188,7 @@ def _each_input_set(
         )
         for number in range(count)
     ]
-    if isinstance(results[0], tuple):
+    if isinstance(results[0], list):
         return tuple(list(outputs) for outputs in zip(*results, strict=True))
     return results
 
@@ -323,7 +323,7 @@ def _add_node(
         return dict(zip(operator.output_names(constants), outputs, strict=True))
     is_list = operator.kind == "source" and constants.get("num_outputs") is not None
     several = is_list or len(outputs) != 1
-    return outputs if several else outputs[0]
+    return Outputs(outputs) if several else outputs[0]
 
 
 def _argument(value: Any) -> Any:

@@ -111,7 +111,7 @@ class Compose:
                     data.gpu() if isinstance(data, DataNode) else data for data in outputs
                 )
             result = each(*outputs, **arguments)
-            outputs, arguments = result if isinstance(result, tuple) else (result,), {}
+            outputs, arguments = result if isinstance(result, list | tuple) else (result,), {}
         return outputs if len(outputs) > 1 else outputs[0]
 
 

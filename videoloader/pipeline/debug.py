@@ -17,7 +17,7 @@ from videoloader.pipeline.branch import current_branch, inside
 from videoloader.pipeline.current import pop_current, push_current
 from videoloader.pipeline.graph import DataNode, Graph, Node, place_of_call
 from videoloader.pipeline.pipeline import Pipeline
-from videoloader.pipeline.promotion import promote
+from videoloader.pipeline.promotion import promote, returned
 from videoloader.pipeline.state import BatchState
 from videoloader.tensors import TensorList
 
@@ -76,7 +76,7 @@ class DebugPipeline(Pipeline):
             with inside(None):
                 outputs = self._definition()
                 self._iteration += 1
-                outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+                outputs = returned(outputs)
                 lists = tuple(self._output(value, at) for at, value in enumerate(outputs))
         except StopIteration:
             raise

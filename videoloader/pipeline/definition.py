@@ -13,6 +13,7 @@ from videoloader.pipeline.conditionals import converted
 from videoloader.pipeline.current import pop_current, push_current
 from videoloader.pipeline.debug import DebugPipeline
 from videoloader.pipeline.pipeline import Pipeline
+from videoloader.pipeline.promotion import returned
 
 __all__ = ["pipeline_def"]
 
@@ -77,8 +78,7 @@ def _factory(definition: Definition, defaults: dict[str, Any]) -> Callable[..., 
                 outputs = function(*args, **passed)
         finally:
             pop_current()
-        outputs = () if outputs is None else outputs
-        pipe.set_outputs(*(outputs if isinstance(outputs, tuple) else (outputs,)))
+        pipe.set_outputs(*returned(outputs))
         return pipe
 
     make._is_pipeline_def = True  # type: ignore[attr-defined]

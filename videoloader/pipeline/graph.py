@@ -35,7 +35,16 @@ from videoloader.types import Operand
 if TYPE_CHECKING:
     from videoloader.pipeline.state import Part
 
-__all__ = ["DataNode", "Graph", "Node", "add_node", "make_node", "place_of_call", "reached"]
+__all__ = [
+    "DataNode",
+    "Graph",
+    "Node",
+    "Outputs",
+    "add_node",
+    "make_node",
+    "place_of_call",
+    "reached",
+]
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
@@ -213,6 +222,10 @@ def _counts_frames(data: DataNode) -> bool:
         return True
     passes_on = any(operator is each for each in (COPY, *ARITHMETIC.values()))
     return passes_on and any(map(_counts_frames, data.node.inputs))
+
+
+class Outputs(list[DataNode]):
+    """The outputs of one operator: a list, as in DALI, that a definition may return as it is."""
 
 
 def make_node(

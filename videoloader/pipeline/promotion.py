@@ -9,10 +9,10 @@ import numpy as np
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.constant import CONSTANT
 from videoloader.pipeline.current import current_pipeline
-from videoloader.pipeline.graph import DataNode, add_node
+from videoloader.pipeline.graph import DataNode, Outputs, add_node
 from videoloader.types import ArrayConstant, Constant, DataType, ScalarConstant
 
-__all__ = ["promote"]
+__all__ = ["promote", "returned"]
 
 
 def promote(value: Any, what: str) -> DataNode:
@@ -33,6 +33,13 @@ def promote(value: Any, what: str) -> DataNode:
     if not isinstance(value, ArrayConstant):
         value = _array(value, what)
     return _constant(value.array, value.dtype, value.layout, value.device, **value.arguments)
+
+
+def returned(outputs: Any) -> tuple[Any, ...]:
+    """The outputs of a definition: the tuple that it returns, or the outputs of one operator."""
+    if outputs is None:
+        return ()
+    return tuple(outputs) if isinstance(outputs, tuple | Outputs) else (outputs,)
 
 
 def _array(value: Any, what: str) -> ArrayConstant:

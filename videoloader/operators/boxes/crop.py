@@ -250,7 +250,7 @@ def _moved(boxes: NDArray[np.float64], crop: Crop, *, has_sizes: bool) -> NDArra
     corners = ((boxes - crop.anchor) / crop.shape).clip(0, 1)
     if has_sizes:
         corners[:, 1] -= corners[:, 0]
-    return corners.reshape(len(boxes), -1)
+    return corners.reshape(len(boxes), 2 * len(crop.anchor))
 
 
 def _lengths(

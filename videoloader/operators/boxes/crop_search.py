@@ -171,4 +171,5 @@ def _kept(boxes: Floats, start: Floats, stop: Floats, threshold: float | None) -
         centers = boxes.mean(axis=1)
         return np.all((centers >= start) & (centers <= stop), axis=1)
     own, common = _inside(boxes, start, stop)
-    return (common > 0) & (common >= threshold * own)
+    keeps: NDArray[np.bool_] = (common > 0) & (common >= threshold * own)
+    return keeps

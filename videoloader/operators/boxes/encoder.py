@@ -43,10 +43,9 @@ def _infer(
             raise ArgumentError(f"fn.box_encoder: boxes must be (N, 4), got shape {shape}")
     check_labels("box_encoder", labels, [shape[0] for shape in boxes.shapes])
     count = len(anchors) // 4
-    place = {"device": context.device}
     return (
-        Spec(((count, 4),) * len(boxes), torch.float32, **place),
-        Spec(((count,),) * len(boxes), torch.int32, **place),
+        Spec(((count, 4),) * len(boxes), torch.float32, device=context.device),
+        Spec(((count,),) * len(boxes), torch.int32, device=context.device),
     )
 
 

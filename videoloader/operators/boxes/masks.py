@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, INT, Argument, PerSample
@@ -60,7 +61,7 @@ def random_mask_pixel(
     for position, mask in enumerate(masks):
         rng, pixels = context.random(position), mask.numpy()
         wanted = value[position]
-        chosen = np.empty(0)
+        chosen: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         if foreground[position]:
             is_chosen = pixels > threshold[position] if wanted is None else pixels == wanted
             chosen = np.flatnonzero(is_chosen)

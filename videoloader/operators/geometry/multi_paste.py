@@ -176,19 +176,25 @@ def multi_paste(
         own = {name: value[position] for name, value in places.items()}
         canvas.zero_()
         counts = {len(value) for value in own.values() if isinstance(value, PerFrame)}
-        for frame in range(max(counts)) if counts else (None,):
-            given = {
-                name: value.values[frame] if isinstance(value, PerFrame) else value
-                for name, value in own.items()
-            }
-            target = canvas if frame is None else canvas[frame]
-            for number, start, size, place in _regions(frames, target.shape, given, position):
-                source = frames[number]
-                if frame is not None and source.ndim > 3:
-                    source = source[frame]
-                piece = _window(source, start, size)
-                _window(target, place, size).copy_(saturate(piece, canvas.dtype))
+        if not counts:
+            _paste(frames, canvas, own, position)
+        for at in range(max(counts, default=0)):
+            _paste(
+                [frame[at] if frame.ndim > 3 else frame for frame in frames],
+                canvas[at],
+                {k: v.values[at] if isinstance(v, PerFrame) else v for k, v in own.items()},
+                position,
+            )
     return out
+
+
+def _paste(
+    frames: Sequence[torch.Tensor], canvas: torch.Tensor, given: Mapping[str, Any], position: int
+) -> None:
+    """Copy regions of frames, or of clips, to their places on a canvas."""
+    for number, start, size, place in _regions(frames, canvas.shape, given, position):
+        piece = _window(frames[number], start, size)
+        _window(canvas, place, size).copy_(saturate(piece, canvas.dtype))
 
 
 def _window(frames: torch.Tensor, start: Pair, size: Pair) -> torch.Tensor:
