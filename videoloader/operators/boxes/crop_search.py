@@ -169,7 +169,7 @@ def _kept(boxes: Floats, start: Floats, stop: Floats, threshold: float | None) -
     """The boxes that stay in a window."""
     if threshold is None:
         centers = boxes.mean(axis=1)
-        return np.all((centers >= start) & (centers <= stop), axis=1)
+        return ((centers >= start) & (centers <= stop)).all(axis=1)
     own, common = _inside(boxes, start, stop)
     keeps: NDArray[np.bool_] = (common > 0) & (common >= threshold * own)
     return keeps
