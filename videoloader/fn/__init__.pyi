@@ -965,6 +965,35 @@ def dilate(
             if only one does (1 to 4 channels).
     """
 
+def dl_tensor_python_function(
+    *inputs: _Data,
+    function: Any,
+    num_outputs: int = 1,
+    batch_processing: bool | int = True,
+    output_layouts: Any = None,
+    synchronize_stream: bool | int = True,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Call a Python function on DLPack capsules; see `python_function`.
+
+    Inputs:
+        inputs (may be left out) (one or more)
+
+    Args:
+        function: what is called (callable; required).
+        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
+        batch_processing: call it once a batch with a list of samples for each input, not once a
+            sample (bool (0 or 1); default True).
+        output_layouts: layouts of the outputs; a str is for all (str or list of str).
+        synchronize_stream: on a GPU wait until the inputs are there before the call (bool (0 or 1);
+            default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def element_extract(
     data: _Data,
     /,
@@ -1111,48 +1140,64 @@ def external_source(
     source: Any = None,
     num_outputs: int | None = None,
     *,
-    cycle: str = 'no',
+    cycle: str | None = None,
     layout: Any = None,
     dtype: Any = None,
-    ndim: int | None = None,
-    batch: bool | int = True,
-    batch_info: bool | int = False,
+    ndim: int | _Sequence[int] | None = None,
+    cuda_stream: Any = None,
+    batch: bool | int | None = None,
+    batch_info: bool | int | None = None,
+    no_copy: bool | int | None = None,
+    parallel: bool | int | None = None,
+    prefetch_queue_depth: int | None = None,
+    bytes_per_sample_hint: int | None = None,
+    repeat_last: bool | int | None = None,
+    blocking: bool | int | None = None,
     device: str | None = None,
     name: str | None = None,
-    blocking: Any = ...,
-    bytes_per_sample_hint: Any = ...,
-    cuda_stream: Any = ...,
-    no_copy: Any = ...,
-    parallel: Any = ...,
-    prefetch_queue_depth: Any = ...,
     preserve: Any = ...,
-    repeat_last: Any = ...,
     use_copy_kernel: Any = ...,
 ) -> Any:
     """Take samples from Python code.
 
-    `source` is called or advanced once a batch, or once a sample with `batch=False`, in the
-    pipeline's thread. A callable that takes an argument gets the number of the iteration, or a
-    `SampleInfo`. StopIteration ends the epoch: `Pipeline.run` raises it, and `Pipeline.reset`
-    begins the next one. A batch may be smaller than the pipeline's. Bytes become 1-D uint8; a
-    path or an `Item` of a data set stays what it is, for `fn.decoders.video`.
+    `source` is called or advanced once a batch, or once a sample with `batch=False`: in a thread
+    of the pipeline, one call at a time and in order. A callable that takes an argument gets the
+    number of the batch in its epoch, or a `BatchInfo` or `SampleInfo`. StopIteration ends the
+    epoch: `Pipeline.run` raises it, and `Pipeline.reset` begins the next one. A batch is an array
+    (N, ...), a `TensorList` or a list of samples, and may be smaller than the pipeline's. Samples
+    are arrays and tensors of any library, and numbers; bytes become 1-D uint8; a path or an `Item`
+    of a data set stays what it is, for `fn.decoders.video`. Data is copied at once, so the source
+    may use its memory again.
+
+    With `parallel=True` the `py_num_workers` processes of the pipeline run it. A callable takes an
+    argument then, and depends on nothing else: the samples of a batch are shared by the workers,
+    and further batches are asked for past the end, where it raises StopIteration again. An iterable
+    or a generator function gives batches and stays in one worker.
 
     Args:
         source: a callable, an iterable, or none: see `feed_input` (object).
         num_outputs: the source gives a tuple of as many values (int, at least 1).
         cycle: an iterable that ends: `no`, `quiet` (begin again), `raise` (begin again after reset)
-            (one of 'no', 'quiet', 'raise'; default 'no').
-        layout: such as "FHWC" (str or list of str).
-        dtype: element type of the output; the data's by default (element type).
-        ndim: number of dimensions, checked (int, at least 0).
-        batch: whether the source gives batches, or single samples (bool (0 or 1); default True).
-        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1); default False).
+            (one of 'no', 'quiet', 'raise').
+        layout: such as "FHWC"; a list has one for each output (str or list of str).
+        dtype: element type that the data must have; Python numbers are converted (element type or
+            list of them).
+        ndim: number of dimensions that samples must have (int or list of int).
+        cuda_stream: on which data on a GPU is ready; the current one (object).
+        batch: 0: the source gives single samples, else batches (bool (0 or 1)).
+        batch_info: pass a `BatchInfo` in place of the iteration (bool (0 or 1)).
+        no_copy: use the memory of the data, which then must not change until its batch has come out
+            (bool (0 or 1)).
+        parallel: run the source in worker processes, see above (bool (0 or 1)).
+        prefetch_queue_depth: batches that workers make ahead; 1 by default (int, at least 1).
+        bytes_per_sample_hint: shared memory for a sample of a parallel source; found out by default
+            (int, at least 1).
+        repeat_last: give the last batch that was fed again (bool (0 or 1)).
+        blocking: let `run` wait until data was fed, by another thread (bool (0 or 1)).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Not supported yet: cuda_stream, parallel, repeat_last.
-
-    Taken, no effect: blocking, no_copy, prefetch_queue_depth, use_copy_kernel.
+    Taken, no effect: use_copy_kernel.
     """
 
 def file_reader(
@@ -2146,6 +2191,42 @@ def normalize(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def numba_function(
+    *inputs: _Data,
+    run_fn: Any,
+    out_types: Any,
+    in_types: Any,
+    outs_ndim: int | _Sequence[int],
+    ins_ndim: int | _Sequence[int],
+    setup_fn: Any = None,
+    batch_processing: bool | int = False,
+    device: str | None = None,
+    name: str | None = None,
+    blocks: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    threads_per_block: Any = ...,
+) -> Any:
+    """Run a function that Numba compiles, on the CPU: it fills arrays that it is given.
+
+    Inputs:
+        inputs (one or more)
+
+    Args:
+        run_fn: is called with the outputs, which it fills, and inputs (object; required).
+        out_types: of the outputs (list of element types; required).
+        in_types: of the inputs (list of element types; required).
+        outs_ndim: dimensions of the outputs (int or list of int; required).
+        ins_ndim: dimensions of the inputs (int or list of int; required).
+        setup_fn: is called with the shapes of all outputs, which it fills, and of all inputs:
+            arrays by [input][sample]; without it outputs have the shapes of the inputs (object).
+        batch_processing: call `run_fn` once a batch, with lists (bool (0 or 1); default False).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: blocks, threads_per_block.
+    """
+
 def numpy_reader(
     *,
     file_root: str | None = None,
@@ -2439,6 +2520,36 @@ def permute_batch(
 
     Args:
         indices: number of the sample that each one is (int; required; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def python_function(
+    *inputs: _Data,
+    function: Any,
+    num_outputs: int = 1,
+    batch_processing: bool | int = False,
+    output_layouts: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Call a Python function on NumPy arrays, on a GPU on CuPy arrays.
+
+    It gets one sample of each input, and gives one array or a tuple of them. In a pipeline it is
+    called by one thread, in the order of samples and batches, once for each sample, up to
+    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch.
+
+    Inputs:
+        inputs (may be left out) (one or more)
+
+    Args:
+        function: what is called (callable; required).
+        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
+        batch_processing: call it once a batch with a list of samples for each input, not once a
+            sample (bool (0 or 1); default False).
+        output_layouts: layouts of the outputs; a str is for all (str or list of str).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -3244,6 +3355,34 @@ def tfrecord_reader(
 
     Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
     skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
+def torch_python_function(
+    *inputs: _Data,
+    function: Any,
+    num_outputs: int = 1,
+    batch_processing: bool | int = False,
+    output_layouts: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Call a Python function on PyTorch tensors; see `python_function`.
+
+    On a GPU the stream of the pipeline is the current one.
+
+    Inputs:
+        inputs (may be left out) (one or more)
+
+    Args:
+        function: what is called (callable; required).
+        num_outputs: of the function; 0: it is called anyway (int, at least 0; default 1).
+        batch_processing: call it once a batch with a list of samples for each input, not once a
+            sample (bool (0 or 1); default False).
+        output_layouts: layouts of the outputs; a str is for all (str or list of str).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
 def transform_translation(
