@@ -52,8 +52,10 @@ def grid_mask(context: Context, frames: Batch, **given: PerSample) -> Batch:
         source = frames.part(part)
         own = {name: value[part.start] for name, value in given.items()}
         is_black = _squares(source.shape[-3], source.shape[-2], source.device, **own)
-        black = storable(source).masked_fill(is_black[..., None], 0)
-        out.part(part).copy_(black.view(source.dtype))
+        # A mask as long as the rows of the frames: torch then works on several pixels at once.
+        is_black = is_black[..., None].expand(source.shape[-3:]).contiguous()
+        values = storable(source)
+        torch.where(is_black, values.new_zeros(()), values, out=storable(out.part(part)))
     return out
 
 

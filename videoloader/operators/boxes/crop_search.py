@@ -169,7 +169,8 @@ def _kept(boxes: Floats, start: Floats, stop: Floats, threshold: float | None) -
     """The boxes that stay in a window."""
     if threshold is None:
         centers = boxes.mean(axis=1)
-        return ((centers >= start) & (centers <= stop)).all(axis=1)
-    own, common = _inside(boxes, start, stop)
-    keeps: NDArray[np.bool_] = (common > 0) & (common >= threshold * own)
-    return keeps
+        stays: NDArray[np.bool_] = ((centers >= start) & (centers <= stop)).all(axis=1)
+    else:
+        own, common = _inside(boxes, start, stop)
+        stays = (common > 0) & (common >= threshold * own)
+    return stays
