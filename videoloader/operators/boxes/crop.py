@@ -184,7 +184,7 @@ def random_bbox_crop(
     stay, their labels if there are any, and with `output_bbox_indices` their numbers.
     """
     outputs: tuple[list[torch.Tensor], ...] = ([], [], [], [], [])
-    rules = _rules(given)
+    rules, missed = _rules(given), 0
     for position, sample in enumerate(boxes):
         axes = "xyz"[: sample.shape[1] // 2]
         default = axes + (axes.upper() if ltrb else "WHD"[: len(axes)])
@@ -199,8 +199,7 @@ def random_bbox_crop(
             frame=frame or (1,) * len(axes),
             window=window,
         )
-        if not crop.is_found and not quiet:
-            _logger.warning("fn.%s: no window satisfies the thresholds; took the best", _NAME)
+        missed += not crop.is_found
         kept = torch.from_numpy(np.flatnonzero(crop.kept))
         unit = np.array(frame if window else (1.0,) * len(axes))
         moved = np.empty((len(kept), len(order)))
@@ -211,6 +210,11 @@ def random_bbox_crop(
             output.append(torch.from_numpy(values.astype(np.float32)))
         outputs[3].append(labels[0][position][kept] if labels else kept)
         outputs[4].append(kept.int())
+    if missed and not quiet:
+        _logger.warning(
+            "fn.%s: no window satisfies the thresholds in %d of %d samples; took the best",
+            *(_NAME, missed, context.count),
+        )
     wanted = (True, True, True, bool(labels), output_bbox_indices)
     return tuple(Batch(each) for each, want in zip(outputs, wanted, strict=True) if want)
 
