@@ -1,9 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.operator import OPERATORS
 from videoloader.tensors import TensorList
 
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
@@ -152,3 +156,33 @@ def test_the_kernels_run_wherever_torch_runs(dtype):
 def test_a_gpu_that_is_not_there_is_named():
     with pytest.raises(UnsupportedError, match=r"fn\.flip .* needs a GPU"):
         fn.flip(frames(4, 5, 3), layout="HWC", device="gpu")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"mirror": [0, 1, 1]},
+        {"mirror": 1, "output_layout": "HWC"},
+        {"crop": (100, 110), "crop_pos_x": [0.0, 0.3, 1.0], "pad_output": True},
+        {"crop": (100, 110), "mirror": [[0, 1], [1, 1], [1, 0]]},
+        {"mean": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], "scale": 2.0, "shift": 0.3},
+    ],
+)
+@pytest.mark.parametrize("clip", [(120, 130, 3), (2, 120, 130, 3)])
+def test_crop_mirror_normalize_of_bytes_is_exactly_the_reference(arguments, clip):
+    operator = OPERATORS["crop_mirror_normalize"]
+    given = {"std": [60.0, 61.0, 62.0], **arguments}
+    if len(clip) == 3 and given.get("mirror") == [[0, 1], [1, 1], [1, 0]]:
+        given["mirror"] = [0, 1, 1]  # an image has no frames
+    bound = operator.bind(given)
+    noise = np.random.default_rng(0).integers(0, 256, (3, *clip), np.uint8)
+    batch = Batch(list(torch.from_numpy(noise)), "FHWC"[-len(clip) :])
+    kernel, plain = replace(operator, run=_never), replace(operator, kernels={})
+    (fast,) = kernel.apply(Context(3), [batch], bound)
+    (expected,) = plain.apply(Context(3), [batch], bound)
+    for ours, theirs in zip(fast, expected, strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def _never(*batches, **arguments):
+    pytest.fail("the kernel left the batch to the reference")

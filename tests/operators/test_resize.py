@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from videoloader import fn, types
 from videoloader.errors import ArgumentError
 from videoloader.operators.geometry.bytes_on_cpu import resample_bytes
-from videoloader.operators.geometry.resampling import resample
+from videoloader.operators.geometry.resampling import Axis, resample
 from videoloader.operators.geometry.sizes import output_size, resize_axes
 from videoloader.tensors import TensorList
 
@@ -157,6 +157,21 @@ def test_bytes_on_the_cpu_take_the_fast_way_for_usual_sizes():
     ):
         picture = torch.zeros(height, width, 3, dtype=torch.uint8)
         assert resample_bytes(picture, resize_axes((height, width), **wanted)) is not None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_parts_of_bytes_take_the_fast_way(seed):
+    random = np.random.default_rng(seed)
+    height, width = random.integers(40, 400, 2)
+    rows, columns = random.integers(20, height + 1), random.integers(20, width + 1)
+    top, left = random.integers(0, height - rows + 1), random.integers(0, width - columns + 1)
+    axes = (Axis(top, top + rows, 224), Axis(left, left + columns, 224))
+    noise = torch.from_numpy(random.integers(0, 256, (height, width, 3), np.uint8))
+    fast = resample_bytes(noise, axes)
+    assert fast is not None
+    difference = (fast.int() - resample(noise, axes, torch.uint8).int()).abs()
+    assert difference.max() <= 3
+    assert difference.float().mean() <= 0.5
 
 
 def test_resize_crop_mirror_is_all_three():

@@ -21,21 +21,24 @@ from videoloader.types import InterpType
 __all__ = ["resample_bytes"]
 
 _LINEAR = (InterpType.INTERP_LINEAR, InterpType.INTERP_TRIANGULAR)
-_FURTHEST = 160  # outputs that are computed and not used, to find a place where the grids meet
+_FURTHEST = 256  # outputs that are computed and not used, to find a place where the grids meet
 _NEAR = 1 / 256  # source pixels that the grids may be apart there, or scales: a level of 255
 
 _MOST_PADDED = 4  # times the pixels of a picture that it may have with the copies of its borders
 
 
 class _Span(NamedTuple):
-    """A side for torch: source pixels from `low` to `high`, copies around them, and the outputs."""
+    """A side for torch: source pixels from `low` to `high`, and copies of the border around them.
+
+    `skipped` outputs come in front of ours; `factor` is outputs for each source pixel.
+    """
 
     low: int
     high: int
     before: int
     behind: int
     skipped: int
-    outputs: int
+    factor: float
 
 
 def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor | None:
@@ -61,7 +64,7 @@ def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor |
         cv2.copyMakeBorder(np.ascontiguousarray(part), *borders, cv2.BORDER_REPLICATE, dst=place)
     resized = F.interpolate(
         torch.from_numpy(padded).permute(0, 3, 1, 2),
-        (rows.outputs, columns.outputs),
+        scale_factor=(rows.factor, columns.factor),
         mode="bilinear",
         antialias=True,
     ).permute(0, 2, 3, 1)
@@ -92,21 +95,13 @@ def _span(side: int, axis: Axis) -> _Span | None:
     if skipped is None:
         return None
     before = round(scale * skipped - start)
-    # All outputs together are a whole number of pixels: torch's scale is one size by the other.
-    count = _meeting(math.ceil((before + end + reach) / scale), scale, 0.0)
-    if count is None:
-        return None
-    behind = max(round(scale * count) - before - (high - low), 0)
-    if before + (high - low) + behind != round(scale * count):
-        return None
-    return _Span(low, high, before, behind, skipped, count)
+    behind = max(math.ceil(end + reach) - (high - low), 0)
+    return _Span(low, high, before, behind, skipped, 1 / scale)
 
 
 def _meeting(first: int, scale: float, offset: float) -> int | None:
     """The first of the next outputs that begins close enough to the edge of a source pixel."""
-    near = _NEAR * max(scale, 1.0)
-    for output in range(first, first + _FURTHEST):
-        place = scale * output - offset
-        if abs(place - round(place)) <= near:
-            return output
-    return None
+    places = scale * np.arange(first, first + _FURTHEST) - offset
+    is_close = np.abs(places - np.rint(places)) <= _NEAR * max(scale, 1.0)
+    at = int(is_close.argmax())
+    return first + at if is_close[at] else None

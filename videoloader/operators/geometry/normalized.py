@@ -25,6 +25,7 @@ from videoloader.operators.convert import scale_and_shift
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.geometry.crop import absorb_crop
 from videoloader.operators.geometry.flip import mirrored
+from videoloader.operators.geometry.normalized_bytes import normalize_bytes, takes_bytes
 from videoloader.operators.geometry.windows import (
     ABSORBED,
     BEYOND,
@@ -113,6 +114,62 @@ def _output_layout(layout: str, wanted: str) -> str:
     return full
 
 
+def _lines(
+    normals: Sequence[tuple[tuple[float, ...], tuple[float, ...]]],
+    channels: int,
+    scale: float,
+    shift: float,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What each channel is multiplied by, and what is added, for some pairs of mean and std."""
+    factor = torch.tensor(
+        [[scale / value for value in _each("std", each, channels)] for _, each in normals]
+    )
+    means = torch.tensor([_each("mean", each, channels) for each, _ in normals])
+    return factor, shift - means * factor
+
+
+def _by_tables(
+    context: Context,
+    frames: Batch,
+    *,
+    mirror: PerSample,
+    mean: PerSample,
+    std: PerSample,
+    scale: float,
+    shift: float,
+    dtype: torch.dtype,
+    output_layout: str,  # noqa: ARG001
+    pad_output: bool,  # noqa: ARG001
+    fill_values: tuple[float, ...],  # noqa: ARG001
+    **window: Any,
+) -> Any:
+    """Frames of bytes to float32 by tables that the reference makes."""
+    spec, layout = frames.spec, context.outputs[0].layout
+    if (spec.dtype, dtype) != (torch.uint8, torch.float32):
+        return NotImplemented
+    windows = crop_windows(spec, window)
+    if not takes_bytes(frames.layout, spec.shapes, windows, layout):
+        return NotImplemented
+    out = context.empty()
+    tables: dict[Any, Any] = {}
+    for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
+        normal, channels = (mean[position], std[position]), sample.shape[-1]
+        if (normal, channels) not in tables:
+            factor, offset = _lines([normal], channels, scale, shift)
+            values = torch.empty(channels, 256)
+            scale_and_shift(torch.arange(256).expand(channels, 256), factor.T, offset.T, values)
+            tables[normal, channels] = values.numpy()
+        normalize_bytes(
+            sample,
+            windows[position],
+            mirror[position],
+            tables[normal, channels],
+            place,
+            channels_first=not layout.endswith("C"),
+        )
+    return out
+
+
 @declare(
     "crop_mirror_normalize",
     inputs=(Input("frames", CROPPED),),
@@ -143,6 +200,7 @@ def _output_layout(layout: str, wanted: str) -> str:
         ),
     ),
     infer=_infer_normalized,
+    kernels={"cpu": _by_tables},
     absorb=_absorb,
     absorbed_per_sample=(*ABSORBED, "mirror"),
     check=check_crop,
@@ -185,11 +243,7 @@ def crop_mirror_normalize(
         rows = (
             normals[at] if any(each != normals[at][0] for each in normals[at]) else normals[at][:1]
         )
-        factor = torch.tensor(
-            [[scale / value for value in _each("std", each, channels)] for _, each in rows]
-        )
-        means = torch.tensor([_each("mean", each, channels) for each, _ in rows])
-        offset = shift - means * factor
+        factor, offset = _lines(rows, channels, scale, shift)
         shape = (len(rows), *[1] * (pictures.ndim - 2), channels)
         scale_and_shift(
             pictures,
