@@ -2,6 +2,8 @@
 
 import os
 import tarfile
+import threading
+import time
 from collections import Counter
 from itertools import islice
 
@@ -15,6 +17,7 @@ from videoloader.errors import ArgumentError, OperatorError, SourceError
 from videoloader.operators.batch import Sample
 from videoloader.operators.operator import SourceContext
 from videoloader.pipeline import pipeline_def
+from videoloader.readers import stored_samples
 from videoloader.readers.epochs import Epochs, Place
 from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.planned import ReadError
@@ -104,6 +107,40 @@ def reader_of(samples, batch_size=2, **arguments):
 
 def given_by(reader, batches):
     return [sample.outputs[0].value for at in range(batches) for sample in reader.plan(at)]
+
+
+class Slow(Numbers):
+    """Samples that have to be waited for as long as `seconds` says."""
+
+    def __init__(self, size, seconds):
+        super().__init__(size)
+        self.seconds = seconds
+        self.threads = []
+
+    def read(self, number):
+        self.threads.append(threading.current_thread())
+        time.sleep(self.seconds)
+        return super().read(number)
+
+
+def test_samples_that_have_to_be_waited_for_are_shared_by_threads():
+    samples = Slow(40, seconds=0.02)
+    reader = reader_of(samples, batch_size=20)
+    assert given_by(reader, 2) == list(range(40))
+    assert len({*samples.threads}) > 2
+
+
+def test_samples_that_come_at_once_cost_no_threads_and_slow_ones_are_tried_again(monkeypatch):
+    monkeypatch.setattr(stored_samples, "_PATIENCE", 0.2)  # on a busy machine, too
+    samples = Slow(4, seconds=0)
+    reader = reader_of(samples, batch_size=4)
+    given_by(reader, 3)
+    assert {*samples.threads} == {threading.current_thread()}
+    samples.seconds = 0.1
+    reader.plan(3)
+    samples.seconds, samples.threads = 0, []
+    given_by(reader, 40)
+    assert samples.threads[-1] is threading.current_thread()
 
 
 def test_samples_carry_their_number_in_the_data_set_and_the_epoch():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -31,6 +32,15 @@ __all__ = [
 ]
 
 _LEAST_THREADS = 4  # reading waits for disks and networks more than for processors
+
+_AT_ONCE = 5e-4
+"""Seconds a sample that is read without waiting: threads would only wait for each other."""
+
+_PATIENCE = 5e-3
+"""Seconds beyond that until the samples of a batch are shared by threads."""
+
+_SHARED = 16
+"""Batches that threads then share, until one is tried without them again."""
 
 AFTER_EPOCH = (
     Argument(
@@ -96,7 +106,7 @@ class StoredSamples(Protocol):
 
 
 class SampleReader:
-    """Reads the samples of each batch in a few threads.
+    """Reads the samples of each batch: in a few threads where they have to be waited for.
 
     What is in a batch is a function of its number, so there is no state to keep or restore.
     """
@@ -117,6 +127,7 @@ class SampleReader:
         """Samples that were replaced by others."""
         self._num_threads = max(num_threads, _LEAST_THREADS)
         self._pool: ThreadPoolExecutor | None = None
+        self._shared = 0  # batches that threads will share
 
     def plan(self, iteration: int) -> list[ReadSample]:
         """The samples of a batch.
@@ -128,11 +139,27 @@ class SampleReader:
             (position, place, number)
             for position, (place, number) in enumerate(self._order.batch(iteration))
         ]
-        if len(places) == 1:
-            return [self._read(places[0])]
+        samples = []
+        if self._shared:
+            self._shared -= 1
+        else:
+            samples = self._read_at_once(places)
+        if len(samples) == len(places):
+            return samples
         if self._pool is None:  # its threads end when this reader is dropped
             self._pool = ThreadPoolExecutor(self._num_threads, "videoloader-read")
-        return list(self._pool.map(self._read, places))
+        return [*samples, *self._pool.map(self._read, places[len(samples) :])]
+
+    def _read_at_once(self, places: Sequence[tuple[int, Place, int]]) -> list[ReadSample]:
+        """The first samples of a batch, as many as this thread reads without waiting long."""
+        samples = []
+        until = time.perf_counter() + _PATIENCE
+        for at, wanted in enumerate(places, 1):
+            samples.append(self._read(wanted))
+            if time.perf_counter() > until + at * _AT_ONCE:
+                self._shared = _SHARED
+                break
+        return samples
 
     def reset(self) -> None:
         """Nothing to do: a reader never ends."""
