@@ -133,7 +133,9 @@ class Program:
                 continue
             scope = functools.partial(self._scope, compiled, name)
             # While one batch waits for its last clips, another fills the decoders.
-            stages.append(Stage(name, work, scope, threads=2 if compiled.kind == "decode" else 1))
+            threads = 2 if compiled.kind == "decode" else 1
+            is_little = functools.partial(self._is_little, compiled)
+            stages.append(Stage(name, work, scope, threads, is_little))
         last = stages[-1]
         stages[-1] = replace(
             last, work=lambda item, resource: self._collect(last.work(item, resource))
@@ -347,8 +349,17 @@ class Program:
             state.ready = resource.record_event()
         return state
 
-    def _run_parts(self, compiled: CompiledStage, state: BatchState, pool: SamplePool) -> None:
-        """Send the samples of a batch through the steps of a stage, shared by the threads."""
+    def _is_little(self, compiled: CompiledStage) -> bool:
+        """Whether a batch of the size of the last one is not worth its way to another thread."""
+        return not self._cpus and self._seconds.get(compiled, math.inf) <= _WORTH_A_PART
+
+    def _run_parts(
+        self, compiled: CompiledStage, state: BatchState, pool: SamplePool | None
+    ) -> None:
+        """Send the samples of a batch through the steps of a stage, shared by the threads.
+
+        Without a pool this thread does it all.
+        """
         wanted = _PARTS * self._num_threads
         if compiled in self._seconds:
             wanted = min(wanted, math.ceil(self._seconds[compiled] / _WORTH_A_PART))
@@ -364,7 +375,11 @@ class Program:
             waited = time.perf_counter() - began_at
             seconds[number] = waited if waited > _WAITING else time.thread_time() - begin
 
-        pool.run(run, len(parts))
+        if pool is None:
+            for number in range(len(parts)):
+                run(number)
+        else:
+            pool.run(run, len(parts))
         self._seconds[compiled] = sum(seconds)
         if len(parts) == 1:
             state.values.update(parts[0].values)

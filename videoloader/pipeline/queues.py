@@ -32,10 +32,18 @@ class Queue:
         """Put an item in."""
         self._items.put(item)
 
+    def take(self) -> Any:
+        """Wait for an item, and keep its room until `free`."""
+        return _take(self._items)
+
+    def free(self) -> None:
+        """Give back the room of an item that was taken, or will not be put in."""
+        self._room.put(None)
+
     def get(self) -> Any:
         """Wait for an item, and give its room back."""
-        item = _take(self._items)
-        self._room.put(None)
+        item = self.take()
+        self.free()
         return item
 
     def close(self) -> None:
@@ -62,14 +70,20 @@ class Order:
         self._giving = threading.Lock()
         self._taken = 0
         self._given = 0
+        self._passed = 0
         self._early: dict[int, Any] = {}
 
     def take(self) -> tuple[int, Any]:
         """The next item, and its place."""
         with self._taking:
-            item = self._before.get()
+            item = self._before.take()
             self._taken += 1
             return self._taken - 1, item
+
+    def begin(self) -> None:
+        """Wait for room behind, then give back the room of an item that was taken."""
+        self.behind.reserve()
+        self._before.free()
 
     def give(self, place: int, item: Any) -> None:
         """Hand on an item when those before it have been handed on; does not wait for them."""
@@ -79,6 +93,16 @@ class Order:
                 self.behind.put(self._early.pop(self._given))
                 self._given += 1
 
+    def pass_by(self) -> None:
+        """Hand on nothing for an item that was begun; only where one thread takes and gives."""
+        self._given += 1
+        self._passed += 1
+        self.behind.free()
+
+    def is_idle_behind(self, order: Order) -> bool:
+        """Whether an order has handed on all that this one handed to it."""
+        return order._given == self._given - self._passed
+
 
 class Numbers:
     """Numbers for the first stage, from `first` on, as far as they are allowed."""
@@ -87,12 +111,15 @@ class Numbers:
         self._allowed: queue.SimpleQueue[Any] | None = queue.SimpleQueue() if on_demand else None
         self._given = self._next = first
 
-    def get(self) -> int:
+    def take(self) -> int:
         """The next number, when it is allowed."""
         if self._allowed is not None:
             _take(self._allowed)
         self._next += 1
         return self._next - 1
+
+    def free(self) -> None:
+        """Numbers take no room."""
 
     def again(self) -> None:
         """Give the last number once more. Called by the thread that gets them."""

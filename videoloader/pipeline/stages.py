@@ -35,12 +35,16 @@ class Stage:
         work: makes the next stage's item of an item and of what `scope` gave.
         scope: entered by each thread of the stage around all its work, such as a CUDA stream.
         threads: that work on items at the same time; what becomes of them is put in order again.
+        is_little: whether the next item is so little work that handing it over costs as much. If
+            no other item is on its way, the thread of the stage in front then does it, with None
+            in place of the resource. Never by default.
     """
 
     name: str
     work: Callable[[Any, Any], Any]
     scope: Callable[[], AbstractContextManager[Any]] = nullcontext
     threads: int = 1
+    is_little: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,9 @@ class _StageThread(threading.Thread):
         self.stage = stage
         self.clock = _Clock()
         self.closed = closed
-        self._order = order
+        self.order = order
+        self.following: _StageThread | None = None
+        """Of the stage behind, whose little items this thread may do."""
         self._fail = fail
 
     def run(self) -> None:
@@ -143,22 +149,43 @@ class _StageThread(threading.Thread):
             _running.pop(self, None)
 
     def _work(self, resource: Any) -> None:
-        clock = self.clock
+        clock, order = self.clock, self.order
         clock.lap()
         while True:
-            self._order.behind.reserve()
-            clock.waiting_for_room += clock.lap()
-            place, item = self._order.take()
+            place, item = order.take()
             clock.waiting_for_input += clock.lap()
-            if not isinstance(item, _Failure):
-                try:
-                    item = self.stage.work(item, resource)
-                except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
-                    item = _Failure(error)
-            self._order.give(place, item)
-            item = None  # the next stage's alone from here on
+            order.begin()
+            clock.waiting_for_room += clock.lap()
+            item = self.done(item, resource)
             clock.items += 1
             clock.busy += clock.lap()
+            following = self.following
+            if following is not None and self._may_do(following):
+                following.order.behind.reserve()
+                clock.waiting_for_room += clock.lap()
+                item = following.done(item, None)
+                following.order.behind.put(item)
+                order.pass_by()
+                following.clock.items += 1
+                following.clock.busy += clock.lap()
+            else:
+                order.give(place, item)
+            item = None  # the next stage's alone from here on
+
+    def done(self, item: Any, resource: Any) -> Any:
+        """What the stage makes of an item; a failure where it fails, or did before."""
+        if isinstance(item, _Failure):
+            return item
+        try:
+            return self.stage.work(item, resource)
+        except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
+            return _Failure(error)
+
+    def _may_do(self, following: _StageThread) -> bool:
+        is_little = following.stage.is_little
+        if is_little is None or not self.order.is_idle_behind(following.order):
+            return False
+        return is_little()
 
 
 class StageRunner:
@@ -214,12 +241,13 @@ class StageRunner:
 
         head = _first_stage(stages[0], self._numbers, self._resumed)
         befores = [self._numbers, *queues[:-1]]
-        self._threads = []
+        self._threads: list[_StageThread] = []
         for stage, before, behind in zip([head, *stages[1:]], befores, queues, strict=True):
             order = Order(before, behind)
-            self._threads += [
-                _StageThread(stage, order, fail, closed) for _ in range(stage.threads)
-            ]
+            threads = [_StageThread(stage, order, fail, closed) for _ in range(stage.threads)]
+            if len(threads) == 1 and self._threads and self._threads[-1].stage.threads == 1:
+                self._threads[-1].following = threads[0]
+            self._threads += threads
         self._end = weakref.finalize(self, _close_all, closing)
         self._end.atexit = False  # `_end_all` does more
         try:
