@@ -6,7 +6,7 @@ import math
 import operator as builtin
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -74,6 +74,26 @@ class PerSample:
     """One converted value, or `PerFrame`, for each sample of a batch."""
 
     values: tuple[Any, ...]
+    _facts: tuple[bool, bool] | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether any sample has a value for each frame."""
+        return self._known()[0]
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether all samples have one value, and that for all frames."""
+        return self._known()[1]
+
+    def _known(self) -> tuple[bool, bool]:
+        """Found out once: arguments that are constant are used again for every batch."""
+        if self._facts is None:
+            has_frames = any(isinstance(value, PerFrame) for value in self.values)
+            is_alike = not has_frames and all(value == self.values[0] for value in self.values)
+            object.__setattr__(self, "_facts", (has_frames, is_alike))
+        assert self._facts is not None
+        return self._facts
 
     def __getitem__(self, position: int) -> Any:
         return self.values[position]

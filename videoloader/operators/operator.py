@@ -384,7 +384,7 @@ class Operator:
     def _check_frames(self, inputs: Sequence[Batch], arguments: Mapping[str, Any]) -> None:
         """Fail if there are values for other frames than the first input has."""
         for name, values in arguments.items():
-            if not isinstance(values, PerSample):
+            if not isinstance(values, PerSample) or not values.has_frames:
                 continue
             for position, value in enumerate(values):
                 if not isinstance(value, PerFrame):

@@ -162,6 +162,8 @@ class Node:
     owner: object = None
     is_detached: bool = field(default_factory=lambda: current_pipeline() is None)
     part: Part | None = None
+    repeated: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Its constants for so many samples: a `PerSample` for each that may be per sample."""
 
     @property
     def outputs(self) -> tuple[DataNode, ...]:
@@ -193,9 +195,9 @@ class Node:
             positions: of the samples.
             value_of: gives the values of a data node for these samples.
         """
-        arguments = dict(self.constants)
+        arguments = dict(self._constants_for(len(positions)))
         for name in self.listed:
-            values = arguments[name].values
+            values = self.constants[name].values
             arguments[name] = PerSample(tuple(values[position] for position in positions))
         for name, data in self.varying.items():
             declared, batch = self.operator.argument(name), value_of(data)
@@ -206,6 +208,18 @@ class Node:
                 tuple(convert(value, self.operator.name) for value in values)
             )
         return arguments
+
+    def _constants_for(self, count: int) -> dict[str, Any]:
+        """The constants for some samples; made once, as there are few different numbers of them."""
+        if count not in self.repeated:
+            per_sample = self.operator.per_sample
+            self.repeated[count] = {
+                name: PerSample((value,) * count)
+                if name in per_sample and not isinstance(value, PerSample)
+                else value
+                for name, value in self.constants.items()
+            }
+        return self.repeated[count]
 
     def is_per_frame(self, argument: str) -> bool:
         """Whether an argument has a value for each frame."""

@@ -44,43 +44,53 @@ class TensorList(Computable):
     (2, False, [(2, 4, 6, 3), (2, 8, 6, 3)])
     """
 
-    __slots__ = ("_dense", "_layout", "_samples", "_source_info")
+    __slots__ = ("_dense", "_layout", "_listed", "_source_info")
 
     def __init__(
         self, samples: Any, layout: str | None = None, *, source_info: Sequence[str] | None = None
     ) -> None:
         self._dense: torch.Tensor | None = None
-        self._samples: list[torch.Tensor]
+        self._listed: list[torch.Tensor] | None = None  # the samples, once somebody wants them
         self._layout: str
         self._source_info: list[str]
         if isinstance(samples, TensorList):
-            self._dense, self._samples = samples._dense, samples._samples
+            self._dense, self._listed = samples._dense, samples._listed
             layout = samples._layout if layout is None else layout
             source_info = samples._source_info if source_info is None else source_info
         elif isinstance(samples, torch.Tensor) or is_array(samples):
             self._dense = samples if type(samples) is torch.Tensor else to_tensor(samples)
             if self._dense.ndim == 0:
                 raise ArgumentError("a batch needs a dimension for its samples, got a scalar")
-            self._samples = list(self._dense.unbind())
         else:
             given = list(samples)
             if layout is None and given and isinstance(given[0], Tensor | SampleTensor):
                 layout = given[0].get_property("layout")
             if source_info is None and any(isinstance(x, Tensor | SampleTensor) for x in given):
                 source_info = [getattr(sample, "source_info", str)() for sample in given]
-            self._samples = [_tensor(sample, at) for at, sample in enumerate(given)]
-            _check_alike(self._samples)
+            self._listed = [_tensor(sample, at) for at, sample in enumerate(given)]
+            _check_alike(self._listed)
         self._layout = layout or ""
-        if self._samples:
-            check_layout(self._layout, self._samples[0].ndim)
+        if len(self):
+            check_layout(self._layout, self._ndim)
         self._source_info = [] if source_info is None else list(source_info)
-        if len(self._source_info) not in (0, len(self._samples)):
-            raise ArgumentError(
-                f"{len(self._source_info)} source_info for {len(self._samples)} samples"
-            )
+        if len(self._source_info) not in (0, len(self)):
+            raise ArgumentError(f"{len(self._source_info)} source_info for {len(self)} samples")
+
+    @property
+    def _samples(self) -> list[torch.Tensor]:
+        """The samples; of a block only made when somebody wants them."""
+        if self._listed is None:
+            assert self._dense is not None
+            self._listed = list(self._dense.unbind())
+        return self._listed
+
+    @property
+    def _ndim(self) -> int:
+        """Dimensions of a sample."""
+        return self._samples[0].ndim if self._dense is None else self._dense.ndim - 1
 
     def __len__(self) -> int:
-        return len(self._samples)
+        return len(self._samples) if self._dense is None else len(self._dense)
 
     def __iter__(self) -> Iterator[SampleTensor]:
         return map(self._sample, range(len(self)))
@@ -163,7 +173,7 @@ class TensorList(Computable):
                     "or take the samples one by one"
                 )
             self._dense = torch.stack(self._samples) if self._samples else torch.empty(0)
-            self._samples = list(self._dense.unbind())
+            self._listed = None
         return self._dense
 
     def as_array(self) -> np.ndarray[Any, Any]:
@@ -186,9 +196,9 @@ class TensorList(Computable):
         """Take the bytes for elements of another type of the same size, in place."""
         if self._dense is not None:
             self._dense = same_size_view(self._dense, dtype)
-            self._samples = list(self._dense.unbind())
+            self._listed = None
         else:
-            self._samples = [same_size_view(sample, dtype) for sample in self._samples]
+            self._listed = [same_size_view(sample, dtype) for sample in self._samples]
 
     def copy_to_external(
         self,

@@ -50,6 +50,8 @@ def flip(
     if "D" not in frames.layout:
         depthwise = PerSample((False,) * len(frames))
     sides = (horizontal, vertical, depthwise)
+    if all(side.is_alike and not any(side.values[:1]) for side in sides):
+        return frames
     ways = list(zip(*sides, strict=True))
     pieces = parts(frames, alike=(ways,))
     if len(pieces) == 1 and not any(isinstance(way, PerFrame) for way in ways[0]):
