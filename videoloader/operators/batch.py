@@ -79,7 +79,7 @@ class Batch:
         source_info: where each sample comes from, such as its file; empty if unknown.
     """
 
-    __slots__ = ("_samples", "block", "layout", "source_info")
+    __slots__ = ("_facts", "_samples", "block", "layout", "source_info")
 
     def __init__(
         self,
@@ -89,6 +89,7 @@ class Batch:
     ) -> None:
         self.block = data if isinstance(data, torch.Tensor) else None
         self._samples: list[Any] | None = None if self.block is not None else list(data)
+        self._facts: tuple[tuple[Shape, ...], torch.dtype, str] | None = None
         self.layout, self.source_info = layout, source_info
 
     @classmethod
@@ -125,15 +126,24 @@ class Batch:
     @property
     def spec(self) -> Spec:
         """Shapes, element type, layout and device."""
-        first = self.block if self.block is not None else next(iter(self.samples), torch.empty(0))
+        facts = self._facts
+        if facts is None:
+            facts = self._found()
+            if self.block is not None:  # samples of a list may be exchanged
+                self._facts = facts
+        shapes, dtype, device = facts
+        return Spec(shapes, dtype, self.layout, device, tuple(self.source_info))
+
+    def _found(self) -> tuple[tuple[Shape, ...], torch.dtype, str]:
+        """Shapes, element type and device of the samples."""
+        if self.block is not None:
+            count, *shape = self.block.shape
+            return (tuple(shape),) * count, self.block.dtype, str(self.block.device)
+        first = next(iter(self.samples), torch.empty(0))
         if not isinstance(first, torch.Tensor):
             raise ArgumentError(f"expected tensors, got a {type(first).__name__}")
-        if self.block is not None:
-            shapes = (tuple(first.shape[1:]),) * len(self)
-        else:
-            shapes = tuple(tuple(sample.shape) for sample in self.samples)
-        device = str(first.device)
-        return Spec(shapes, first.dtype, self.layout, device, tuple(self.source_info))
+        shapes = tuple(tuple(sample.shape) for sample in self.samples)
+        return shapes, first.dtype, str(first.device)
 
     def between(self, start: int, stop: int) -> Batch:
         """Some consecutive samples; a view."""

@@ -351,9 +351,12 @@ class Operator:
             _given(batch, spec.layout, channel)
             for batch, spec in zip(results, context.outputs, strict=True)
         )
-        info = next((batch.source_info for batch in inputs if batch.source_info), ())
-        for output in outputs:
-            output.source_info = info if len(info) == len(output) else output.source_info
+        for batch in inputs:
+            if batch.source_info:
+                info = batch.source_info
+                for output in outputs:
+                    output.source_info = info if len(info) == len(output) else output.source_info
+                break
         return outputs
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

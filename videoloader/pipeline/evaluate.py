@@ -29,6 +29,8 @@ _LIBRARIES = (
 )
 """Where code is that users did not write."""
 
+_NOTHING = nullcontext()
+
 
 class Evaluator:
     """Runs the maps of a graph.
@@ -53,7 +55,7 @@ class Evaluator:
         """Run a map on those samples that are in its branch; its outputs are then values."""
         try:
             positions = part.positions(node.branch)
-            serial = self._effects if node.operator.has_effects else nullcontext()
+            serial = self._effects if node.operator.has_effects else _NOTHING
             with serial, self._meter.measure(node.name, len(positions)):
                 if positions or node.branch is None:
                     outputs = self._apply(node, part)

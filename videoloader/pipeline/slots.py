@@ -68,10 +68,10 @@ class Slots:
                     f"an output of a pipeline is a tensor, not a {type(sample).__name__}"
                 )
         if self._block is None and batch.block is not None and len(batch) == self._count:
-            others = {slots._address() for slots in taken if slots is not self}
-            if batch.block.is_contiguous() and _storage(batch.block) not in others:
+            others = [slots._address() for slots in taken if slots is not self]
+            if batch.block.is_contiguous() and not (others and _storage(batch.block) in others):
                 self._block = batch.block
-        if self._block is None or not all(_is_part(each, self._block) for each in batch.tensors()):
+        if self._block is None or not _is_inside(batch, self._block):
             copy = self.empty(start, batch.spec)
             if copy.block is not None and batch.block is not None:
                 copy.block.copy_(batch.block)
@@ -92,7 +92,7 @@ class Slots:
         """The whole output: one block if all samples live in it."""
         joined = Batch.joined([self._parts[start] for start in sorted(self._parts)] or [Batch([])])
         data = joined.samples if joined.block is None else joined.block
-        if self._block is not None and all(_is_part(x, self._block) for x in joined.tensors()):
+        if self._block is not None and _is_inside(joined, self._block):
             data = self._block
         return TensorList(data, joined.layout, source_info=joined.source_info or None)
 
@@ -123,6 +123,11 @@ def _copy(sample: torch.Tensor, target: torch.Tensor) -> None:
 
 def _storage(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
+
+
+def _is_inside(batch: Batch, block: torch.Tensor) -> bool:
+    """Whether all samples of a batch live in a block."""
+    return batch.block is block or all(_is_part(each, block) for each in batch.tensors())
 
 
 def _is_part(sample: torch.Tensor, block: torch.Tensor) -> bool:

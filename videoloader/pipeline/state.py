@@ -121,10 +121,13 @@ class Part:
 
     def drop(self, ordinals: Sequence[int]) -> None:
         """Let go of the outputs of nodes."""
+        if not ordinals:
+            return
         for key in [key for key in self.values if key[0] in ordinals]:
             del self.values[key]
-        for inner in [key for key in self.narrowed if key[0] in ordinals]:
-            del self.narrowed[inner]
+        if self.narrowed:
+            for inner in [key for key in self.narrowed if key[0] in ordinals]:
+                del self.narrowed[inner]
 
     def alone(self, position: int, node: Node) -> Part:
         """One sample, with what a node takes."""

@@ -90,7 +90,7 @@ class TensorList(Computable):
         return self._samples[0].ndim if self._dense is None else self._dense.ndim - 1
 
     def __len__(self) -> int:
-        return len(self._samples) if self._dense is None else len(self._dense)
+        return len(self._samples) if self._dense is None else self._dense.shape[0]
 
     def __iter__(self) -> Iterator[SampleTensor]:
         return map(self._sample, range(len(self)))
