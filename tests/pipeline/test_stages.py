@@ -115,6 +115,54 @@ def test_no_item_is_begun_without_room_for_what_becomes_of_it():
     runner.close()
 
 
+def little(name, function, is_little):
+    return Stage(name, lambda item, _: function(item), is_little=is_little)
+
+
+def test_little_work_is_done_by_the_thread_in_front_within_the_same_room():
+    begun, threads = [], set()
+
+    def begin(number):
+        begun.append(number)
+        threads.add(threading.current_thread())
+        return number
+
+    def work(item):
+        threads.add(threading.current_thread())
+        return item
+
+    runner = StageRunner([stage("a", begin), little("b", work, lambda: True)], depth=2)
+    wait_until(lambda: len(begun) == 3)
+    time.sleep(0.05)
+    assert begun == [0, 1, 2]
+    assert take(runner, 20) == list(range(20))
+    assert len(threads) == 1
+    assert [each.items for each in runner.stats().stages][1] >= 20
+    runner.close()
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_items_stay_in_order_where_work_is_little_at_times(depth):
+    seen = set()
+
+    def work(item):
+        seen.add(threading.current_thread())
+        time.sleep(0.002 if item % 7 == 0 else 0)
+        if item == 40:
+            raise ValueError("forty")
+        return item
+
+    asked = iter(range(10**9))
+    some = little("some", work, lambda: next(asked) % 3 != 1)
+    runner = StageRunner([stage("a", lambda n: n), some, stage("text", str)], depth=depth)
+    assert take(runner, 40) == list(map(str, range(40)))
+    with pytest.raises(ValueError, match="forty"):
+        runner.next()
+    assert take(runner, 40) == list(map(str, range(41, 81)))
+    assert len(seen) == 2  # of the stage and of the one in front
+    runner.close()
+
+
 def test_an_item_belongs_to_whoever_took_it():
     class Item:
         pass

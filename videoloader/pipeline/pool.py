@@ -12,10 +12,12 @@ import torch
 from videoloader.pipeline.affinity import pin_thread
 from videoloader.pipeline.stages import is_wanted
 
-__all__ = ["SamplePool", "sample_pool"]
+__all__ = ["SamplePool", "sample_pool", "work_alone"]
 
 _starting = threading.Lock()
 """Held while workers start: the number of torch's threads is then not that of the process."""
+
+_here = threading.local()
 
 
 class SamplePool:
@@ -75,6 +77,15 @@ def sample_pool(num_threads: int, name: str, cpus: Sequence[int] = ()) -> Iterat
     with ThreadPoolExecutor(num_threads, name) as threads:
         _start(threads, num_threads, cpus)
         yield SamplePool(threads, is_pinned=bool(cpus))
+
+
+def work_alone() -> None:
+    """Have torch take no threads of its own in this thread, from here on."""
+    if getattr(_here, "is_alone", False):
+        return
+    with _starting:
+        _restore(torch.get_num_threads())
+    _here.is_alone = True
 
 
 def _restore(number: int) -> None:

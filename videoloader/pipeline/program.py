@@ -23,7 +23,7 @@ from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import DataNode, Graph, Node
-from videoloader.pipeline.pool import SamplePool, sample_pool
+from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
 from videoloader.pipeline.profiling import nvtx_ranges
 from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stages import Stage
@@ -376,6 +376,7 @@ class Program:
             seconds[number] = waited if waited > _WAITING else time.thread_time() - begin
 
         if pool is None:
+            work_alone()
             for number in range(len(parts)):
                 run(number)
         else:
