@@ -154,11 +154,11 @@ def test_items_stay_in_order_where_work_is_little_at_times(depth):
 
     asked = iter(range(10**9))
     some = little("some", work, lambda: next(asked) % 3 != 1)
-    runner = StageRunner([stage("a", lambda n: n), some, stage("text", str)], depth=depth)
-    assert take(runner, 40) == list(map(str, range(40)))
+    runner = StageRunner([stage("a", lambda n: n), some], depth=depth)
+    assert take(runner, 40) == list(range(40))
     with pytest.raises(ValueError, match="forty"):
         runner.next()
-    assert take(runner, 40) == list(map(str, range(41, 81)))
+    assert take(runner, 40) == list(range(41, 81))
     assert len(seen) == 2  # of the stage and of the one in front
     runner.close()
 
