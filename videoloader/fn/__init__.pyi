@@ -1,6 +1,7 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
+from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 from videoloader.fn import decoders as decoders
@@ -55,6 +56,7 @@ def bb_flip(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mirror boxes as `fn.flip` mirrors their frame.
 
@@ -84,6 +86,7 @@ def bbox_paste(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Move boxes as `fn.paste` moves their frame, to parts of the sides of the canvas.
 
@@ -119,6 +122,7 @@ def bbox_rotate(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Rotate boxes as `fn.rotate` rotates their frame.
 
@@ -161,6 +165,7 @@ def box_encoder(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give every anchor the box (left, top, right, bottom) that it overlaps most, and its label.
 
@@ -198,6 +203,7 @@ def brightness(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change the brightness, by default of every frame of a clip alike.
 
@@ -232,6 +238,7 @@ def brightness_contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change brightness and contrast, by default of every frame of a clip alike.
 
@@ -388,6 +395,7 @@ def cast(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert to another element type.
 
@@ -412,6 +420,7 @@ def cast_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert the first input to the element type of the second, as `fn.cast` does.
 
@@ -432,6 +441,7 @@ def cat(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Join inputs along a dimension, in which alone their shapes may differ.
 
@@ -447,8 +457,8 @@ def cat(
 
 def coco_reader(
     *,
-    file_root: str,
-    annotations_file: str = '',
+    file_root: str | _PathLike[str],
+    annotations_file: str | _PathLike[str] = '',
     images: Any = None,
     ltrb: bool | int = False,
     ratio: bool | int = False,
@@ -460,9 +470,9 @@ def coco_reader(
     masks: bool | int = False,
     pixelwise_masks: bool | int = False,
     image_ids: bool | int = False,
-    preprocessed_annotations: str = '',
+    preprocessed_annotations: str | _PathLike[str] = '',
     save_preprocessed_annotations: bool | int = False,
-    save_preprocessed_annotations_dir: str = '',
+    save_preprocessed_annotations_dir: str | _PathLike[str] = '',
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
@@ -498,8 +508,8 @@ def coco_reader(
     `image_ids` the id (int32, shape (1,)).
 
     Args:
-        file_root: folder of the images (str; required).
-        annotations_file: JSON file of annotations (str; default '').
+        file_root: folder of the images (path; required).
+        annotations_file: JSON file of annotations (path; default '').
         images: images to read, in this order; by default all, by id (str or list of str).
         ltrb: boxes as left, top, right, bottom (bool (0 or 1); default False).
         ratio: coordinates as parts of width and height (bool (0 or 1); default False).
@@ -513,10 +523,10 @@ def coco_reader(
             (0 or 1); default False).
         pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
         image_ids: an output of the id of the image (bool (0 or 1); default False).
-        preprocessed_annotations: folder of annotations of an earlier run (str; default '').
+        preprocessed_annotations: folder of annotations of an earlier run (path; default '').
         save_preprocessed_annotations: keep the annotations, which are then read faster (bool (0 or
             1); default False).
-        save_preprocessed_annotations_dir: folder to keep them in (str; default '').
+        save_preprocessed_annotations_dir: folder to keep them in (path; default '').
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
@@ -578,6 +588,7 @@ def color_space_conversion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range).
 
@@ -610,6 +621,7 @@ def color_twist(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go.
 
@@ -645,6 +657,7 @@ def constant(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the same tensor for every sample.
 
@@ -672,6 +685,7 @@ def contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change the contrast, by default of every frame of a clip alike.
 
@@ -708,6 +722,7 @@ def coord_flip(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate.
 
@@ -738,6 +753,7 @@ def coord_transform(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Transform points, whose coordinates are the last dimension: M @ point + T.
 
@@ -763,6 +779,7 @@ def copy(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Copy to the device of the operator; the data itself where it is there.
 
@@ -795,6 +812,7 @@ def crop(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
@@ -860,6 +878,7 @@ def crop_mirror_normalize(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
 
@@ -917,6 +936,7 @@ def debayer(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
 
@@ -945,6 +965,7 @@ def dilate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the largest one in a rectangle around it.
 
@@ -976,6 +997,7 @@ def dl_tensor_python_function(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Call a Python function on DLPack capsules; see `python_function`.
 
@@ -1003,6 +1025,7 @@ def element_extract(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take single frames of each sample: as many outputs as numbers.
 
@@ -1024,6 +1047,7 @@ def equalize(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
 
@@ -1054,6 +1078,7 @@ def erase(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Fill one or more regions of every sample with one value for each channel.
 
@@ -1093,6 +1118,7 @@ def erode(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the smallest one in a rectangle around it.
 
@@ -1123,6 +1149,7 @@ def expand_dims(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Insert dimensions of size 1. The data is not copied.
 
@@ -1156,6 +1183,7 @@ def external_source(
     device: str | None = None,
     name: str | None = None,
     preserve: Any = ...,
+    seed: Any = ...,
     use_copy_kernel: Any = ...,
 ) -> Any:
     """Take samples from Python code.
@@ -1200,10 +1228,108 @@ def external_source(
     Taken, no effect: use_copy_kernel.
     """
 
+def fast_resize_crop_mirror(
+    frames: _Data,
+    /,
+    *,
+    resize_x: float | _Values | None = None,
+    resize_y: float | _Values | None = None,
+    resize_z: float | _Values | None = None,
+    size: float | _Sequence[float] | _Values | None = None,
+    resize_shorter: float | _Values | None = None,
+    resize_longer: float | _Values | None = None,
+    mode: str = 'default',
+    max_size: float | _Sequence[float] | None = None,
+    subpixel_scale: bool | int = True,
+    roi_start: float | _Sequence[float] | _Values | None = None,
+    roi_end: float | _Sequence[float] | _Values | None = None,
+    roi_relative: bool | int = False,
+    interp_type: Any = ...,
+    mag_filter: Any = None,
+    min_filter: Any = None,
+    antialias: bool | int = False,
+    dtype: Any = None,
+    crop: float | _Sequence[float] | _Values | None = None,
+    crop_d: float | _Values | None = None,
+    crop_h: float | _Values | None = None,
+    crop_w: float | _Values | None = None,
+    crop_pos_x: float | _Values = 0.5,
+    crop_pos_y: float | _Values = 0.5,
+    crop_pos_z: float | _Values = 0.5,
+    rounding: str = 'round',
+    mirror: int | _Values = 0,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    image_type: Any = ...,
+    minibatch_size: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+    temp_buffer_hint: Any = ...,
+) -> Any:
+    """`resize_crop_mirror` without antialiasing by default; deprecated in DALI.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
+
+    Args:
+        resize_x: width of the output; 0: not given (float; may be per sample).
+        resize_y: height of the output; 0: not given (float; may be per sample).
+        resize_z: depth of the output, of volumes; 0: not given (float; may be per sample).
+        size: (height, width), (depth, height, width), or one number for all; negative: mirrored
+            (float or list of float; may be per sample).
+        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
+            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
+            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
+        max_size: bound of the output: one number or (height, width) (float or list of float).
+        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
+            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
+        roi_start: corner of the part of the input that becomes the output (float or list of float;
+            may be per sample).
+        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
+            sample).
+        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
+        antialias: widen the filter when shrinking (bool (0 or 1); default False).
+        dtype: element type of the output; the input's by default (element type).
+        crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
+            float, at least 0; may be per sample).
+        crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
+            sample).
+        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
+        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
+        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
+            default 0.5; may be per sample).
+        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
+            default 0.5; may be per sample).
+        crop_pos_z: place of the window along the depth, or the frames of a clip (float, at least 0,
+            at most 1; default 0.5; may be per sample).
+        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
+            default 'round').
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    """
+
 def file_reader(
     *,
-    file_root: str | None = None,
-    file_list: str | None = None,
+    file_root: str | _PathLike[str] | None = None,
+    file_list: str | _PathLike[str] | None = None,
     files: Any = None,
     labels: int | _Sequence[int] | None = None,
     file_filters: Any = ...,
@@ -1243,8 +1369,8 @@ def file_reader(
     Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         labels: of `files`; by default their positions (int or list of int).
         file_filters: patterns for names of files (str or list of str; default ('*.jpg', '*.jpeg',
@@ -1287,6 +1413,7 @@ def filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Correlate samples with a window of each, in float32.
 
@@ -1322,6 +1449,7 @@ def flip(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mirror frames, by default every frame of a clip alike.
 
@@ -1331,8 +1459,8 @@ def flip(
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
-        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
-            or frame).
+        depthwise: swap front and back; of volumes only (bool (0 or 1); default False; may be per
+            sample or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1349,6 +1477,7 @@ def full(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of a shape out of a value, which is broadcast as numpy does.
 
@@ -1372,6 +1501,7 @@ def full_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples with the shapes, type and layout of the first input out of the second's values.
 
@@ -1397,6 +1527,7 @@ def gaussian_blur(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Blur with a Gaussian window, by default every frame of a clip alike.
 
@@ -1425,6 +1556,7 @@ def get_property(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
 
@@ -1452,6 +1584,7 @@ def grid_mask(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make squares of frames black that repeat along two directions; the same ones in a whole clip.
 
@@ -1486,6 +1619,7 @@ def hsv(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike.
 
@@ -1519,6 +1653,7 @@ def hue(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Turn the hue of RGB pixels, by default of every frame of a clip alike.
 
@@ -1828,6 +1963,41 @@ def image_decoder_slice(
     use_chunk_allocator, use_fast_idct.
     """
 
+def jitter(
+    frames: _Data,
+    /,
+    *,
+    nDegree: int = 2,
+    mask: int | _Values = 1,
+    fill_value: float = 0.0,
+    interp_type: Any = ...,
+    seed: int | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+) -> Any:
+    """Move every pixel by a random whole number of pixels, in all frames of a clip alike.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        nDegree: a pixel is moved by at most half of this along x and y (int, at least 0; default
+            2).
+        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
+        fill_value: what lies outside the input (float; default 0.0).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_NN).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
 def jpeg_compression_distortion(
     frames: _Data,
     /,
@@ -1838,6 +2008,7 @@ def jpeg_compression_distortion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again.
 
@@ -1866,6 +2037,7 @@ def laplacian(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """The sum of the second derivatives along each axis, by default of every frame alike.
 
@@ -1901,6 +2073,7 @@ def lookup_table(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give for each integer the value that a table has for it.
 
@@ -1927,6 +2100,7 @@ def median_blur(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Replace each value by the median of a window around it; the outermost values are repeated.
 
@@ -1940,6 +2114,73 @@ def median_blur(
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
+    """
+
+def mel_filter_bank(
+    spectra: _Data,
+    /,
+    *,
+    nfilter: int = 128,
+    sample_rate: float = 44100.0,
+    freq_low: float = 0.0,
+    freq_high: float = 0.0,
+    mel_formula: str = 'slaney',
+    normalize: bool | int = True,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Sum frequencies up by triangular filters that are evenly apart on a mel scale.
+
+    Frequencies are the dimension `f` of the layout; without a layout the last but one of (..., f,
+    t), or the only one.
+
+    Inputs:
+        spectra
+
+    Args:
+        nfilter: number of filters (int, at least 1; default 128).
+        sample_rate: of the signal, in hertz (float; default 44100.0).
+        freq_low: where the first filter begins, in hertz (float; default 0.0).
+        freq_high: where the last filter ends; by default at sample_rate / 2 (float; default 0.0).
+        mel_formula: the scale: linear below 1 kHz and logarithmic above, or 2595 log10(1 + f / 700)
+            (one of 'slaney', 'htk'; default 'slaney').
+        normalize: the integral of a filter is 1; else its peak is (bool (0 or 1); default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def mfcc(
+    spectra: _Data,
+    /,
+    *,
+    n_mfcc: int = 20,
+    dct_type: int = 2,
+    normalize: bool | int = False,
+    axis: int = 0,
+    lifter: float = 0.0,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Compute mel frequency cepstral coefficients: a cosine transform of a mel spectrogram.
+
+    Inputs:
+        spectra
+
+    Args:
+        n_mfcc: coefficients that are kept (int, at least 1; default 20).
+        dct_type: kind of cosine transform (one of 1, 2, 3, 4; default 2).
+        normalize: the transform is orthonormal; not for dct_type 1 (bool (0 or 1); default False).
+        axis: dimension that is transformed (int, at least 0; default 0).
+        lifter: unless 0, coefficient i is multiplied by 1 + lifter / 2 * sin(pi * (i + 1) / lifter)
+            (float; default 0.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
 def multi_paste(
@@ -1958,6 +2199,7 @@ def multi_paste(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Paste regions of frames on a black canvas, one after the other.
 
@@ -2116,6 +2358,40 @@ def nemo_asr_reader(
     read_ahead, skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
+def nonsilent_region(
+    signal: _Data,
+    /,
+    *,
+    cutoff_db: float = -60.0,
+    window_length: int = 2048,
+    reference_power: float = 0.0,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    reset_interval: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Find the part of a signal between leading and trailing silence.
+
+    Gives its first value and its length, int32 scalars; the length is 0 if all is silent. The
+    part reaches from the beginning of the first window to the end of the last one whose mean power
+    is at least `cutoff_db`.
+
+    Inputs:
+        signal
+
+    Args:
+        cutoff_db: power below which it is silent, in decibels (float; default -60.0).
+        window_length: values over which the power is averaged (int, at least 1; default 2048).
+        reference_power: power that is 0 decibels; by default the largest one of the signal (float;
+            default 0.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: reset_interval.
+    """
+
 def normal_distribution(
     shape_like: _Data = ...,
     /,
@@ -2165,6 +2441,7 @@ def normalize(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take the mean off and divide by the standard deviation.
 
@@ -2205,6 +2482,7 @@ def numba_function(
     blocks: Any = ...,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     threads_per_block: Any = ...,
 ) -> Any:
     """Run a function that Numba compiles, on the CPU: it fills arrays that it is given.
@@ -2229,8 +2507,8 @@ def numba_function(
 
 def numpy_reader(
     *,
-    file_root: str | None = None,
-    file_list: str | None = None,
+    file_root: str | _PathLike[str] | None = None,
+    file_list: str | _PathLike[str] | None = None,
     files: Any = None,
     file_filter: str = '*.npy',
     roi_start: int | _Sequence[int] | None = None,
@@ -2276,8 +2554,8 @@ def numpy_reader(
     Output: the array, in C order; integers, floats and bool of either byte order.
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         file_filter: pattern for names of files (str; default '*.npy').
         roi_start: first element of a region, by axis (int or list of int).
@@ -2326,6 +2604,7 @@ def one_hot(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Mark the class that each number stands for along a new dimension.
 
@@ -2355,6 +2634,7 @@ def ones(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of ones.
 
@@ -2376,6 +2656,7 @@ def ones_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of ones with the shapes, element type and layout of the input.
 
@@ -2386,6 +2667,53 @@ def ones_like(
         dtype: element type of the output; the input's by default (element type).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def optical_flow(
+    frames: _Data,
+    hints: _Data = ...,
+    /,
+    *,
+    preset: float = 0.0,
+    output_grid: int = 4,
+    hint_grid: int = 4,
+    enable_temporal_hints: bool | int = False,
+    enable_external_hints: bool | int = False,
+    image_type: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Estimate how the picture moves from each frame of a clip to the next, by OpenCV's DIS.
+
+    The output is float32 FHWC, one frame less than the input: a vector (x, y) in pixels of the
+    input for each square of `output_grid` x `output_grid` pixels. What is at (x, y) in a frame is
+    at (x, y) + vector in the next one.
+
+    Hints are such vectors for squares of `hint_grid` pixels. External ones come before temporal
+    ones.
+
+    Inputs:
+        frames (FHWC)
+        hints (FHWC) (may be left out)
+
+    Args:
+        preset: 0.0 is the slowest and best, 0.5 is between, 1.0 is the fastest (one of 0.0, 0.5,
+            1.0; default 0.0).
+        output_grid: side of the square of pixels of a vector (one of 1, 2, 4; default 4).
+        hint_grid: side of the square of pixels of a hint (one of 1, 2, 4, 8; default 4).
+        enable_temporal_hints: begin the search at the flow between the two frames before (bool (0
+            or 1); default False).
+        enable_external_hints: begin the search at the vectors of the second input (bool (0 or 1);
+            default False).
+        image_type: RGB, BGR or GRAY (ImageType; default ImageType.RGB).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
     """
 
 def pad(
@@ -2401,6 +2729,7 @@ def pad(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Fill samples up at their ends, by default to the size of the largest one of the batch.
 
@@ -2433,6 +2762,7 @@ def paste(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put frames on a canvas of one color, every frame of a clip at the same place.
 
@@ -2465,6 +2795,7 @@ def peek_image_shape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """(height, width, channels) that images will have when they are decoded, by their headers.
 
@@ -2489,6 +2820,7 @@ def per_frame(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Say that the first dimension of samples counts frames.
 
@@ -2512,6 +2844,7 @@ def permute_batch(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put the samples of a batch into another order; some may come twice and others not at all.
 
@@ -2520,6 +2853,63 @@ def permute_batch(
 
     Args:
         indices: number of the sample that each one is (int; required; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def power_spectrum(
+    signal: _Data,
+    /,
+    *,
+    axis: int = -1,
+    nfft: int | None = None,
+    power: int = 2,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Compute the power of each frequency of a signal: `nfft // 2 + 1` of them.
+
+    A signal that is longer than `nfft` is cut, a shorter one followed by zeros.
+
+    Inputs:
+        signal
+
+    Args:
+        axis: dimension that becomes frequencies (int; default -1).
+        nfft: length of the transform; by default that of the axis (int, at least 1).
+        power: exponent of the magnitude (one of 1, 2; default 2).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def preemphasis_filter(
+    signal: _Data,
+    /,
+    *,
+    preemph_coeff: float | _Values = 0.97,
+    border: str = 'clamp',
+    dtype: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Subtract from every value of a signal a share of the value before it.
+
+    out[t] = in[t] - preemph_coeff * in[t - 1]. All dimensions of a sample count as one.
+
+    Inputs:
+        signal
+
+    Args:
+        preemph_coeff: weight of the value before (float; default 0.97; may be per sample).
+        border: what lies before the first value: 0, the first value or the second one (one of
+            'zero', 'clamp', 'reflect'; default 'clamp').
+        dtype: element type of the output (element type; default torch.float32).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -2534,6 +2924,7 @@ def python_function(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Call a Python function on NumPy arrays, on a GPU on CuPy arrays.
 
@@ -2719,6 +3110,7 @@ def reinterpret(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take the bytes of samples for elements of another type.
 
@@ -2750,6 +3142,7 @@ def reshape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give samples another shape, another layout, or both.
 
@@ -2798,6 +3191,7 @@ def resize(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize frames, every frame of a clip alike.
@@ -2877,7 +3271,7 @@ def resize_crop_mirror(
     crop_pos_y: float | _Values = 0.5,
     crop_pos_z: float | _Values = 0.5,
     rounding: str = 'round',
-    mirror: bool | int | _Values = False,
+    mirror: int | _Values = 0,
     device: str | None = None,
     name: str | None = None,
     layout: str | None = None,
@@ -2885,6 +3279,7 @@ def resize_crop_mirror(
     image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
@@ -2935,7 +3330,8 @@ def resize_crop_mirror(
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -2996,6 +3392,7 @@ def rotate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Rotate frames about their centre, every frame of a clip alike by default.
 
@@ -3035,6 +3432,7 @@ def saturation(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Scale the saturation of RGB pixels, by default of every frame of a clip alike.
 
@@ -3054,7 +3452,7 @@ def saturation(
 
 def sequence_reader(
     *,
-    file_root: str,
+    file_root: str | _PathLike[str],
     sequence_length: int,
     step: int = 1,
     stride: int = 1,
@@ -3087,7 +3485,7 @@ def sequence_reader(
     Output: the clip, uint8 (F, H, W, C).
 
     Args:
-        file_root: folder of folders, each a video (str; required).
+        file_root: folder of folders, each a video (path; required).
         sequence_length: pictures in a clip (int, at least 1; required).
         step: from clip to clip (int, at least 1; default 1).
         stride: from picture to picture (int, at least 1; default 1).
@@ -3120,6 +3518,7 @@ def sequence_rearrange(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put the frames of each sample into another order.
 
@@ -3142,6 +3541,7 @@ def shapes(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same.
 
@@ -3178,6 +3578,7 @@ def slice(
     bytes_per_sample_hint: Any = ...,
     image_type: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Take a part of every sample, given by start and end or by start and size.
 
@@ -3216,6 +3617,75 @@ def slice(
     Taken, no effect: image_type.
     """
 
+def spectrogram(
+    signal: _Data,
+    /,
+    *,
+    nfft: int | None = None,
+    window_length: int = 512,
+    window_step: int = 256,
+    window_fn: float | _Sequence[float] = ...,
+    power: int = 2,
+    center_windows: bool | int = True,
+    reflect_padding: bool | int = True,
+    layout: str = 'ft',
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Compute the power of each frequency in windows of a signal of one channel.
+
+    Inputs:
+        signal
+
+    Args:
+        nfft: length of the transform; `window_length` by default (int, at least 1).
+        window_length: values in a window (int, at least 1; default 512).
+        window_step: values from one window to the next (int, at least 1; default 256).
+        window_fn: factors of a window; Hann's window by default (float or list of float; default
+            ()).
+        power: exponent of the magnitude (one of 1, 2; default 2).
+        center_windows: the middles of windows lie at multiples of `window_step`; else only windows
+            that lie inside are taken (bool (0 or 1); default True).
+        reflect_padding: outside a signal lies its mirror image; else zeros (bool (0 or 1); default
+            True).
+        layout: frequencies or times come first (one of 'ft', 'tf'; default 'ft').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def sphere(
+    frames: _Data,
+    /,
+    *,
+    mask: int | _Values = 1,
+    fill_value: float = 0.0,
+    interp_type: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Show frames as if they lay on a sphere: magnified in the middle.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
+        fill_value: what lies outside the input (float; default 0.0).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_NN).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
 def squeeze(
     data: _Data,
     /,
@@ -3226,6 +3696,7 @@ def squeeze(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Drop dimensions of size 1.
 
@@ -3283,6 +3754,7 @@ def stack(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Join inputs of one shape along a new dimension.
 
@@ -3357,6 +3829,33 @@ def tfrecord_reader(
     skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
+def to_decibels(
+    magnitudes: _Data,
+    /,
+    *,
+    multiplier: float = 10.0,
+    reference: float = 0.0,
+    cutoff_db: float = -200.0,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Convert magnitudes to decibels: multiplier * log10(in / reference).
+
+    Inputs:
+        magnitudes
+
+    Args:
+        multiplier: of the logarithm: 10 for powers, 20 for amplitudes (float; default 10.0).
+        reference: magnitude that is 0 decibels; by default the largest one of the sample (float;
+            default 0.0).
+        cutoff_db: smallest output (float; default -200.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def torch_python_function(
     *inputs: _Data,
     function: Any,
@@ -3367,6 +3866,7 @@ def torch_python_function(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Call a Python function on PyTorch tensors; see `python_function`.
 
@@ -3394,6 +3894,7 @@ def transform_translation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Move points.
 
@@ -3418,6 +3919,7 @@ def transpose(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Put the dimensions of samples into another order. The output shares the input's memory.
 
@@ -3469,8 +3971,8 @@ def video_reader(
     filenames: Any = None,
     dataset: Any = None,
     labels: Any = None,
-    file_root: Any = None,
-    file_list: Any = None,
+    file_root: str | _PathLike[str] | None = None,
+    file_list: str | _PathLike[str] | None = None,
     file_list_format: str = 'timestamps',
     file_list_rounding: str = 'start_down_end_up',
     file_list_include_end: bool | int = True,
@@ -3532,7 +4034,7 @@ def video_reader(
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
-        filenames: the files: paths, URLs or `Item`s (list of paths).
+        filenames: the files: paths, URLs or `Item`s (path or list of paths).
         dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
             folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
         labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
@@ -3607,6 +4109,7 @@ def warp_affine(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """See frames through an affine transform, every frame of a clip alike by default.
 
@@ -3633,6 +4136,51 @@ def warp_affine(
             if only one does (1 to 4 channels).
     """
 
+def water(
+    frames: _Data,
+    /,
+    *,
+    ampl_x: float = 10.0,
+    ampl_y: float = 10.0,
+    freq_x: float = 0.049087,
+    freq_y: float = 0.049087,
+    phase_x: float = 0.0,
+    phase_y: float = 0.0,
+    mask: int | _Values = 1,
+    fill_value: float = 0.0,
+    interp_type: Any = ...,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Show frames as if they lay under water, every frame of a clip alike.
+
+    The pixel of the output in column x and row y shows the place (x + ampl_x * sin(freq_x * y +
+    phase_x), y + ampl_y * cos(freq_y * x + phase_y)), where pixel i reaches from i to i + 1.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        ampl_x: how far waves move pixels along x, in pixels (float; default 10.0).
+        ampl_y: how far waves move pixels along y, in pixels (float; default 10.0).
+        freq_x: radians per row of the waves along x (float; default 0.049087).
+        freq_y: radians per column of the waves along y (float; default 0.049087).
+        phase_x: of the waves along x, in radians (float; default 0.0).
+        phase_y: of the waves along y, in radians (float; default 0.0).
+        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
+        fill_value: what lies outside the input (float; default 0.0).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_NN).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
 def zeros(
     *,
     shape: int | _Sequence[int] | _Values = ...,
@@ -3642,6 +4190,7 @@ def zeros(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros.
 
@@ -3663,6 +4212,7 @@ def zeros_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros with the shapes, element type and layout of the input.
 

@@ -1,6 +1,7 @@
 # Written by `python -m videoloader.fn.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
+from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -98,6 +99,7 @@ def select_masks(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
+    seed: Any = ...,
 ) -> Any:
     """Keep the polygons of some masks and their vertices, in the order of `mask_ids`.
 

@@ -1,6 +1,7 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
+from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 from videoloader.ops import decoders as decoders
@@ -77,6 +78,7 @@ class BbFlip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, boxes: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -110,6 +112,7 @@ class BBoxPaste:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, boxes: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -158,6 +161,7 @@ class BBoxRotate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, bboxes: _Data, labels: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -201,6 +205,7 @@ class BoxEncoder:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, boxes: _Data, labels: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -236,6 +241,7 @@ class Brightness:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -278,6 +284,7 @@ class BrightnessContrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -440,6 +447,7 @@ class Cast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -464,6 +472,7 @@ class CastLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, like: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -491,6 +500,7 @@ class Cat:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -510,8 +520,8 @@ class COCOReader:
     `image_ids` the id (int32, shape (1,)).
 
     Args:
-        file_root: folder of the images (str; required).
-        annotations_file: JSON file of annotations (str; default '').
+        file_root: folder of the images (path; required).
+        annotations_file: JSON file of annotations (path; default '').
         images: images to read, in this order; by default all, by id (str or list of str).
         ltrb: boxes as left, top, right, bottom (bool (0 or 1); default False).
         ratio: coordinates as parts of width and height (bool (0 or 1); default False).
@@ -525,10 +535,10 @@ class COCOReader:
             (0 or 1); default False).
         pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
         image_ids: an output of the id of the image (bool (0 or 1); default False).
-        preprocessed_annotations: folder of annotations of an earlier run (str; default '').
+        preprocessed_annotations: folder of annotations of an earlier run (path; default '').
         save_preprocessed_annotations: keep the annotations, which are then read faster (bool (0 or
             1); default False).
-        save_preprocessed_annotations_dir: folder to keep them in (str; default '').
+        save_preprocessed_annotations_dir: folder to keep them in (path; default '').
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
@@ -553,8 +563,8 @@ class COCOReader:
     def __init__(
         self,
         *,
-        file_root: str = ...,
-        annotations_file: str = '',
+        file_root: str | _PathLike[str] = ...,
+        annotations_file: str | _PathLike[str] = '',
         images: Any = None,
         ltrb: bool | int = False,
         ratio: bool | int = False,
@@ -566,9 +576,9 @@ class COCOReader:
         masks: bool | int = False,
         pixelwise_masks: bool | int = False,
         image_ids: bool | int = False,
-        preprocessed_annotations: str = '',
+        preprocessed_annotations: str | _PathLike[str] = '',
         save_preprocessed_annotations: bool | int = False,
-        save_preprocessed_annotations_dir: str = '',
+        save_preprocessed_annotations_dir: str | _PathLike[str] = '',
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
@@ -654,6 +664,7 @@ class ColorSpaceConversion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -696,6 +707,7 @@ class ColorTwist:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -728,6 +740,7 @@ class Constant:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -764,6 +777,7 @@ class Contrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -801,6 +815,7 @@ class CoordFlip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -834,6 +849,7 @@ class CoordTransform:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -857,6 +873,7 @@ class Copy:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -918,6 +935,7 @@ class Crop:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -996,6 +1014,7 @@ class CropMirrorNormalize:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1025,6 +1044,7 @@ class Debayer:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1061,6 +1081,7 @@ class Dilate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1096,6 +1117,7 @@ class DLTensorPythonFunction:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
@@ -1121,6 +1143,7 @@ class ElementExtract:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1146,6 +1169,7 @@ class Equalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1193,6 +1217,7 @@ class Erase:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1229,6 +1254,7 @@ class Erode:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1256,6 +1282,7 @@ class ExpandDims:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1325,9 +1352,111 @@ class ExternalSource:
         device: str | None = None,
         name: str | None = None,
         preserve: Any = ...,
+        seed: Any = ...,
         use_copy_kernel: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class FastResizeCropMirror:
+    """`resize_crop_mirror` without antialiasing by default; deprecated in DALI.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
+
+    Args:
+        resize_x: width of the output; 0: not given (float; may be per sample).
+        resize_y: height of the output; 0: not given (float; may be per sample).
+        resize_z: depth of the output, of volumes; 0: not given (float; may be per sample).
+        size: (height, width), (depth, height, width), or one number for all; negative: mirrored
+            (float or list of float; may be per sample).
+        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
+            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
+            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
+        max_size: bound of the output: one number or (height, width) (float or list of float).
+        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
+            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
+        roi_start: corner of the part of the input that becomes the output (float or list of float;
+            may be per sample).
+        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
+            sample).
+        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
+        antialias: widen the filter when shrinking (bool (0 or 1); default False).
+        dtype: element type of the output; the input's by default (element type).
+        crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
+            float, at least 0; may be per sample).
+        crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
+            sample).
+        crop_h: height of the window; 0: all (float, at least 0; may be per sample).
+        crop_w: width of the window; 0: all (float, at least 0; may be per sample).
+        crop_pos_x: place of the window: 0 is leftmost, 1 rightmost (float, at least 0, at most 1;
+            default 0.5; may be per sample).
+        crop_pos_y: place of the window: 0 is topmost, 1 lowest (float, at least 0, at most 1;
+            default 0.5; may be per sample).
+        crop_pos_z: place of the window along the depth, or the frames of a clip (float, at least 0,
+            at most 1; default 0.5; may be per sample).
+        rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
+            default 'round').
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    """
+
+    def __init__(
+        self,
+        *,
+        resize_x: float | _Values | None = None,
+        resize_y: float | _Values | None = None,
+        resize_z: float | _Values | None = None,
+        size: float | _Sequence[float] | _Values | None = None,
+        resize_shorter: float | _Values | None = None,
+        resize_longer: float | _Values | None = None,
+        mode: str = 'default',
+        max_size: float | _Sequence[float] | None = None,
+        subpixel_scale: bool | int = True,
+        roi_start: float | _Sequence[float] | _Values | None = None,
+        roi_end: float | _Sequence[float] | _Values | None = None,
+        roi_relative: bool | int = False,
+        interp_type: Any = ...,
+        mag_filter: Any = None,
+        min_filter: Any = None,
+        antialias: bool | int = False,
+        dtype: Any = None,
+        crop: float | _Sequence[float] | _Values | None = None,
+        crop_d: float | _Values | None = None,
+        crop_h: float | _Values | None = None,
+        crop_w: float | _Values | None = None,
+        crop_pos_x: float | _Values = 0.5,
+        crop_pos_y: float | _Values = 0.5,
+        crop_pos_z: float | _Values = 0.5,
+        rounding: str = 'round',
+        mirror: int | _Values = 0,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        image_type: Any = ...,
+        minibatch_size: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+        temp_buffer_hint: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -1344,8 +1473,8 @@ class FileReader:
     Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         labels: of `files`; by default their positions (int or list of int).
         file_filters: patterns for names of files (str or list of str; default ('*.jpg', '*.jpeg',
@@ -1377,8 +1506,8 @@ class FileReader:
     def __init__(
         self,
         *,
-        file_root: str | None = None,
-        file_list: str | None = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
         files: Any = None,
         labels: int | _Sequence[int] | None = None,
         file_filters: Any = ...,
@@ -1444,6 +1573,7 @@ class Filter:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, window: _Data, fill_value: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -1458,8 +1588,8 @@ class Flip:
     Args:
         horizontal: swap left and right (bool (0 or 1); default True; may be per sample or frame).
         vertical: swap top and bottom (bool (0 or 1); default False; may be per sample or frame).
-        depthwise: swap front and back, of volumes (bool (0 or 1); default False; may be per sample
-            or frame).
+        depthwise: swap front and back; of volumes only (bool (0 or 1); default False; may be per
+            sample or frame).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -1476,6 +1606,7 @@ class Flip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1504,6 +1635,7 @@ class Full:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1530,6 +1662,7 @@ class FullLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1564,6 +1697,7 @@ class GaussianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1590,6 +1724,7 @@ class GetProperty:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1628,6 +1763,7 @@ class GridMask:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1665,6 +1801,7 @@ class Hsv:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1696,6 +1833,7 @@ class Hue:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2010,6 +2148,44 @@ class ImageDecoderSlice:
     @property
     def device(self) -> str: ...
 
+class Jitter:
+    """Move every pixel by a random whole number of pixels, in all frames of a clip alike.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        nDegree: a pixel is moved by at most half of this along x and y (int, at least 0; default
+            2).
+        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
+        fill_value: what lies outside the input (float; default 0.0).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_NN).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        nDegree: int = 2,
+        mask: int | _Values = 1,
+        fill_value: float = 0.0,
+        interp_type: Any = ...,
+        seed: int | None = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class JpegCompressionDistortion:
     """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again.
 
@@ -2033,6 +2209,7 @@ class JpegCompressionDistortion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2073,6 +2250,7 @@ class Laplacian:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2105,6 +2283,7 @@ class LookupTable:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2133,8 +2312,84 @@ class MedianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class MelFilterBank:
+    """Sum frequencies up by triangular filters that are evenly apart on a mel scale.
+
+    Frequencies are the dimension `f` of the layout; without a layout the last but one of (..., f,
+    t), or the only one.
+
+    Inputs:
+        spectra
+
+    Args:
+        nfilter: number of filters (int, at least 1; default 128).
+        sample_rate: of the signal, in hertz (float; default 44100.0).
+        freq_low: where the first filter begins, in hertz (float; default 0.0).
+        freq_high: where the last filter ends; by default at sample_rate / 2 (float; default 0.0).
+        mel_formula: the scale: linear below 1 kHz and logarithmic above, or 2595 log10(1 + f / 700)
+            (one of 'slaney', 'htk'; default 'slaney').
+        normalize: the integral of a filter is 1; else its peak is (bool (0 or 1); default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        nfilter: int = 128,
+        sample_rate: float = 44100.0,
+        freq_low: float = 0.0,
+        freq_high: float = 0.0,
+        mel_formula: str = 'slaney',
+        normalize: bool | int = True,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, spectra: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class MFCC:
+    """Compute mel frequency cepstral coefficients: a cosine transform of a mel spectrogram.
+
+    Inputs:
+        spectra
+
+    Args:
+        n_mfcc: coefficients that are kept (int, at least 1; default 20).
+        dct_type: kind of cosine transform (one of 1, 2, 3, 4; default 2).
+        normalize: the transform is orthonormal; not for dct_type 1 (bool (0 or 1); default False).
+        axis: dimension that is transformed (int, at least 0; default 0).
+        lifter: unless 0, coefficient i is multiplied by 1 + lifter / 2 * sin(pi * (i + 1) / lifter)
+            (float; default 0.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_mfcc: int = 20,
+        dct_type: int = 2,
+        normalize: bool | int = False,
+        axis: int = 0,
+        lifter: float = 0.0,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, spectra: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -2188,6 +2443,7 @@ class MultiPaste:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *frames: _Data, **arguments: Any) -> Any: ...
     @property
@@ -2329,6 +2585,44 @@ class NemoAsrReader:
     @property
     def device(self) -> str: ...
 
+class NonsilentRegion:
+    """Find the part of a signal between leading and trailing silence.
+
+    Gives its first value and its length, int32 scalars; the length is 0 if all is silent. The
+    part reaches from the beginning of the first window to the end of the last one whose mean power
+    is at least `cutoff_db`.
+
+    Inputs:
+        signal
+
+    Args:
+        cutoff_db: power below which it is silent, in decibels (float; default -60.0).
+        window_length: values over which the power is averaged (int, at least 1; default 2048).
+        reference_power: power that is 0 decibels; by default the largest one of the signal (float;
+            default 0.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: reset_interval.
+    """
+
+    def __init__(
+        self,
+        *,
+        cutoff_db: float = -60.0,
+        window_length: int = 2048,
+        reference_power: float = 0.0,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        reset_interval: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class NormalDistribution:
     """Draw numbers of a normal distribution.
 
@@ -2407,6 +2701,7 @@ class Normalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2448,6 +2743,7 @@ class NumbaFunction:
         blocks: Any = ...,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         threads_per_block: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
@@ -2465,8 +2761,8 @@ class NumpyReader:
     Output: the array, in C order; integers, floats and bool of either byte order.
 
     Args:
-        file_root: folder, or the folder that paths are relative to (str).
-        file_list: text file that lists paths (str).
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
         files: paths, URLs or `Item`s of archives (path or list of paths).
         file_filter: pattern for names of files (str; default '*.npy').
         roi_start: first element of a region, by axis (int or list of int).
@@ -2504,8 +2800,8 @@ class NumpyReader:
     def __init__(
         self,
         *,
-        file_root: str | None = None,
-        file_list: str | None = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
         files: Any = None,
         file_filter: str = '*.npy',
         roi_start: int | _Sequence[int] | None = None,
@@ -2578,6 +2874,7 @@ class OneHot:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2605,6 +2902,7 @@ class Ones:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -2630,8 +2928,58 @@ class OnesLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class OpticalFlow:
+    """Estimate how the picture moves from each frame of a clip to the next, by OpenCV's DIS.
+
+    The output is float32 FHWC, one frame less than the input: a vector (x, y) in pixels of the
+    input for each square of `output_grid` x `output_grid` pixels. What is at (x, y) in a frame is
+    at (x, y) + vector in the next one.
+
+    Hints are such vectors for squares of `hint_grid` pixels. External ones come before temporal
+    ones.
+
+    Inputs:
+        frames (FHWC)
+        hints (FHWC) (may be left out)
+
+    Args:
+        preset: 0.0 is the slowest and best, 0.5 is between, 1.0 is the fastest (one of 0.0, 0.5,
+            1.0; default 0.0).
+        output_grid: side of the square of pixels of a vector (one of 1, 2, 4; default 4).
+        hint_grid: side of the square of pixels of a hint (one of 1, 2, 4, 8; default 4).
+        enable_temporal_hints: begin the search at the flow between the two frames before (bool (0
+            or 1); default False).
+        enable_external_hints: begin the search at the vectors of the second input (bool (0 or 1);
+            default False).
+        image_type: RGB, BGR or GRAY (ImageType; default ImageType.RGB).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        preset: float = 0.0,
+        output_grid: int = 4,
+        hint_grid: int = 4,
+        enable_temporal_hints: bool | int = False,
+        enable_external_hints: bool | int = False,
+        image_type: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, hints: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -2664,6 +3012,7 @@ class Pad:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2703,6 +3052,7 @@ class Paste:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2733,6 +3083,7 @@ class PeekImageShape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2760,6 +3111,7 @@ class PerFrame:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, values: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2785,8 +3137,74 @@ class PermuteBatch:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class PowerSpectrum:
+    """Compute the power of each frequency of a signal: `nfft // 2 + 1` of them.
+
+    A signal that is longer than `nfft` is cut, a shorter one followed by zeros.
+
+    Inputs:
+        signal
+
+    Args:
+        axis: dimension that becomes frequencies (int; default -1).
+        nfft: length of the transform; by default that of the axis (int, at least 1).
+        power: exponent of the magnitude (one of 1, 2; default 2).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        axis: int = -1,
+        nfft: int | None = None,
+        power: int = 2,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class PreemphasisFilter:
+    """Subtract from every value of a signal a share of the value before it.
+
+    out[t] = in[t] - preemph_coeff * in[t - 1]. All dimensions of a sample count as one.
+
+    Inputs:
+        signal
+
+    Args:
+        preemph_coeff: weight of the value before (float; default 0.97; may be per sample).
+        border: what lies before the first value: 0, the first value or the second one (one of
+            'zero', 'clamp', 'reflect'; default 'clamp').
+        dtype: element type of the output (element type; default torch.float32).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        preemph_coeff: float | _Values = 0.97,
+        border: str = 'clamp',
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -2821,6 +3239,7 @@ class PythonFunction:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
@@ -3019,6 +3438,7 @@ class Reinterpret:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3054,6 +3474,7 @@ class Reshape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3135,6 +3556,7 @@ class Resize:
         image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -3190,7 +3612,8 @@ class ResizeCropMirror:
             at most 1; default 0.5; may be per sample).
         rounding: how the corner of the window becomes a whole number (one of 'round', 'truncate';
             default 'round').
-        mirror: swap left and right (bool (0 or 1); default False; may be per sample).
+        mirror: sides to swap, added: 1 left and right, 2 top and bottom, 4 front and back (int, at
+            least 0, at most 7; default 0; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
@@ -3227,13 +3650,14 @@ class ResizeCropMirror:
         crop_pos_y: float | _Values = 0.5,
         crop_pos_z: float | _Values = 0.5,
         rounding: str = 'round',
-        mirror: bool | int | _Values = False,
+        mirror: int | _Values = 0,
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -3321,6 +3745,7 @@ class Rotate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3353,6 +3778,7 @@ class Saturation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3367,7 +3793,7 @@ class SequenceReader:
     Output: the clip, uint8 (F, H, W, C).
 
     Args:
-        file_root: folder of folders, each a video (str; required).
+        file_root: folder of folders, each a video (path; required).
         sequence_length: pictures in a clip (int, at least 1; required).
         step: from clip to clip (int, at least 1; default 1).
         stride: from picture to picture (int, at least 1; default 1).
@@ -3394,7 +3820,7 @@ class SequenceReader:
     def __init__(
         self,
         *,
-        file_root: str = ...,
+        file_root: str | _PathLike[str] = ...,
         sequence_length: int = ...,
         step: int = 1,
         stride: int = 1,
@@ -3444,6 +3870,7 @@ class SequenceRearrange:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3469,6 +3896,7 @@ class Shapes:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3535,8 +3963,85 @@ class Slice:
         bytes_per_sample_hint: Any = ...,
         image_type: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Spectrogram:
+    """Compute the power of each frequency in windows of a signal of one channel.
+
+    Inputs:
+        signal
+
+    Args:
+        nfft: length of the transform; `window_length` by default (int, at least 1).
+        window_length: values in a window (int, at least 1; default 512).
+        window_step: values from one window to the next (int, at least 1; default 256).
+        window_fn: factors of a window; Hann's window by default (float or list of float; default
+            ()).
+        power: exponent of the magnitude (one of 1, 2; default 2).
+        center_windows: the middles of windows lie at multiples of `window_step`; else only windows
+            that lie inside are taken (bool (0 or 1); default True).
+        reflect_padding: outside a signal lies its mirror image; else zeros (bool (0 or 1); default
+            True).
+        layout: frequencies or times come first (one of 'ft', 'tf'; default 'ft').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        nfft: int | None = None,
+        window_length: int = 512,
+        window_step: int = 256,
+        window_fn: float | _Sequence[float] = ...,
+        power: int = 2,
+        center_windows: bool | int = True,
+        reflect_padding: bool | int = True,
+        layout: str = 'ft',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Sphere:
+    """Show frames as if they lay on a sphere: magnified in the middle.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
+        fill_value: what lies outside the input (float; default 0.0).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_NN).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        mask: int | _Values = 1,
+        fill_value: float = 0.0,
+        interp_type: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
@@ -3562,6 +4067,7 @@ class Squeeze:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3626,6 +4132,7 @@ class Stack:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -3698,6 +4205,37 @@ class TFRecordReader:
     @property
     def device(self) -> str: ...
 
+class ToDecibels:
+    """Convert magnitudes to decibels: multiplier * log10(in / reference).
+
+    Inputs:
+        magnitudes
+
+    Args:
+        multiplier: of the logarithm: 10 for powers, 20 for amplitudes (float; default 10.0).
+        reference: magnitude that is 0 decibels; by default the largest one of the sample (float;
+            default 0.0).
+        cutoff_db: smallest output (float; default -200.0).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        multiplier: float = 10.0,
+        reference: float = 0.0,
+        cutoff_db: float = -200.0,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, magnitudes: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class TorchPythonFunction:
     """Call a Python function on PyTorch tensors; see `python_function`.
 
@@ -3727,6 +4265,7 @@ class TorchPythonFunction:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
@@ -3755,6 +4294,7 @@ class TransformTranslation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -3784,6 +4324,7 @@ class Transpose:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3840,7 +4381,7 @@ class VideoReader:
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
-        filenames: the files: paths, URLs or `Item`s (list of paths).
+        filenames: the files: paths, URLs or `Item`s (path or list of paths).
         dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
             folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
         labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
@@ -3906,8 +4447,8 @@ class VideoReader:
         filenames: Any = None,
         dataset: Any = None,
         labels: Any = None,
-        file_root: Any = None,
-        file_list: Any = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
         file_list_format: str = 'timestamps',
         file_list_rounding: str = 'start_down_end_up',
         file_list_include_end: bool | int = True,
@@ -3998,6 +4539,55 @@ class WarpAffine:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class Water:
+    """Show frames as if they lay under water, every frame of a clip alike.
+
+    The pixel of the output in column x and row y shows the place (x + ampl_x * sin(freq_x * y +
+    phase_x), y + ampl_y * cos(freq_y * x + phase_y)), where pixel i reaches from i to i + 1.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        ampl_x: how far waves move pixels along x, in pixels (float; default 10.0).
+        ampl_y: how far waves move pixels along y, in pixels (float; default 10.0).
+        freq_x: radians per row of the waves along x (float; default 0.049087).
+        freq_y: radians per column of the waves along y (float; default 0.049087).
+        phase_x: of the waves along x, in radians (float; default 0.0).
+        phase_y: of the waves along y, in radians (float; default 0.0).
+        mask: 0 leaves a sample as it is (one of 0, 1; default 1; may be per sample).
+        fill_value: what lies outside the input (float; default 0.0).
+        interp_type: how a pixel is computed (one of InterpType.INTERP_NN, InterpType.INTERP_LINEAR;
+            default InterpType.INTERP_NN).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+    """
+
+    def __init__(
+        self,
+        *,
+        ampl_x: float = 10.0,
+        ampl_y: float = 10.0,
+        freq_x: float = 0.049087,
+        freq_y: float = 0.049087,
+        phase_x: float = 0.0,
+        phase_y: float = 0.0,
+        mask: int | _Values = 1,
+        fill_value: float = 0.0,
+        interp_type: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -4025,6 +4615,7 @@ class Zeros:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -4050,6 +4641,7 @@ class ZerosLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property

@@ -1,6 +1,7 @@
 # Written by `python -m videoloader.ops.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
+from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 _Data: TypeAlias = Any
@@ -120,6 +121,7 @@ class SelectMasks:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
+        seed: Any = ...,
     ) -> None: ...
     def __call__(self, mask_ids: _Data, polygons: _Data, vertices: _Data, /, **arguments: Any) -> Any: ...
     @property
