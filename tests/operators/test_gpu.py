@@ -61,7 +61,7 @@ def test_sound_on_the_gpu_agrees_with_the_cpu(name, arguments):
     here, there = operator(signals, **arguments), operator(signals.gpu(), **arguments)
     pairs = zip(here, there, strict=True) if isinstance(here, tuple) else [(here, there)]
     for one, other in pairs:
-        assert other.device == "gpu"
+        assert other.device.type == "cuda"
         for wanted, got in zip(one, other.as_cpu(), strict=True):
             torch.testing.assert_close(
                 got, wanted, rtol=1e-4, atol=1e-4 * float(wanted.abs().max())
