@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import cv2
 import numpy as np
 import pytest
 import python_sources as sources
@@ -374,3 +375,25 @@ time.sleep(1000)
         process.wait()
         process.stdout.close()
     wait_for_end(pids)
+
+
+@pytest.mark.timeout(60)
+def test_workers_are_forked_from_a_process_with_threads_of_opencv():
+    """The fork would wait for ever for threads that only its parent has."""
+    threads = cv2.getNumThreads()
+    cv2.setNumThreads(2)
+    try:
+        cv2.GaussianBlur(np.zeros((2000, 2000, 3), np.uint8), (9, 9), 2)
+
+        @pipeline_def(batch_size=2, num_threads=1, py_num_workers=2, py_start_method="fork")
+        def definition():
+            return fn.external_source(
+                lambda info: np.full(3, info.idx_in_epoch), parallel=True, batch=False
+            )
+
+        with definition() as pipe:
+            (batch,) = pipe.run()
+        assert [sample.tolist() for sample in batch] == [[0, 0, 0], [1, 1, 1]]
+        assert cv2.getNumThreads() == 2
+    finally:
+        cv2.setNumThreads(threads)

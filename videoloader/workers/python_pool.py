@@ -6,8 +6,11 @@ import logging
 import multiprocessing
 import os
 import queue
+import sys
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from videoloader.errors import ArgumentError
@@ -172,7 +175,8 @@ class PythonPool:
                 name=f"videoloader-python-{number}",
                 daemon=True,
             )
-            process.start()
+            with _without_threads_of_opencv() if method == "fork" else nullcontext():
+                process.start()
             theirs.close()
             worker = TeamWorker(number, process, ours, end_of(process.pid))
             self._team.workers.append(worker)
@@ -192,6 +196,20 @@ class PythonPool:
                 "defined at the top of a module, py_callback_pickler, or "
                 'py_start_method="fork"'
             ) from error
+
+
+@contextmanager
+def _without_threads_of_opencv() -> Iterator[None]:
+    """End its threads for a moment: a fork, which has none of them, would wait for their end."""
+    cv2: Any = sys.modules.get("cv2")
+    count = 1 if cv2 is None else cv2.getNumThreads()
+    if count > 1:
+        cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        if count > 1:
+            cv2.setNumThreads(count)
 
 
 def _problem(worker: TeamWorker) -> str:
