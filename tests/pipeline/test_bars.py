@@ -21,7 +21,7 @@ DEPTH = 2  # of the queues of the pipelines in MEMORY
 # Memory of the whole process, so that nothing escapes: allocations are returned at once
 # (MALLOC_MMAP_THRESHOLD_), and the kernel counts the most there was since it was told to forget.
 MEMORY = """
-import sys, time, torch
+import gc, sys, time, torch
 from pathlib import Path
 from videoloader import fn, types
 from videoloader.pipeline import pipeline_def
@@ -60,6 +60,7 @@ def run(definition, count):
 
 definition = {"training": training, "alike": alike}[sys.argv[1]]
 run(definition, 2)
+gc.collect()  # or what that run made would be counted before, and freed in the next
 before = used("VmRSS")
 Path("/proc/self/clear_refs").write_text("5")
 pipe, statistics = run(definition, 6)

@@ -69,6 +69,13 @@ class PerFrame:
         return len(self.values)
 
 
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values of an argument are known to be equal; arrays are not compared."""
+    if hasattr(one, "shape") or hasattr(other, "shape"):
+        return one is other
+    return bool(one == other)
+
+
 @dataclass(frozen=True, slots=True)
 class PerSample:
     """One converted value, or `PerFrame`, for each sample of a batch."""
@@ -90,7 +97,9 @@ class PerSample:
         """Found out once: arguments that are constant are used again for every batch."""
         if self._facts is None:
             has_frames = any(isinstance(value, PerFrame) for value in self.values)
-            is_alike = not has_frames and all(value == self.values[0] for value in self.values)
+            is_alike = not has_frames and all(
+                _is_same(each, self.values[0]) for each in self.values
+            )
             object.__setattr__(self, "_facts", (has_frames, is_alike))
         assert self._facts is not None
         return self._facts
