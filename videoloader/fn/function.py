@@ -25,7 +25,7 @@ from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
-from videoloader.tensors import Tensor, TensorList, to_tensor
+from videoloader.tensors import Tensor, TensorList
 from videoloader.types import ArrayConstant, ScalarConstant
 
 __all__ = [
@@ -407,8 +407,6 @@ def _single(operator: Operator, declared: Input, value: Any, layout: str | None)
     if isinstance(value, Tensor):
         layout = value.layout() or None if layout is None else layout
         value = value.tensor
-    elif isinstance(value, np.ndarray | np.generic) and operator.kind == "map":
-        value = to_tensor(value)
     layout = _layout(operator, declared, value, layout)
     return Batch(value[None] if isinstance(value, torch.Tensor) else [value], layout)
 

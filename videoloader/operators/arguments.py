@@ -255,15 +255,15 @@ class Argument:
 
     def convert_sample(self, value: Any, operator: str) -> Any:
         """The value of one sample: a converted value, or a `PerFrame` where that is allowed."""
-        if self.per_frame and _depth(value) > self.kind.rank:
-            if len(value) != 1:
-                return PerFrame(tuple(self.convert(item, operator) for item in value))
-            value = value[0]  # a clip of one frame
-        return self.convert(value, operator)
+        return self._by_frames(value, operator, deeper_than=self.kind.rank)
 
     def convert_frames(self, value: Any, operator: str) -> Any:
         """The values of the frames of one sample; one value for all is that."""
-        if not self.per_frame or _depth(value) == 0:
+        return self._by_frames(value, operator, deeper_than=0)
+
+    def _by_frames(self, value: Any, operator: str, *, deeper_than: int) -> Any:
+        """The value of one sample; what nests deeper has one for each frame."""
+        if not self.per_frame or _depth(value) <= deeper_than:
             return self.convert(value, operator)
         if len(value) == 1:  # a clip of one frame
             return self.convert(value[0], operator)
