@@ -14,6 +14,8 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
 from videoloader.readers.media import displayed_size
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
+from videoloader.sampling.batch_plan import Shape
+from videoloader.sampling.clip_lengths import with_count
 
 __all__ = ["SampleRequests"]
 
@@ -31,6 +33,8 @@ class SampleRequests:
         seed: of all randomness.
         pad_mode: what stands for frames past the end of a video.
         fill_value: of filled frames.
+        shape: gives frames, height and width of the clip of a sample; by default `sampler` and
+            `framing` alone say what they are.
     """
 
     videos: ListedVideos | IndexedVideos
@@ -39,6 +43,7 @@ class SampleRequests:
     seed: int = 0
     pad_mode: PadMode | str = "edge"
     fill_value: int | Sequence[int] = 0
+    shape: Callable[[int], Shape] | None = None
 
     def __post_init__(self) -> None:
         check_pad_mode(self.pad_mode)
@@ -60,7 +65,14 @@ class SampleRequests:
             note_shape: is told the shape of the frame numbers that the sampler gives.
         """
         resolve = partial(self._resolve, (sample, epoch, draw), note_shape)
-        return ClipRequest(self.videos.item(sample), (), self.videos.index(sample), resolve=resolve)
+        item, index = self.videos.item(sample), self.videos.index(sample)
+        if self.shape is None:
+            return ClipRequest(item, (), index, resolve=resolve)
+        # The shape is told at once, for the case that the video cannot be opened.
+        count, *size = self.shape(sample)
+        numbers = np.zeros(count, dtype=np.int64)
+        fill = self.fill_value
+        return ClipRequest(item, numbers, index, "none", fill, (size[0], size[1]), resolve=resolve)
 
     def transform_rng(self, sample: int, epoch: int, draw: int = 0) -> np.random.Generator:
         """The random numbers of a sample's transform."""
@@ -72,15 +84,21 @@ class SampleRequests:
         note_shape: Callable[[tuple[int, ...]], object],
         index: VideoIndex,
     ) -> ClipRequest:
-        frames = sample_frames(self.sampler, index, rng=self._rng(_SAMPLING, *key))
+        shape = None if self.shape is None else self.shape(key[0])
+        sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
+        frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
         note_shape(frames.shape)
-        view = self.framing.view(displayed_size(index), self._rng(_FRAMING, *key))
+        displayed, rng = displayed_size(index), self._rng(_FRAMING, *key)
+        if shape is None:
+            view = self.framing.view(displayed, rng)
+        else:
+            view = self.framing.filling(shape[1:], displayed, rng)
         return ClipRequest(
             "",
             frames.reshape(-1),
             pad_mode=self.pad_mode,
             fill_value=self.fill_value,
-            size=view.size if self.framing.resizes else None,
+            size=view.size if self.framing.resizes or shape is not None else None,
             crop=view.crop,
             flip=view.flip,
             window=view.window,

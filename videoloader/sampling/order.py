@@ -69,7 +69,16 @@ class EpochOrder:
         """Samples that all ranks take together in a full step."""
         return self.batch_size * self.num_ranks
 
-    def num_steps(self, start: int = 0) -> int:
+    @property
+    def state(self) -> dict[str, int]:
+        """What has to be the same where a run goes on."""
+        return {"seed": self.seed, "size": self.size}
+
+    def position(self, steps: int, start: int = 0, epoch: int = 0) -> int:  # noqa: ARG002
+        """Samples of the epoch, of all ranks, that are done after some steps from `start` on."""
+        return min(start + steps * self.samples_per_step, self.size)
+
+    def num_steps(self, start: int = 0, epoch: int = 0) -> int:  # noqa: ARG002  (all are alike)
         """Batches that this rank gets in an epoch of which `start` samples are done."""
         left = max(0, self.size - start)
         full, rest = divmod(left, self.samples_per_step)
