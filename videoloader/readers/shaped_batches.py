@@ -85,11 +85,11 @@ def shaped_batches(
 
 def _sizes(videos: Videos) -> VideoSizes:
     """Size, length and rate of each video, from the columns of the data set index alone."""
-    names = ["height", "width", "rotation", "num_frames", "fps"]
-    table, rows = videos.dataset.columns(names), videos.rows
-    height, width, rotation, num_frames, fps = (
-        table[name].fill_null(0).to_numpy()[rows] for name in names
-    )
+    found = videos.dataset.numbers(["height", "width", "rotation", "num_frames", "fps"])
+    if len(videos) < len(videos.dataset):
+        rows = videos.rows
+        found = {name: column[rows] for name, column in found.items()}
+    height, width, rotation, num_frames, fps = found.values()
     is_turned = rotation % 180 == 90
     return VideoSizes(
         np.where(is_turned, width, height),

@@ -176,6 +176,12 @@ class Buckets:
             videos: sizes of the videos.
             sampler: takes the clips; its `count` is that of the bucket.
         """
+        found = np.empty(len(videos), dtype=np.int16)
+        for part, some in videos.parts():
+            found[part] = self._assign(some, sampler)
+        return found
+
+    def _assign(self, videos: VideoSizes, sampler: ClipSampler) -> NDArray[np.int16]:
         lengths = np.unique([frames for frames, _, _ in self.shapes])
         level = np.searchsorted(lengths, frames_offered(sampler, videos), side="right")
         # Many videos have the same size and length: each of these is looked at once.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,24 +84,26 @@ class Packing:
 
         Zeros where a video is smaller than a patch, or the frames of one are more than a pack.
         """
+        shapes = np.empty((len(videos), 3), dtype=np.int32)
+        for part, some in videos.parts():
+            shapes[part] = self._clip_shapes(some, sampler)
+        return shapes
+
+    def _clip_shapes(self, videos: VideoSizes, sampler: ClipSampler) -> NDArray[np.int32]:
         count = check_length_varies(sampler).count
         assert count is not None
-        sides = [videos.heights, videos.widths]
+        sides: list[NDArray[Any]] = [videos.heights, videos.widths]
         if self.max_pixels is not None:
             area = np.maximum(videos.heights.astype(np.float64) * videos.widths, 1)
             scale = np.minimum(np.sqrt(self.max_pixels / area), 1)
             sides = [np.floor(side * scale) for side in sides]
         frames = np.minimum(frames_offered(sampler, videos), count)
-        shapes = np.empty((len(videos), 3), dtype=np.int32)
-        for axis, values in enumerate((frames, *sides)):
-            shapes[:, axis] = values
-        unit = np.array(self.unit, dtype=np.int32)
-        shapes //= unit
-        area = shapes[:, 1].astype(np.int64) * shapes[:, 2]
-        shapes[:, 0] = np.minimum(shapes[:, 0], self.max_tokens // np.maximum(area, 1))
-        shapes *= unit
+        shapes = np.stack([frames, *sides], axis=1).astype(np.int64) // self.unit
+        tokens = np.maximum(shapes[:, 1] * shapes[:, 2], 1)
+        shapes[:, 0] = np.minimum(shapes[:, 0], self.max_tokens // tokens)
+        shapes *= self.unit
         shapes[(shapes == 0).any(axis=1)] = 0
-        return shapes
+        return shapes.astype(np.int32)
 
     def plan(
         self, videos: VideoSizes, sampler: ClipSampler, *, seed: int = 0, shuffle: bool = True

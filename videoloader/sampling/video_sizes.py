@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 
 __all__ = ["VideoSizes"]
+
+_PART = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +38,13 @@ class VideoSizes:
 
     def __len__(self) -> int:
         return len(self.num_frames)
+
+    def parts(self) -> Iterator[tuple[slice, VideoSizes]]:
+        """Stretches of them, so that arithmetic on millions takes little memory on its way."""
+        for begin in range(0, len(self), _PART):
+            part = slice(begin, begin + _PART)
+            columns = (self.heights, self.widths, self.num_frames, self.fps)
+            yield part, VideoSizes(*(column[part] for column in columns))
 
     def describe(self, video: int) -> str:
         """One of them, for messages."""

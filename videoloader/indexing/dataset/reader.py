@@ -27,6 +27,7 @@ __all__ = ["DatasetIndex", "KnownUrls", "Sign", "Videos", "open_dataset"]
 Sign: TypeAlias = Callable[[str], str]
 """Gives the URL to fetch for a URL as it is stored: without user, password and query."""
 
+_ROWS = 1 << 16  # that are read at once
 _ERRORS = ["key", "path", "member", "error_kind", "error"]
 
 
@@ -163,6 +164,25 @@ class DatasetIndex:
                 return completed(file.read(sorted(stored))).select(names)
             return file.read(names).select(names)
 
+    def numbers(self, wanted: list[str]) -> dict[str, NDArray[Any]]:
+        """Some columns of numbers as arrays, 0 where there is none; read a part at a time."""
+        import pyarrow.parquet as pq
+
+        from videoloader.indexing.dataset.rows import schema
+
+        arrays = {
+            name: np.zeros(len(self), schema().field(name).type.to_pandas_dtype())
+            for name in wanted
+        }
+        with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+            first = 0
+            for batch in file.iter_batches(batch_size=_ROWS, columns=wanted, use_threads=False):
+                for name, array in arrays.items():
+                    values = batch.column(name).fill_null(0)
+                    array[first : first + len(batch)] = values.to_numpy(zero_copy_only=False)
+                first += len(batch)
+        return arrays
+
     def close(self) -> None:
         """Let go of the file."""
         self._cache.close()
@@ -234,8 +254,7 @@ class Videos:
     @property
     def num_frames(self) -> NDArray[np.int64]:
         """Frames of each video, read from the file without its indexes."""
-        column = self.dataset.columns(["num_frames"])["num_frames"]
-        lengths: NDArray[np.int64] = column.fill_null(0).to_numpy().astype(np.int64)
+        lengths: NDArray[np.int64] = self.dataset.numbers(["num_frames"])["num_frames"]
         return lengths[self.rows]
 
     def __len__(self) -> int:
