@@ -48,7 +48,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "buckets": {"batches": BUCKETS},
     "packs": {"batches": vl.Packing(2048, patchify=(2, 16, 16))},
 }
-ARITHMETIC = {
+ARITHMETIC: dict[str, vl.Buckets | vl.Packing] = {
     "buckets": vl.Buckets(
         [
             *vl.aspect_buckets(256**2, frames=(1, 16, 32)),

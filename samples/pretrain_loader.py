@@ -35,7 +35,7 @@ from videoloader.demo.videos import encode_video
 
 PATCH = (2, 16, 16)  # frames, rows and columns of a token
 MAX_TOKENS = 768
-BATCHES = {
+BATCHES: dict[str, vl.Buckets | vl.Packing] = {
     # Every clip at its own size and length: one sequence of at most so many tokens a batch.
     "packs": vl.Packing(MAX_TOKENS, patchify=PATCH, max_pixels=128 * 128),
     # Every clip brought to the nearest of a few shapes: dense batches, as many clips as fit.
@@ -126,7 +126,7 @@ def train(arguments: argparse.Namespace) -> None:
         likeness = model(as_tokens(batch), batch[".txt"])
         loss = torch.nn.functional.cross_entropy(likeness, torch.arange(len(likeness)))
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         for parameter in model.parameters():
             dist.all_reduce(parameter.grad)
             parameter.grad /= ranks

@@ -9,7 +9,7 @@ from videoloader.demo.videos import encode_video
 
 TRAITS = [  # width, height, frames, frames a second, rotation
     (160, 96, 24, 24, 0),
-    (96, 160, 40, 30, 0),
+    (100, 170, 40, 30, 0),
     (128, 128, 9, 25, 0),
     (320, 192, 50, Fraction(30000, 1001), 0),
     (160, 96, 12, 24, 0),

@@ -181,6 +181,18 @@ def test_other_ranks_go_on_without_losing_or_repeating_a_sample(dataset, batches
     assert sorted(seen) == list(range(16))
 
 
+def test_a_state_that_was_loaded_is_given_again(dataset):
+    packs = vl.Packing(480, patchify=(2, 16, 16), window=4)
+    counts = [len(loader(dataset, packs).order.plan.batches(epoch)) for epoch in range(20)]
+    longest = int(np.argmax(counts))
+    assert counts[longest] > counts[0]
+    loading = loader(dataset, packs)
+    for position in (1, counts[longest]):
+        state = {**loading.state_dict(), "epoch": longest, "position": position}
+        loading.load_state_dict(state)
+        assert loading.state_dict() == state
+
+
 def test_states_of_other_batches_are_refused(dataset):
     state = loader(dataset).state_dict()
     other = vl.Packing(500, patchify=(2, 16, 16))
@@ -387,3 +399,17 @@ def test_shards_behind_urls_are_read_by_ranges(videos, tmp_path):
                 assert facts["number"] == sample
         assert seen == {number: caption(number) for number in range(8)}
         assert all(status == "GET" for status, _, _ in server.requests)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("batches", [BUCKETS, PACKING], ids=["buckets", "packs"])
+def test_batches_on_a_gpu_are_those_on_the_cpu(dataset, batches):
+    together = zip(loader(dataset, batches), loader(dataset, batches, device="cuda"), strict=True)
+    name = "frames" if batches is BUCKETS else "patches"
+    for ours, theirs in together:
+        assert theirs[name].is_cuda
+        difference = (ours[name].float() - theirs[name].cpu().float()).abs()
+        assert difference.max() <= 3
+        for other in set(ours) - {name}:
+            if isinstance(ours[other], torch.Tensor):
+                assert torch.equal(ours[other], theirs[other].cpu())

@@ -261,11 +261,12 @@ class Loader:
 
     def state_dict(self) -> dict[str, int]:
         """Where the run stands: a few integers, the same on every rank after the same step."""
-        done = self.order.position(self._steps, self._start, self.epoch)
-        is_over = self._steps and self._steps >= self.order.num_steps(self._start, self.epoch)
+        epoch = self.next_epoch if self._is_resumed else self.epoch
+        done = self.order.position(self._steps, self._start, epoch)
+        is_over = self._steps and self._steps >= self.order.num_steps(self._start, epoch)
         if is_over or (not self._steps and not self._is_resumed and self._runner is None):
             return self._state(self.next_epoch, 0)
-        return self._state(self.next_epoch if self._is_resumed else self.epoch, done)
+        return self._state(epoch, done)
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go on where another run stood, also with another batch size or number of ranks.

@@ -45,6 +45,12 @@ def test_files_of_a_clip_are_found_before_and_behind_it(items, number, has_befor
     assert found[".mp4"] == bytes(60_000)
 
 
+def test_clips_may_be_listed_in_any_order(items):
+    for number in range(4):
+        found = read_beside(items[number], [".json", ".txt"], items[number + 1])
+        assert found == {".json": {"number": number}, ".txt": f"caption {number}"}
+
+
 def test_what_is_not_there_is_told_by_name(items):
     with pytest.raises(vl.SourceError, match=r"set\.tar/a/003\.mp4: no file .* \.cls"):
         read_beside(items[3], [".txt", ".cls"], items[2])

@@ -19,6 +19,7 @@ from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
 from videoloader.readers.files_beside import read_beside
 from videoloader.readers.labels import longest_end
 from videoloader.sources.address import shown
+from videoloader.sources.faults import blamed_on
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,12 +63,12 @@ class TableColumns:
 
         name = shown(str(self.path))
         try:
-            file = pq.ParquetFile(Path(self.path))
-            known = file.schema_arrow.names
-            for column in (self.key, *self.columns):
-                if column not in known:
-                    raise ArgumentError(f"{name}: has no column {column!r}; it has {known}")
-            table = file.read(sorted({self.key, *self.columns}))
+            with pq.ParquetFile(Path(self.path)) as file:
+                known = file.schema_arrow.names
+                for column in (self.key, *self.columns):
+                    if column not in known:
+                        raise ArgumentError(f"{name}: has no column {column!r}; it has {known}")
+                table = file.read(sorted({self.key, *self.columns}))
         except pa.ArrowException as error:
             raise FormatError(f"{name}: no Parquet file ({error})") from error
         except OSError as error:
@@ -89,6 +90,8 @@ class _Column(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Numbers:
+    """Numbers of all videos."""
+
     values: NDArray[Any]
 
     def at(self, samples: Sequence[int]) -> torch.Tensor:
@@ -97,6 +100,8 @@ class _Numbers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Objects:
+    """Values of a table, and the row of each video."""
+
     values: pa.ChunkedArray
     rows: NDArray[np.int64]
 
@@ -150,8 +155,10 @@ class SampleColumns:
 
     def _read(self, sample: int) -> dict[str, Any] | VideoError:
         before = self._videos.item(sample - 1) if sample else None
+        item = self._videos.item(sample)
         try:
-            return read_beside(self._videos.item(sample), self._endings, before)
+            with blamed_on(item.name):
+                return read_beside(item, self._endings, before)
         except VideoError as error:
             return error
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.sources.address import shown
 
-__all__ = ["LabelColumn", "Labels", "labels_of_keys", "numbered"]
+__all__ = ["LabelColumn", "Labels", "labels_of_keys", "longest_end", "numbered"]
 
 
 @dataclass(frozen=True, slots=True)

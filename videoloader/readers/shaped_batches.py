@@ -41,6 +41,9 @@ class ShapedBatches:
             return clips, None
         shapes = [self.plan.shape(sample) for sample in samples]
         packed = pack_clips(clips, shapes, self.batches, layout)
+        for clip in clips.frames:
+            if clip.is_cuda:  # its memory is let go of while the pack is still being written
+                clip.record_stream(torch.cuda.current_stream(clip.device))
         return replace(clips, frames=[]), packed
 
     def check_transform(self, transform: object) -> None:

@@ -43,8 +43,8 @@ class VideoSizes:
         """Stretches of them, so that arithmetic on millions takes little memory on its way."""
         for begin in range(0, len(self), _PART):
             part = slice(begin, begin + _PART)
-            columns = (self.heights, self.widths, self.num_frames, self.fps)
-            yield part, VideoSizes(*(column[part] for column in columns))
+            sides = self.heights[part], self.widths[part]
+            yield part, VideoSizes(*sides, self.num_frames[part], self.fps[part])
 
     def describe(self, video: int) -> str:
         """One of them, for messages."""
