@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
-    from videoloader.readers.columns import TableColumns
     from videoloader.readers.labels import LabelColumn
     from videoloader.readers.patches import patchify, unpatchify
+    from videoloader.readers.sample_columns import TableColumns
     from videoloader.tensors import TensorList
     from videoloader.video import Video
 
@@ -131,7 +131,7 @@ _LAZY = {
     "LabelColumn": "videoloader.readers.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
-    "TableColumns": "videoloader.readers.columns",
+    "TableColumns": "videoloader.readers.sample_columns",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
     "backend": None,

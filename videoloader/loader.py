@@ -35,9 +35,9 @@ from videoloader.errors import ArgumentError
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
 from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
-from videoloader.readers.columns import Columns, SampleColumns
 from videoloader.readers.global_random import seeded
 from videoloader.readers.labels import Labels
+from videoloader.readers.sample_columns import Columns, SampleColumns
 from videoloader.readers.sample_decoding import DecodedSamples, LoaderFailure, SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import divided, stacked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.output import Layout
-from videoloader.readers.patches import patchify
+from videoloader.readers.patches import patch_view
 from videoloader.sampling import Packing
 from videoloader.sampling.batch_plan import Shape
 
@@ -74,11 +75,15 @@ def _patches(
     """The patches of all clips, filled up with zeros."""
     if not frames:
         return torch.zeros(0)
-    tokens = [patchify(clip, unit, layout=layout) for clip in frames]
-    missing = room - sum(map(len, tokens))
-    if missing:
-        tokens.append(tokens[0].new_zeros(missing, tokens[0].shape[1]))
-    return torch.cat(tokens)
+    parts = [patch_view(clip, unit, layout) for clip in frames]
+    pack = frames[0].new_empty(room, math.prod(parts[0].shape[3:]))
+    begin = 0
+    for part in parts:
+        end = begin + math.prod(part.shape[:3])
+        pack[begin:end].view(part.shape).copy_(part)
+        begin = end
+    pack[begin:] = 0
+    return pack
 
 
 def _each_token(values: Any, grid: NDArray[np.int64]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -10,7 +11,7 @@ from videoloader.decoding.output import Layout
 from videoloader.errors import ArgumentError
 from videoloader.sampling.batch_plan import Shape
 
-__all__ = ["patchify", "unpatchify"]
+__all__ = ["patch_view", "patchify", "unpatchify"]
 
 
 def patchify(
@@ -35,11 +36,18 @@ def patchify(
     >>> patchify(torch.arange(24).view(1, 3, 2, 4), (1, 2, 2)).tolist()[1]
     [2, 10, 18, 3, 11, 19, 6, 14, 22, 7, 15, 23]
     """
+    parts = patch_view(frames, patch, layout)
+    tokens = frames.new_empty(math.prod(parts.shape[:3]), math.prod(parts.shape[3:]))
+    tokens.view(parts.shape).copy_(parts)
+    return tokens
+
+
+def patch_view(frames: torch.Tensor, patch: Sequence[int], layout: Layout) -> torch.Tensor:
+    """The patches of a clip in its own memory: (F / t, H / h, W / w, t, h, w, C)."""
     clip = frames.permute([layout.index(axis) for axis in "FHWC"])
-    grid = _grid(tuple(clip.shape[:3]), patch)
+    grid = _grid(clip.shape[:3], patch)
     sides = [part for pair in zip(grid, patch, strict=True) for part in pair]
-    parts = clip.reshape(*sides, clip.shape[3])
-    return parts.permute(0, 2, 4, 1, 3, 5, 6).reshape(_product(grid), -1)
+    return clip.reshape(*sides, clip.shape[3]).permute(0, 2, 4, 1, 3, 5, 6)
 
 
 def unpatchify(
@@ -58,10 +66,10 @@ def unpatchify(
         layout: order of the dimensions of the clips.
 
     Returns:
-        The clips, each in memory of its own.
+        The clips.
     """
     whole = shapes.tolist() if isinstance(shapes, torch.Tensor) else [list(s) for s in shapes]
-    channels, rest = divmod(patches.shape[1], _product(patch))
+    channels, rest = divmod(patches.shape[1], math.prod(patch))
     if rest or not channels:
         raise ArgumentError(
             f"tokens of {patches.shape[1]} elements are no whole number of patches {tuple(patch)}"
@@ -69,8 +77,8 @@ def unpatchify(
     clips, begin = [], 0
     for shape in whole:
         grid = _grid(shape, patch)
-        tokens = patches[begin : begin + _product(grid)]
-        begin += _product(grid)
+        tokens = patches[begin : begin + math.prod(grid)]
+        begin += math.prod(grid)
         if len(patches) < begin:
             raise ArgumentError(f"{len(patches)} tokens are too few for clips of {whole}")
         parts = tokens.reshape(*grid, *patch, channels).permute(0, 3, 1, 4, 2, 5, 6)
@@ -87,10 +95,3 @@ def _grid(shape: Sequence[int], patch: Sequence[int]) -> list[int]:
             f"{tuple(patch)}"
         )
     return [n // unit for n, unit in zip(shape, patch, strict=True)]
-
-
-def _product(numbers: Sequence[int]) -> int:
-    result = 1
-    for number in numbers:
-        result *= int(number)
-    return result

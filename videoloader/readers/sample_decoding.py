@@ -16,8 +16,8 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.errors import DecodeError, VideoError
-from videoloader.readers.columns import SampleColumns
 from videoloader.readers.replacing import decode_replacing, failed_clips
+from videoloader.readers.sample_columns import SampleColumns
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import taken
 from videoloader.readers.shaped_batches import ShapedBatches
