@@ -262,6 +262,7 @@ def test_columns_are_those_of_their_samples(dataset, tmp_path):
         "path": [keys[row] if row % 2 else keys[row].rpartition("/clips/")[2] for row in order],
         "caption": [caption(row) for row in order],
         "score": [row / 2 for row in order],
+        "is_even": [row % 2 == 0 for row in order],
         "note": [None if row < 8 else str(row) for row in order],
     }
     pq.write_table(pa.table(table), tmp_path / "captions.parquet")
@@ -270,7 +271,7 @@ def test_columns_are_those_of_their_samples(dataset, tmp_path):
         "codec",
         ".txt",
         ".json",
-        vl.TableColumns(tmp_path / "captions.parquet", ("caption", "score", "note")),
+        vl.TableColumns(tmp_path / "captions.parquet", ("caption", "score", "is_even", "note")),
     )
     batches = list(loader(dataset, columns=columns))
     batches += list(vl.Loader(dataset, CLIPS, batch_size=5, size=64, columns=columns, workers=0))
@@ -279,6 +280,7 @@ def test_columns_are_those_of_their_samples(dataset, tmp_path):
         assert batch["num_frames"].tolist() == [TRAITS[sample % 8][2] for sample in samples]
         assert batch["score"].tolist() == [sample / 2 for sample in samples]
         assert batch["score"].dtype == torch.float64
+        assert batch["is_even"].tolist() == [sample % 2 == 0 for sample in samples]
         assert batch["codec"] == ["h264"] * len(samples)
         assert batch[".txt"] == batch["caption"] == [caption(sample) for sample in samples]
         assert [facts["number"] for facts in batch[".json"]] == samples
@@ -371,6 +373,32 @@ def test_a_bad_video_of_a_bucket_is_replaced_by_one_of_the_bucket(dataset, video
         seen += batch["sample"].tolist()
     following = alike[alike.index(3) + 1]
     assert sorted(seen) == sorted([*(n for n in range(16) if n != 3), following])
+
+
+def test_rows_that_are_failures_are_in_no_batch(videos, tmp_path):
+    (tmp_path / "0.mp4").write_bytes(b"no video at all" * 100)
+    for number in range(1, 4):
+        shutil.copy(videos[number], tmp_path / f"{number}.mp4")
+    dataset = vl.index_dataset(tmp_path, tmp_path / "set.parquet", workers=0)
+    assert dataset.failed.tolist() == [0]
+    for batches in (BUCKETS, PACKING):
+        seen = {}
+        for batch in loader(dataset, batches, columns=("height", "key")):
+            rows = zip(
+                batch["sample"].tolist(), batch["height"].tolist(), batch["key"], strict=True
+            )
+            seen |= {row: (height, key) for row, height, key in rows}
+        assert seen == {row: (TRAITS[row][1], str(tmp_path / f"{row}.mp4")) for row in range(1, 4)}
+
+
+def test_an_epoch_of_bad_videos_alone_gives_no_batch(videos, tmp_path):
+    shutil.copy(videos[0], tmp_path / "0.mp4")
+    dataset = vl.index_dataset(tmp_path, tmp_path / "set.parquet", workers=0)
+    (tmp_path / "0.mp4").unlink()
+    for batches in (BUCKETS, PACKING):
+        loading = loader(dataset, batches, on_error="skip")
+        assert list(loading) == []
+        assert len(loading.failures) == 1
 
 
 def test_unfit_videos_are_listed_by_row(dataset):

@@ -203,8 +203,8 @@ def _column(values: pa.ChunkedArray, rows: NDArray[np.int64]) -> _Column:
 
     kind = values.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-    if is_number and not values.null_count:
-        return _Numbers(values.to_numpy()[rows])
+    if is_number and values.is_valid().to_numpy()[rows].all():  # failures have no numbers
+        return _Numbers(values.fill_null(pa.scalar(0).cast(kind)).to_numpy()[rows])
     return _Objects(values, rows)
 
 
