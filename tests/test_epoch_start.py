@@ -35,7 +35,7 @@ def test_planning_costs_less_than_twenty_microseconds_a_sample(kind):
 
 def test_the_first_batch_needs_little_time_and_memory_beside_decoding(tmp_path):
     index = run(
-        f"index = epoch_start.write_many(pathlib.Path({str(tmp_path)!r}), 20_000); "
+        f"index = epoch_start.write_many(pathlib.Path({str(tmp_path)!r}), 10_000); "
         "epoch_start.vl.open_dataset(index); print(epoch_start.json.dumps(str(index)))"
     )
     figures = run(f"epoch_start.first_batch({index!r}, 'packs', workers=0)")
