@@ -166,6 +166,12 @@ def by_dataset(path, **options):
     return dataset[0]["frames"][0]
 
 
+def by_loader(path, **options):
+    loader = vl.Loader([path], vl.UniformClip(1), batch_size=1, layout="FHWC", workers=0, **options)
+    with loader:
+        return next(iter(loader))["frames"][0, 0].clone()
+
+
 def by_reader(path, **options):
     @pipeline_def(batch_size=1, num_threads=1)
     def pipeline():
@@ -182,6 +188,7 @@ WAYS = {
     "iteration": by_iteration,
     "times": by_time,
     "a data set": by_dataset,
+    "a loader": by_loader,
     "a decoder": lambda path, **o: fn.decoders.video(str(path), frames=[0], **o)[0],
     "a reader": by_reader,
 }
