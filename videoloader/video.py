@@ -10,8 +10,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, overload
 
+import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding import batch as batches
 from videoloader.decoding.arguments import as_device, as_frame_numbers
@@ -25,6 +26,7 @@ from videoloader.decoding.output import (
     Interpolation,
     Layout,
     Matrix,
+    Output,
     OutputFormat,
     ResolutionChange,
     View,
@@ -32,6 +34,7 @@ from videoloader.decoding.output import (
 from videoloader.decoding.reading import read_frames
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
+from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import (
@@ -39,10 +42,10 @@ from videoloader.errors import (
     ArgumentTypeError,
     FrameRangeError,
 )
-from videoloader.forking import ForkSafeLock, reset_after_fork
+from videoloader.forking import ForkSafeLock, cached_property, reset_after_fork
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
 from videoloader.indexing.video import index_video
-from videoloader.sampling import PadMode, pad_frames, plan_decode, select_frames
+from videoloader.sampling import PadMode, Snap, pad_frames, plan_decode, select_frames
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
@@ -205,6 +208,8 @@ class Video:
         interpolation: Interpolation = "triangular",
         crop: tuple[int, int, int, int] | None = None,
         flip: bool = False,
+        output: Output = "rgb",
+        snap: Snap = "none",
     ) -> Clip:
         """Decode a set of frames, each distinct one once.
 
@@ -229,6 +234,9 @@ class Video:
             crop: (top, left, height, width) in pixels of the picture as it is displayed, taken
                 before resizing.
             flip: mirror left and right.
+            output: `rgb`; `gray`: luma in one channel; `yuv`: the planes as they are coded,
+                `Clip.planes`; see `OutputFormat`.
+            snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
 
         Raises:
             FrameRangeError: a frame lies outside the video and `pad_mode` is `none`.
@@ -250,8 +258,9 @@ class Video:
             size,
             crop,
             flip,
+            snap=snap,
         )
-        return self._decode(request, dtype, layout, mean, std, interpolation)
+        return self._decode(request, dtype, layout, mean, std, interpolation, output)
 
     @quick_switches()
     def get_frames_at_times(
@@ -270,6 +279,8 @@ class Video:
         interpolation: Interpolation = "triangular",
         crop: tuple[int, int, int, int] | None = None,
         flip: bool = False,
+        output: Output = "rgb",
+        snap: Snap = "none",
     ) -> Clip:
         """The frame on screen at each time: the last that begins at or before it.
 
@@ -292,6 +303,8 @@ class Video:
             interpolation: as for `get_frames`.
             crop: as for `get_frames`.
             flip: as for `get_frames`.
+            output: as for `get_frames`.
+            snap: as for `get_frames`; the tolerance is that of the frame before snapping.
 
         Raises:
             FrameRangeError: a time lies outside the video and `pad_mode` is `none`, or no frame is
@@ -310,8 +323,38 @@ class Video:
             times=times,
             nearest=nearest,
             tolerance=tolerance,
+            snap=snap,
         )
-        return self._decode(request, dtype, layout, mean, std, interpolation)
+        return self._decode(request, dtype, layout, mean, std, interpolation, output)
+
+    @quick_switches()
+    def motion_vectors(self, frames: ArrayLike) -> list[NDArray[Any]]:
+        """The motion vectors of frames, as their codec has them; none where a frame has none.
+
+        Structured arrays with the fields of FFmpeg's `AVMotionVector`, in pixels of the coded
+        picture: `source` (negative: an earlier frame), `w`, `h`, `src_x`, `src_y`, `dst_x`,
+        `dst_y`, `motion_x`, `motion_y`, `motion_scale`, `flags`.
+
+        Raises:
+            UnsupportedError: FFmpeg gives none for this codec; it does for H.264, MPEG-1, -2, -4
+                and H.263.
+        """
+        self._use.check()
+        numbers, _ = pad_frames(as_frame_numbers(frames), len(self), "none", name=self.name)
+        found = read_motion_vectors(
+            self.index, self._source, numbers, max_pixels=self._rules.max_pixels
+        )
+        return [found[number] for number in numbers.tolist()]
+
+    @cached_property
+    def picture_types(self) -> NDArray[np.str_]:
+        """Type of each frame's picture, `I`, `P` or `B`; decodes the video once."""
+        self._use.check()
+        threads = self._threads or _processors()
+        with quick_switches():
+            return read_picture_types(
+                self.index, self._source, threads=threads, max_pixels=self._rules.max_pixels
+            )
 
     def decode(self, frames: ArrayLike) -> Iterator[tuple[int, Surface]]:
         """Frame number and surface of each distinct frame, in the order they are decoded.
@@ -367,24 +410,10 @@ class Video:
             self.index,
         )
 
-    def _decode(
-        self,
-        request: ClipRequest,
-        dtype: ElementType,
-        layout: Layout,
-        mean: Sequence[float] | float | None,
-        std: Sequence[float] | float | None,
-        interpolation: Interpolation,
-    ) -> Clip:
+    def _decode(self, request: ClipRequest, *form: Any) -> Clip:
         """The clip of a request, as a batch of one."""
-        output = replace(
-            self._output,
-            dtype=dtype,
-            layout=layout,
-            mean=mean,
-            std=std,
-            interpolation=interpolation,
-        )
+        names = ("dtype", "layout", "mean", "std", "interpolation", "output")
+        output = replace(self._output, **dict(zip(names, form, strict=True)))
         self._use.check()
         if self.device.type == "cuda":
             decoder = batches.shared_decoder(self.device)

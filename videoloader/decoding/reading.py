@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from videoloader.decoding.color import chroma_siting
+from videoloader.decoding.cpu.converters import converter_for
 from videoloader.decoding.cpu.libav import CpuDecoder
-from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pipelined import pipelined_map
@@ -76,8 +75,7 @@ def read_frames(
 
     def begin() -> Iterator[torch.Tensor]:
         decoder = CpuDecoder(index, source, threads=threads, max_pixels=max_pixels)
-        siting = chroma_siting(index.codec)
-        converter = RgbConverter(index.color, orientation, siting=siting, output=output)
+        converter = converter_for(index, orientation, output)
 
         def convert(number: int, surface: Surface) -> torch.Tensor:
             view.check_surface(index.name, number, (surface.width, surface.height), first)

@@ -7,7 +7,7 @@ makes of the packet, so frames are identified and not counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,7 @@ class CpuDecoder:
         threads: of the codec; more than one pays only where many consecutive packets are decoded.
         drop: what not to decode.
         max_pixels: of a picture; packets of larger ones do not decode.
+        options: of FFmpeg's decoder, besides those that the codec needs.
     """
 
     def __init__(
@@ -66,10 +67,12 @@ class CpuDecoder:
         threads: int = 1,
         drop: Drop = "unneeded",
         max_pixels: int | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> None:
         self._index = index
         self._packets = PacketFeed(index, source, drop=drop)
         self._threads = threads
+        self._options = options
         # FFmpeg counts what it allocates, which is more at the edges than what is shown.
         self._max_pixels = None if max_pixels is None else min(2 * max_pixels, _INT_MAX)
         self._decoder: VideoCodecContext | None = None
@@ -232,6 +235,7 @@ class CpuDecoder:
                 threads=self._threads,
                 careful=True,
                 max_pixels=self._max_pixels,
+                options=self._options,
             )
             self._setup = setup
         return self._decoder

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from videoloader.codecs.color import Color
 from videoloader.decoding.color import Siting, matrix_and_range, rgb_matrix
 from videoloader.decoding.cpu.samples import Box, Planar, Resampler, planar
+from videoloader.decoding.cpu.turning import coded_box, turned
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.swscale import to_rgb
@@ -83,10 +84,10 @@ class RgbConverter:
         meaning = matrix_and_range(surface.frame, self._color, self._output)
         if self._output.matrix == "swscale":
             surface = self._by_swscale(surface, meaning)
-        coded = surface.height, surface.width
-        view = (view or View(slot.shape[:2])).within(self._turned(coded))
-        size = self._turned(view.size)
-        box = Box(0, 0, *coded) if view.crop is None else self._coded(view.crop, coded)
+        coded, turn = (surface.height, surface.width), self._orientation
+        view = (view or View(slot.shape[:2])).within(turned(turn, coded))
+        size = turned(turn, view.size)
+        box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
         is_done = surface.pixel_format == "rgb24" and self._output.dtype == "uint8"
         if self._output.matrix == "swscale" and is_done and box[2:] == size:
             self._deliver(box.of(surface.planes[0]), slot, view)
@@ -99,7 +100,7 @@ class RgbConverter:
         else:
             planes, shift = self._resampler.resample(picture, box, size, self._output.interpolation)
             if view.window is not None:
-                window = self._coded(view.window, size)
+                window = coded_box(turn, view.window, size)
                 planes = [window.of(plane) for plane in planes]
             rgb = self._memory("mixed", (*planes[0].shape, CHANNELS), np.uint16)
             self._mix(planes, self._matrix(picture, meaning, shift), rgb)
@@ -112,20 +113,6 @@ class RgbConverter:
         if self._reformatter is None:
             self._reformatter = VideoReformatter()
         return to_rgb(surface, *meaning, self._reformatter)
-
-    def _turned(self, size: tuple[int, int]) -> tuple[int, int]:
-        """The size of a coded picture when it is displayed, and the other way round."""
-        return size[::-1] if self._orientation.transpose else size
-
-    def _coded(self, part: tuple[int, int, int, int], coded: tuple[int, int]) -> Box:
-        """Where a part of the displayed picture lies in the coded one, of (height, width)."""
-        top, left, height, width = part
-        turn, displayed = self._orientation, self._turned(coded)
-        if turn.flip_y:
-            top = displayed[0] - top - height
-        if turn.flip_x:
-            left = displayed[1] - left - width
-        return Box(left, top, width, height) if turn.transpose else Box(top, left, height, width)
 
     def _is_direct(self, slot: NDArray[Any], view: View) -> bool:
         """Whether a slot is packed RGB and nothing is turned."""
