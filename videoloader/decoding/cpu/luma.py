@@ -70,7 +70,7 @@ class LumaConverter:
         bits = surface.frame.format.components[0].bits
         if self._output.dtype == "uint16" and picture.depth != bits:
             raise UnsupportedError(
-                f"{self._name}: samples of {surface.pixel_format} cannot be given as they are coded; "
+                f"{self._name}: samples of {surface.pixel_format} have no coded form here; "
                 "use a float dtype, or Video.decode"
             )
         return Planar(picture.frame, picture.planes[:1], "gray", picture.depth, 1, 1)
