@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -30,6 +30,7 @@ from videoloader.decoding.output import (
     OutputFormat,
     ResolutionChange,
     View,
+    normalize_size,
 )
 from videoloader.decoding.reading import read_frames
 from videoloader.decoding.request import ClipRequest
@@ -52,6 +53,8 @@ from videoloader.sources.source import Source, VideoSource
 from videoloader.workers.use import Use
 
 __all__ = ["Video"]
+
+_BLOCK = 32  # frames that a GPU decodes at a time for one that iterates
 
 
 class Video:
@@ -152,18 +155,44 @@ class Video:
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         """All frames (H, W, C), decoded as they are consumed."""
+        return self.iterate()
+
+    def iterate(
+        self,
+        start: int = 0,
+        *,
+        size: int | tuple[int, int] | None = None,
+        interpolation: Interpolation = "triangular",
+    ) -> Generator[torch.Tensor, None, None]:
+        """The frames (H, W, C) from `start` on, decoded as they are consumed.
+
+        Args:
+            start: first frame.
+            size: (height, width) of the frames, or one number for both; as the video by default.
+            interpolation: filter of resizing, see `get_frames`.
+        """
         self._use.check()
-        gpu = batches.shared_decoder(self.device) if self.device.type == "cuda" else None
+        gpu = None
+        if self.device.type == "cuda":
+            if start or size is not None:
+                for first in range(start, len(self), _BLOCK):
+                    frames = range(first, min(first + _BLOCK, len(self)))
+                    clip = self.get_frames(frames, size=size, interpolation=interpolation)
+                    yield from clip.frames.unbind()
+                return
+            gpu = batches.shared_decoder(self.device)
+        scales = size is not None or self._rules.resolution_change == "scale"
         with quick_switches():
             for frame in read_frames(
                 self.index,
                 self._source,
-                View(self.size, scales=self._rules.resolution_change == "scale"),
-                self._output,
+                View(normalize_size(size or self.size), scales=scales),
+                replace(self._output, interpolation=interpolation),
                 self._orientation,
                 threads=self._threads or _processors(),
                 max_pixels=self._rules.max_pixels,
                 gpu=gpu,
+                start=start,
             ):
                 yield frame.to(self.device)
 
@@ -230,7 +259,7 @@ class Video:
                 types only.
             std: what is divided by afterwards.
             interpolation: filter of resizing: `nearest`, `bilinear` (two by two pixels whatever the
-                scale) or `triangular` (averages over the source where it shrinks).
+                scale), `triangular` (averages over the source where it shrinks) or `bicubic`.
             crop: (top, left, height, width) in pixels of the picture as it is displayed, taken
                 before resizing.
             flip: mirror left and right.

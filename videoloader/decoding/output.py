@@ -31,7 +31,7 @@ __all__ = [
 
 Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
 ElementType: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
-Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular"]
+Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular", "bicubic"]
 ToneMap: TypeAlias = Literal["none", "reinhard", "hable"]
 Matrix: TypeAlias = Literal["auto", "bt601", "bt709", "bt2020", "swscale"]
 ColorRange: TypeAlias = Literal["auto", "limited", "full"]
@@ -53,7 +53,8 @@ class OutputFormat:
         mean, std: for each channel, on the 0-255 scale: (value - mean) / std; float types only.
         interpolation: filter of resizing: `nearest`; `bilinear`, two by two pixels whatever the
             scale; `triangular`, the same where it enlarges, an average over the source where it
-            shrinks.
+            shrinks; `bicubic`, swscale's, on the CPU: with `matrix="swscale"` and no crop in one
+            pass with the colours, as FFmpeg's scale filter and decord do.
         tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
         matrix: from Y'CbCr to RGB. `auto`: as the stream is tagged; untagged, BT.709 from 720 lines
             up and BT.601 below. `bt601`, `bt709`, `bt2020`: this one, whatever the tag. `swscale`:

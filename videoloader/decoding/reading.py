@@ -44,6 +44,7 @@ def read_frames(
     threads: int,
     max_pixels: int | None,
     gpu: BatchDecoder | None = None,
+    start: int = 0,
 ) -> Iterator[torch.Tensor]:
     """The frames (H, W, C) of a video. A fork may go on with it, with decoders of its own.
 
@@ -55,12 +56,13 @@ def read_frames(
         orientation: the turn to apply.
         threads: of the codec on the CPU; with several, frames are converted in another one still.
         max_pixels: of a picture; larger ones do not decode.
-        gpu: decodes as far as it can; a warning tells from where on the CPU does.
+        gpu: decodes as far as it can, from the first frame on; a warning tells from where on the
+            CPU does.
+        start: first frame.
 
     Raises:
         DecodeError: a frame, or one that it needs, is damaged.
     """
-    start = 0
     if gpu is not None:
         try:
             for frames in gpu.read(index, source, orientation, output):

@@ -22,7 +22,7 @@ from videoloader.decoding.cpu.samples import Box, Planar, Resampler, planar
 from videoloader.decoding.cpu.turning import coded_box, turned
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.surface import Surface
-from videoloader.decoding.swscale import to_rgb
+from videoloader.decoding.swscale import RgbScaler, to_rgb
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import Orientation
 
@@ -42,7 +42,8 @@ class RgbConverter:
     Within 2/255 of the formula of ITU-T H.273 (section 8.3) in float64 on smooth content. Chroma
     is interpolated at its place, except where 8 bits become uint8 at the picture's own size: there
     it is repeated for the pixels that share it, as players do for speed. With `matrix="swscale"`
-    swscale makes 8-bit RGB of the whole picture, and the rest is done to that.
+    swscale makes 8-bit RGB of the whole picture, and the rest is done to that; `bicubic` without a
+    crop resizes in the same pass.
 
     Args:
         color: description of the stream.
@@ -72,6 +73,7 @@ class RgbConverter:
         self._resampler = Resampler(siting, mirrored[::-1] if orientation.transpose else mirrored)
         self._scratch: dict[str, NDArray[Any]] = {}
         self._reformatter: VideoReformatter | None = None
+        self._scaler = RgbScaler()
 
     def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
         """Fill a slot (H, W, 3), which may be any view of its memory.
@@ -82,15 +84,22 @@ class RgbConverter:
             view: which part of the picture; by default all of it at the size of the slot.
         """
         meaning = matrix_and_range(surface.frame, self._color, self._output)
-        if self._output.matrix == "swscale":
-            surface = self._by_swscale(surface, meaning)
         coded, turn = (surface.height, surface.width), self._orientation
         view = (view or View(slot.shape[:2])).within(turned(turn, coded))
         size = turned(turn, view.size)
+        if self._output.matrix == "swscale":
+            if self._output.interpolation == "bicubic" and view.crop is None and size != coded:
+                surface, coded = self._scaler.scale(surface, *meaning, size), size
+            else:
+                surface = self._by_swscale(surface, meaning)
         box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
         is_done = surface.pixel_format == "rgb24" and self._output.dtype == "uint8"
         if self._output.matrix == "swscale" and is_done and box[2:] == size:
-            self._deliver(box.of(surface.planes[0]), slot, view)
+            rgb = box.of(surface.planes[0])
+            window = Box(0, 0, *size)
+            if view.window is not None:
+                window = coded_box(turn, view.window, size)
+            self._deliver(window.of(rgb), slot, view)
             return
         picture = planar(surface)
         is_narrow = picture.depth == 8 and self._output.dtype == "uint8"

@@ -350,6 +350,8 @@ class GpuEngine:
 
 def _unmade(output: OutputFormat) -> str | None:
     """Why the kernel does not make what is asked for."""
+    if output.interpolation == "bicubic":
+        return 'interpolation="bicubic" is done on the CPU'
     return None if output.output == "rgb" else f'output="{output.output}" is made on the CPU'
 
 
