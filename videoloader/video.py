@@ -172,6 +172,10 @@ class Video:
             interpolation: filter of resizing, see `get_frames`.
         """
         self._use.check()
+        if not 0 <= start <= len(self):
+            raise FrameRangeError(
+                f"{self.name}: frame {start} requested, the video has {len(self)} frames"
+            )
         gpu = None
         if self.device.type == "cuda":
             if start or size is not None:
