@@ -420,3 +420,51 @@ def test_install_stands_in_for_decord(path, frames, monkeypatch):
         for name in set(sys.modules) - before:
             if name.partition(".")[0] == "decord":
                 del sys.modules[name]
+
+
+def test_single_frames_of_one_gop_are_decoded_again_only_a_few_times(path, frames, monkeypatch):
+    from videoloader.decoding.cpu import libav
+
+    fed = []
+    original = libav.make_packet
+    monkeypatch.setattr(libav, "make_packet", lambda p, n: fed.append(n) or original(p, n))
+    reader = VideoReader(path, num_threads=1)
+    order = list(np.random.default_rng(2).permutation(25).tolist() * 4)
+    for number in order:
+        given = reader[number].asnumpy()
+        assert np.array_equal(given, frames[number])
+        given[:] = 0  # the caller's own memory
+    assert len(fed) < 5 * 25
+
+
+def test_a_reader_goes_with_its_last_reference(path):
+    import gc
+    import weakref
+
+    gc.disable()
+    try:
+        reader = VideoReader(path)
+        reader[0], reader[1], reader[2]
+        video = weakref.ref(reader._video)
+        del reader
+        assert video() is None
+    finally:
+        gc.enable()
+
+
+def test_what_is_kept_is_bounded(path, frames, monkeypatch):
+    from videoloader.compat import kept_frames
+
+    size = frames[0].size
+    monkeypatch.setattr(kept_frames, "_LIMIT", 30 * size)
+    reader = VideoReader(path, num_threads=1)
+    kept = reader._kept
+    for number in np.random.default_rng(3).integers(0, COUNT, 150).tolist():
+        assert np.array_equal(reader[number].asnumpy(), frames[number])
+        assert sum(block.numel() for block in kept._kept.values()) <= 30 * size
+    assert kept._kept
+    monkeypatch.setattr(kept_frames, "_LIMIT", 5 * size)
+    reader = VideoReader(path, num_threads=1)
+    for number in (20, 3, 19, 8, 11, 24, 13):
+        assert np.array_equal(reader[number].asnumpy(), frames[number])
+    assert not reader._kept._kept

@@ -13,6 +13,7 @@ import torch
 
 from videoloader.decoding.cpu.converters import converter_for
 from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.run_tasks import SPARE_THREADS
 from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pipelined import pipelined_map
@@ -76,7 +77,8 @@ def read_frames(
     first = (index.width, index.height)
 
     def begin() -> Iterator[torch.Tensor]:
-        decoder = CpuDecoder(index, source, threads=threads, max_pixels=max_pixels)
+        many = threads if threads == 1 else threads + SPARE_THREADS
+        decoder = CpuDecoder(index, source, threads=many, max_pixels=max_pixels)
         converter = converter_for(index, orientation, output)
 
         def convert(number: int, surface: Surface) -> torch.Tensor:

@@ -7,6 +7,7 @@ import operator
 import os
 import weakref
 from collections.abc import Generator, Iterator
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,6 +18,7 @@ from videoloader.compat.decord.base import DECORDError, as_decord_errors
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.fault_tolerance import TolerantFrames
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
+from videoloader.compat.kept_frames import KeptFrames
 from videoloader.errors import ArgumentError, DecodeError, FrameRangeError
 from videoloader.video import Video
 
@@ -29,7 +31,8 @@ class VideoReader:
     """A video as decord gives it: frame numbers in, uint8 RGB out, in the type of the bridge.
 
     Frames are exact. They are decoded one after another while they are asked for one after
-    another, and by the fewest packets otherwise. Threads may not share a reader.
+    another, and by the fewest packets otherwise; where many are asked for one by one of one GOP, it
+    is decoded once and kept, up to 256 MB. Threads may not share a reader.
 
     Args:
         uri: path or URL, or an open file, which is read to its end.
@@ -72,6 +75,10 @@ class VideoReader:
             limit = fault_tol if fault_tol >= 1 else fault_tol * len(self._video)
             self._tolerant = TolerantFrames(self._video, limit, self._size)
         weakref.finalize(self, self._video.close).atexit = False
+        self._frames = partial(_decode, self._video, self._size, self._tolerant)
+        self._kept = None
+        if self.ctx.device == "cpu":
+            self._kept = KeptFrames(self._video.index, self._frames, (*size, 3))
         self._position = 0  # of the frame that `next` gives
         self._last = -2  # that was given by itself
         self._reading: Generator[torch.Tensor, None, None] | None = None  # gives frame `_position`
@@ -167,25 +174,14 @@ class VideoReader:
             )
         return np.where(numbers < 0, numbers + len(self), numbers)
 
-    def _frames(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> torch.Tensor:
-        """Frames by number, all at once."""
-        with as_decord_errors():
-            try:
-                return self._video.get_frames(
-                    numbers, size=self._size, interpolation="bicubic"
-                ).frames
-            except DecodeError:
-                if self._tolerant is None:
-                    raise
-                return self._tolerant.get(numbers)
-
     def _frame(self, number: int) -> torch.Tensor:
         """One frame: the next of those that are being read, or by itself."""
         self._move(number)
         if self._reading is None and number == self._last + 1 and self._tolerant is None:
             self._reading = self._video.iterate(number, size=self._size, interpolation="bicubic")
         if self._reading is None:
-            frame = self._frames(np.array([number]))[0]
+            kept = self._kept
+            frame = self._frames(np.array([number]))[0] if kept is None else kept.frame(number)
         else:
             with as_decord_errors():
                 frame = next(self._reading)
@@ -207,3 +203,19 @@ class VideoReader:
         reading, self._reading = self._reading, None
         if reading is not None:
             reading.close()
+
+
+def _decode(
+    video: Video,
+    size: tuple[int, int] | None,
+    tolerant: TolerantFrames | None,
+    numbers: np.ndarray[Any, np.dtype[np.int64]],
+) -> torch.Tensor:
+    """Frames by number, all at once."""
+    with as_decord_errors():
+        try:
+            return video.get_frames(numbers, size=size, interpolation="bicubic").frames
+        except DecodeError:
+            if tolerant is None:
+                raise
+            return tolerant.get(numbers)
