@@ -22,7 +22,7 @@ VIDEOS ?=
 PIP := -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench fuzz attack dali clean
+.PHONY: help demo test lint types format bench dropins fuzz attack dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,9 @@ format: $(VENV)/.installed-test ## rewrite the files as ruff wants them
 bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of its own
 	$(BENCH)/bin/python benchmarks/indexing.py
 	$(BENCH)/bin/python benchmarks/decoding.py
+
+dropins: $(BENCH)/.installed ## measure our drop-ins beside the libraries that they stand in for
+	$(BENCH)/bin/python benchmarks/dropins.py --save
 
 fuzz: $(VENV)/.installed-test ## index 20,000 mutated videos: a result or an error of ours
 	$(VENV)/bin/python benchmarks/fuzz.py

@@ -5,8 +5,9 @@
     python benchmarks/dropins.py --save                 also into benchmarks/results
 
 Both sides run the same function, which opens the file in the measured time; they take turns, after
-one run each that is not counted, and the median counts. A peer that is not installed is printed as
-absent. `differs` is the largest mean difference of a frame from the peer's, of 255.
+one run each that is not counted, and the median counts. `CPU` is the processor time of all threads,
+which holds on a busy machine, too. A peer that is not installed is printed as absent. `differs` is
+the largest mean difference of a frame from the peer's, of 255.
 """
 
 from __future__ import annotations
@@ -36,18 +37,14 @@ _MARK = "VIDEOLOADER_DROPINS"  # set where the libraries that peers look for can
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was measured of a row; times in milliseconds, None where the peer is absent."""
+    """What was measured of a row: (elapsed, CPU) milliseconds; None where the peer is absent."""
 
     library: str
     protocol: str
-    ours: float
-    peer: float | None
+    ours: tuple[float, float]
+    peer: tuple[float, float] | None
     differs: float | None
     note: str = ""
-
-    @property
-    def ratio(self) -> float | None:
-        return None if self.peer is None else self.peer / self.ours
 
 
 def main() -> None:
@@ -84,12 +81,12 @@ def measure(row: Row, repeats: int) -> Result:
         sides.append(load(row.library))
     except (ImportError, OSError, RuntimeError) as error:  # libraries of FFmpeg may be absent
         note = f"absent: {str(error).strip().partition(chr(10))[0]:.60}"
-    times: list[list[float]] = [[] for _ in sides]
+    times: list[list[tuple[float, float]]] = [[] for _ in sides]
     shown = [_run(row, side, material)[1] for side in sides]
     for _ in range(repeats):
         for side, taken in zip(sides, times, strict=True):
             taken.append(_run(row, side, material)[0])
-    ours, *peer = (1e3 * statistics.median(taken) for taken in times)
+    ours, *peer = ((_median(taken, 0), _median(taken, 1)) for taken in times)
     return Result(
         row.library,
         row.protocol,
@@ -100,11 +97,15 @@ def measure(row: Row, repeats: int) -> Result:
     )
 
 
-def _run(row: Row, module: Any, material: Any) -> tuple[float, NDArray[Any]]:
-    """Seconds, and the frames."""
-    begin = time.perf_counter()
+def _run(row: Row, module: Any, material: Any) -> tuple[tuple[float, float], NDArray[Any]]:
+    """Seconds, elapsed and of the processors, and the frames."""
+    begin, cpu = time.perf_counter(), time.process_time()
     frames = row.run(module, material)
-    return time.perf_counter() - begin, frames
+    return (time.perf_counter() - begin, time.process_time() - cpu), frames
+
+
+def _median(taken: list[tuple[float, float]], which: int) -> float:
+    return 1e3 * statistics.median(pair[which] for pair in taken)
 
 
 def _difference(ours: NDArray[Any], peer: NDArray[Any]) -> float:
@@ -116,18 +117,20 @@ def _difference(ours: NDArray[Any], peer: NDArray[Any]) -> float:
 
 def table(results: list[Result]) -> Table:
     found = Table(title="Drop-ins beside their libraries, ms")
-    for name in ("library", "protocol", "ours", "theirs", "ratio", "differs"):
+    for name in ("library", "protocol", "ours", "theirs", "ratio", "CPU", "theirs", "ratio"):
         found.add_column(name, justify="left" if name in ("library", "protocol") else "right")
+    found.add_column("differs", justify="right")
     for result in results:
-        ratio, peer = result.ratio, result.peer
-        found.add_row(
-            result.library,
-            result.protocol,
-            f"{result.ours:.1f}",
-            result.note if peer is None else f"{peer:.1f}",
-            "" if ratio is None else f"{ratio:.2f}",
-            "" if result.differs is None else f"{result.differs:.2f}",
-        )
+        cells: list[str] = []
+        for which in (0, 1):
+            ours = result.ours[which]
+            peer = None if result.peer is None else result.peer[which]
+            cells += [f"{ours:.1f}"]
+            cells += ["", ""] if peer is None else [f"{peer:.1f}", f"{peer / ours:.2f}"]
+        if result.peer is None:
+            cells[1] = result.note
+        differs = "" if result.differs is None else f"{result.differs:.2f}"
+        found.add_row(result.library, result.protocol, *cells, differs)
     return found
 
 
@@ -137,8 +140,10 @@ def save(results: list[Result]) -> None:
         {
             "library": result.library,
             "protocol": result.protocol,
-            "ours_ms": result.ours,
-            "peer_ms": result.peer,
+            "ours_ms": result.ours[0],
+            "peer_ms": None if result.peer is None else result.peer[0],
+            "ours_cpu_ms": result.ours[1],
+            "peer_cpu_ms": None if result.peer is None else result.peer[1],
             "differs": result.differs,
         }
         for result in results

@@ -54,7 +54,8 @@ class KeptFrames:
                 self._kept.popitem(last=False)
             self._kept[first] = self._decode(np.arange(first, stop))
         self._kept.move_to_end(first)
-        return self._kept[first][number - first].clone()
+        frame = self._kept[first].numpy()[number - first]
+        return torch.from_numpy(frame.copy())  # torch would wake its threads for this
 
     def _gop(self, number: int) -> tuple[int, int]:
         """First frame and end of the GOP that a frame is shown in."""
