@@ -190,8 +190,10 @@ def test_interleaved_components_have_no_planes(tmp_path):
 def test_a_gpu_leaves_gray_and_planes_to_the_cpu(decoder, path):
     with vl.Video(path) as video:
         for output in ("gray", "yuv"):
-            there = decoder.decode([(path, [9, 4])], output=output).frames[0]
-            assert torch.equal(there, video.get_frames([9, 4], output=output).frames)
+            for layout in ("FHWC", "CFHW"):
+                options = {"output": output, "layout": layout}
+                there = decoder.decode([(path, [9, 4])], **options).frames[0]
+                assert torch.equal(there, video.get_frames([9, 4], **options).frames)
             assert decoder.stats()["routed"][f'output="{output}" is made on the CPU'] > 0
 
 

@@ -9,6 +9,8 @@ import av
 import numpy as np
 import pytest
 import torch
+from fake_gpu import fake_gpu  # noqa: F401  (a fixture)
+from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 
 import videoloader as vl
 from videoloader.compat import decord
@@ -225,6 +227,17 @@ def test_a_gpu_that_is_not_there_is_an_error_that_says_so(path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(decord.DECORDError, match="no GPU"):
         VideoReader(path, ctx=gpu(0))
+
+
+def test_a_gpu_decodes_resized_frames_too(decoder, path, frames, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr("videoloader.decoding.batch.shared_decoder", lambda device: decoder)
+    reader = VideoReader(path, ctx=gpu(0))
+    assert np.array_equal(reader.get_batch([31, 2]).asnumpy(), frames[[31, 2]])
+    assert np.array_equal(reader[7].asnumpy(), frames[7])
+    small = VideoReader(path, ctx=gpu(0), width=32, height=90)
+    assert small.get_batch([31, 2]).shape == (2, 90, 32, 3)
+    assert decoder.stats()["routed"] == {}
 
 
 def test_bridges(reader, frames):

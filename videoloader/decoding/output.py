@@ -108,6 +108,8 @@ class OutputFormat:
             raise ArgumentError(f"std must not be 0, got {self.std}")
         if self.output == "yuv" and self.dtype not in ("uint8", "uint16"):
             raise ArgumentError(f'output="yuv" takes dtype uint8 or uint16, got {self.dtype!r}')
+        if self.output == "yuv":
+            object.__setattr__(self, "layout", "FHWC")  # planes have none; frames come first
 
     @property
     def channels(self) -> int:

@@ -24,13 +24,13 @@ class TolerantFrames:
     Args:
         video: to read.
         limit: of damaged frames; one more is an error.
-        size: (height, width) of the frames.
+        resizing: the size of the frames and its filter, as `Video.get_frames` takes them.
     """
 
-    def __init__(self, video: Video, limit: float, size: tuple[int, int] | None) -> None:
+    def __init__(self, video: Video, limit: float, resizing: dict[str, Any]) -> None:
         self._video = video
         self._limit = limit
-        self._size = size
+        self._resizing = resizing
         self._replacements: dict[int, int] = {}
 
     def get(self, numbers: NDArray[np.int64]) -> torch.Tensor:
@@ -62,8 +62,7 @@ class TolerantFrames:
         raise failure
 
     def _decode(self, number: int) -> torch.Tensor:
-        clip = self._video.get_frames([number], size=self._size, interpolation="bicubic")
-        return clip.frames[0]
+        return self._video.get_frames([number], **self._resizing).frames[0]
 
     def _replace(self, number: int, place: int, failure: Any) -> None:
         self._replacements[number] = place

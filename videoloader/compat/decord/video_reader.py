@@ -69,13 +69,16 @@ class VideoReader:
         shown = self._video.size
         size = (height if height > 0 else shown[0], width if width > 0 else shown[1])
         self.height, self.width = size
-        self._size = None if size == shown else size
+        self._resizing: dict[str, Any] = {}
+        if size != shown:  # the filter of decord, which a GPU would leave to the CPU
+            filter_ = "bicubic" if self.ctx.device == "cpu" else "triangular"
+            self._resizing = {"size": size, "interpolation": filter_}
         self._tolerant = None
         if fault_tol > 0:
             limit = fault_tol if fault_tol >= 1 else fault_tol * len(self._video)
-            self._tolerant = TolerantFrames(self._video, limit, self._size)
+            self._tolerant = TolerantFrames(self._video, limit, self._resizing)
         weakref.finalize(self, self._video.close).atexit = False
-        self._frames = partial(_decode, self._video, self._size, self._tolerant)
+        self._frames = partial(_decode, self._video, self._resizing, self._tolerant)
         self._kept = None
         if self.ctx.device == "cpu":
             self._kept = KeptFrames(self._video.index, self._frames, (*size, 3))
@@ -178,7 +181,7 @@ class VideoReader:
         """One frame: the next of those that are being read, or by itself."""
         self._move(number)
         if self._reading is None and number == self._last + 1 and self._tolerant is None:
-            self._reading = self._video.iterate(number, size=self._size, interpolation="bicubic")
+            self._reading = self._video.iterate(number, **self._resizing)
         if self._reading is None:
             kept = self._kept
             frame = self._frames(np.array([number]))[0] if kept is None else kept.frame(number)
@@ -207,14 +210,14 @@ class VideoReader:
 
 def _decode(
     video: Video,
-    size: tuple[int, int] | None,
+    resizing: dict[str, Any],
     tolerant: TolerantFrames | None,
     numbers: np.ndarray[Any, np.dtype[np.int64]],
 ) -> torch.Tensor:
     """Frames by number, all at once."""
     with as_decord_errors():
         try:
-            return video.get_frames(numbers, size=size, interpolation="bicubic").frames
+            return video.get_frames(numbers, **resizing).frames
         except DecodeError:
             if tolerant is None:
                 raise
