@@ -321,6 +321,14 @@ def test_damaged_frames_are_errors_unless_they_are_tolerated(damaged, frames):
     with pytest.raises(decord.DECORDError, match=rf"damaged\.mp4: frame {bad[0]}"):
         reader.get_batch([0, bad[0]])
     assert np.array_equal(reader.get_batch([0, 10]).asnumpy(), frames[[0, 10]])
+    for threads in (1, 2):
+        reader = VideoReader(path, num_threads=threads)
+        for number in range(COUNT):  # the others can be read, one after another too
+            if number in bad:
+                with pytest.raises(decord.DECORDError):
+                    reader[number]
+            else:
+                assert np.array_equal(reader[number].asnumpy(), frames[number])
     tolerant = VideoReader(path, fault_tol=len(bad))
     batch = tolerant.get_batch(range(COUNT)).asnumpy()
     before = [max(n for n in range(number + 1) if n not in bad) for number in range(COUNT)]

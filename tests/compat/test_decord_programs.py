@@ -47,7 +47,7 @@ def videomae(decord, path):
 
 def vjepa(decord, path):
     """Clips from equal partitions of a video at a wanted rate, from get_avg_fps."""
-    reader = decord.VideoReader(path, ctx=decord.cpu(0))
+    reader = decord.VideoReader(path, num_threads=-1, ctx=decord.cpu(0))
     step = max(round(reader.get_avg_fps() / 5), 1)
     length, clips = 4, 2
     part = len(reader) // clips

@@ -39,7 +39,7 @@ class VideoReader:
         ctx: `cpu(0)` or `gpu(n)`.
         width: of the frames given; that of the video if -1.
         height: likewise.
-        num_threads: that decode; as many as is useful if 0.
+        num_threads: that decode; as many as is useful if 0 or less.
         fault_tol: damaged frames that are replaced by the frame before: at most so many, or if
             below 1 so large a part of the video. With -1 a damaged frame is an error.
 
@@ -62,7 +62,7 @@ class VideoReader:
         source: Any = uri.read() if hasattr(uri, "read") else uri
         with as_decord_errors():
             self._video = Video(
-                source, self.ctx.device, threads=num_threads or None, matrix="swscale"
+                source, self.ctx.device, threads=max(num_threads, 0) or None, matrix="swscale"
             )
         if not len(self._video):
             raise DECORDError(f"{self._video.name}: the video has no frames")
@@ -186,8 +186,7 @@ class VideoReader:
             kept = self._kept
             frame = self._frames(np.array([number]))[0] if kept is None else kept.frame(number)
         else:
-            with as_decord_errors():
-                frame = next(self._reading)
+            frame = self._read()
         self._last, self._position = number, number + 1
         return frame
 
@@ -195,12 +194,21 @@ class VideoReader:
         """Bring the frames that are being read to this one, or stop reading."""
         ahead = number - self._position
         if self._reading is not None and 0 <= ahead <= _SKIPPED:
-            with as_decord_errors():
-                for _ in range(ahead):
-                    next(self._reading)
+            for _ in range(ahead):
+                self._read()
         elif ahead:
             self._stop_reading()
         self._position = number
+
+    def _read(self) -> torch.Tensor:
+        """The next of the frames that are being read; an error ends the reading."""
+        assert self._reading is not None
+        try:
+            with as_decord_errors():
+                return next(self._reading)
+        except BaseException:
+            self._stop_reading()
+            raise
 
     def _stop_reading(self) -> None:
         reading, self._reading = self._reading, None
