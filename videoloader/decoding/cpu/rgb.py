@@ -116,6 +116,19 @@ class RgbConverter:
         if rgb is not slot:
             self._deliver(self._finish(rgb), slot, view)
 
+    def whole(self, surface: Surface, view: View) -> NDArray[Any] | None:
+        """What swscale makes of a surface, in memory of its own, where a slot would hold just that.
+
+        It saves the copy into the slot. None where more is to be done.
+        """
+        output, size = self._output, (surface.height, surface.width)
+        plain = output.matrix == "swscale" and output.dtype == "uint8" and output.layout == "FHWC"
+        if not plain or self._orientation != Orientation() or view != View(size):
+            return None
+        made = self._by_swscale(surface, matrix_and_range(surface.frame, self._color, output))
+        plane = made.planes[0]
+        return plane if made is not surface and plane.flags.c_contiguous else None
+
     def _by_swscale(self, surface: Surface, meaning: tuple[str, str]) -> Surface:
         from av.video.reformatter import VideoReformatter
 
