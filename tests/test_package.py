@@ -198,7 +198,7 @@ LAYERS = {
     "epoch_sampler": "errors sampling",
     "dataset": "errors sources indexing sampling decoding readers epoch_sampler",
     "loader": "errors indexing sampling decoding readers pipeline",
-    "compat": "errors indexing sampling decoding video",
+    "compat": "errors forking sources indexing sampling decoding video",
     "report": "errors writing indexing",
     "demo": "errors sampling indexing report fn plugin",
     "cli": "errors sources sampling indexing decoding report demo video",
