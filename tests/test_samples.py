@@ -57,6 +57,17 @@ def test_the_dataloader_sample_loads_every_video_twice(folder):
     assert all("(3, 8, 3, 112, 112)" in line for line in lines)
 
 
+def test_the_robot_sample_gives_the_frames_of_both_cameras():
+    lines = run("samples/robot_cameras.py").splitlines()
+    assert lines == ["front (8, 2, 3, 120, 160), wrist (8, 2, 3, 120, 160)"] * 3
+
+
+def test_the_sample_of_transformers_loads_a_video(folder):
+    pytest.importorskip("transformers")
+    path = next(folder.rglob("h264.mp4"))
+    assert run("samples/transformers_video.py", path, "--frames", "5").startswith("(5, 3, ")
+
+
 def test_the_code_of_the_readme_runs(folder):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(blocks) == 7

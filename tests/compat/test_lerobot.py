@@ -1,3 +1,4 @@
+import inspect
 import os
 import threading
 
@@ -37,7 +38,7 @@ def test_the_frames_nearest_to_times_are_given_as_lerobot_gives_them(clip, cache
     times = [1.2, 0.0, 0.3999, 1.96, 1.2001]
     got = decode_video_frames(clip, times, 1e-3, cache=cache)
     assert got.dtype == torch.float32
-    assert torch.allclose(got, as_lerobot(clip, times), rtol=0, atol=1e-6)
+    assert torch.equal(got, as_lerobot(clip, times))
     levels = decode_video_frames(str(clip), times, 1e-3, "pyav", return_uint8=True, cache=cache)
     assert levels.dtype == torch.uint8
     assert torch.equal(levels, (as_lerobot(clip, times) * 255).round().byte())
@@ -46,7 +47,7 @@ def test_the_frames_nearest_to_times_are_given_as_lerobot_gives_them(clip, cache
 def test_times_of_uneven_frames_are_their_own(uneven, cache):
     times = [0.4, 0.53, 0.57, 1.01, 1.69, 0.39]
     got = decode_video_frames(uneven, times, 0.02, cache=cache)
-    assert torch.allclose(got, as_lerobot(uneven, times), rtol=0, atol=1e-6)
+    assert torch.equal(got, as_lerobot(uneven, times))
 
 
 @pytest.mark.parametrize("time", [0.21, -0.5, 2.3, 100])
@@ -75,7 +76,7 @@ def test_several_cameras_are_decoded_at_once(clip, uneven, cache):
     got = decode_camera_frames(paths, times, 1e-2, cache=cache)
     assert list(got) == list(paths)
     for camera, frames in got.items():
-        assert torch.allclose(frames, as_lerobot(paths[camera], times[camera]), rtol=0, atol=1e-6)
+        assert torch.equal(frames, as_lerobot(paths[camera], times[camera]))
     same = decode_camera_frames({"a": clip, "b": clip}, [0.4], 1e-2, cache=cache)
     assert torch.equal(same["a"], same["b"])
     with pytest.raises(FrameTimestampError, match="uneven"):
@@ -165,7 +166,7 @@ def test_threads_share_a_cache_smaller_than_their_files(clip, uneven):
             expected = as_lerobot(path, [time])
             for _ in range(5):
                 got = decode_video_frames(path, [time], 1e-2, cache=cache)
-                assert torch.allclose(got, expected, rtol=0, atol=1e-6)
+                assert torch.equal(got, expected)
         except BaseException as error:  # noqa: BLE001  (shown by the test)
             failures.append(error)
 
@@ -227,3 +228,15 @@ def test_it_takes_the_place_of_that_of_lerobot_wherever_it_was_imported(monkeypa
     assert module.decode_video_frames is decode_video_frames
     assert reader.decode_video_frames is decode_video_frames
     assert other.decode_video_frames is len
+
+
+def test_lerobot_itself_has_it_with_its_own_arguments(monkeypatch, clip):
+    module = pytest.importorskip("lerobot.datasets.video_utils")
+    theirs = module.decode_video_frames
+    monkeypatch.setattr(module, "decode_video_frames", theirs)
+    hook.install()
+    assert module.decode_video_frames is decode_video_frames
+    names = [*inspect.signature(theirs).parameters]
+    assert [*inspect.signature(decode_video_frames).parameters][: len(names)] == names
+    got = module.decode_video_frames(video_path=clip, timestamps=[0.4], tolerance_s=1e-4)
+    assert torch.equal(got, as_lerobot(clip, [0.4]))

@@ -1,5 +1,8 @@
 import logging
 import sys
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,3 +116,9 @@ def test_the_plugin_registers_and_never_ends_vllm(registry, monkeypatch, caplog)
     with caplog.at_level(logging.WARNING):
         hook.plugin()
     assert "no video loader of this vLLM" in caplog.text
+
+
+def test_vllm_finds_the_plugin_by_an_entry_point():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    ((name, value),) = project["entry-points"]["vllm.general_plugins"].items()
+    assert EntryPoint(name, value, "vllm.general_plugins").load() is hook.plugin

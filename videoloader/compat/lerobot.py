@@ -78,9 +78,8 @@ def decode_video_frames(
         numbers = _nearest(video, timestamps, tolerance_s)
         if is_depth:
             return _first_planes(video, numbers)
-        if return_uint8:
-            return video.get_frames(numbers, layout="FCHW").frames
-        return video.get_frames(numbers, layout="FCHW", dtype="float32", std=255).frames
+        frames = video.get_frames(numbers, layout="FCHW").frames
+    return frames if return_uint8 else _as_shares(frames)
 
 
 def decode_camera_frames(
@@ -154,6 +153,14 @@ def install() -> None:
         is_theirs = name.partition(".")[0] == "lerobot" and isinstance(module, ModuleType)
         if is_theirs and getattr(module, "decode_video_frames", None) is original:
             module.decode_video_frames = decode_video_frames  # type: ignore[attr-defined]
+
+
+def _as_shares(levels: torch.Tensor) -> torch.Tensor:
+    """Levels from 0 to 255 as float32 from 0 to 1."""
+    if levels.is_cuda:
+        return levels / 255
+    # In one thread: those of torch wait for each other, for long where others are busy.
+    return torch.from_numpy(np.divide(levels.numpy(), np.float32(255), dtype=np.float32))
 
 
 def _nearest(video: Video, timestamps: Sequence[float], tolerance: float) -> NDArray[np.int64]:

@@ -95,8 +95,8 @@ class EncodedVideo:
         first, stop = np.searchsorted(begins - begins[:1], limits)
         if stop <= first:
             return {"video": None, "audio": None}
-        clip = self._video.get_frames(range(first, stop), dtype="float32", layout="CFHW")
-        return {"video": clip.frames, "audio": None}
+        clip = self._video.get_frames(range(first, stop), layout="CFHW")
+        return {"video": clip.frames.float(), "audio": None}
 
     def close(self) -> None:
         """Let go of the file and the decoder."""
