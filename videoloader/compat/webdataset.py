@@ -19,7 +19,7 @@ __all__ = ["EXTENSIONS", "VideoHandler", "decode_video"]
 
 EXTENSIONS = (
     *("3gp", "avi", "flv", "h264", "h265", "hevc", "ivf", "m2ts", "m4v", "mjpeg", "mkv", "mov"),
-    *("mp4", "mpeg", "mpg", "obu", "ogv", "ts", "webm", "wmv"),
+    *("mp4", "mpeg", "mpg", "obu", "ogv", "webm", "wmv"),
 )
 
 
