@@ -13,7 +13,7 @@ import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -62,12 +62,12 @@ def decode_video_frames(
         tolerance_s: the most seconds between a time and the presentation time of its frame.
         backend: without effect; there is one.
         return_uint8: give uint8 from 0 to 255.
-        is_depth: give the first plane as it is coded, for depth and grey video.
+        is_depth: give luma as it is coded, for depth and grey video.
         cache: where videos are kept open; `default_cache()` by default.
 
     Returns:
-        (T, 3, H, W) float32 from 0 to 1, or uint8. Of depth (T, 1, H, W): uint16, 0 to 1023 of
-        10 bits, 0 to 4095 of 12 bits, 0 to 65535 of 16 bits; uint8 where the video has 8 bits.
+        (T, 3, H, W) float32 from 0 to 1, or uint8. Of depth (T, 1, H, W) uint16: 0 to 255 of 8
+        bits, 0 to 1023 of 10, 0 to 4095 of 12, 0 to 65535 of 16.
 
     Raises:
         FrameTimestampError: a frame is further away than the tolerance; names the times that were
@@ -77,7 +77,7 @@ def decode_video_frames(
     with (default_cache() if cache is None else cache).lend(video_path) as video:
         numbers = _nearest(video, timestamps, tolerance_s)
         if is_depth:
-            return _first_planes(video, numbers)
+            return video.get_frames(numbers, layout="FCHW", output="gray", dtype="uint16").frames
         frames = video.get_frames(numbers, layout="FCHW").frames
     return frames if return_uint8 else _as_shares(frames)
 
@@ -185,13 +185,3 @@ def _nearest(video: Video, timestamps: Sequence[float], tolerance: float) -> NDA
 
 def _listed(times: NDArray[np.float64]) -> str:
     return f"[{', '.join(f'{time:.6f}' for time in times[:20])}{', ...' * (len(times) > 20)}]"
-
-
-def _first_planes(video: Video, numbers: NDArray[np.int64]) -> torch.Tensor:
-    """The first plane of frames as it is coded: (T, 1, H, W)."""
-    planes: dict[int, NDArray[Any]] = {
-        number: surface.planes[0].copy() for number, surface in video.decode(numbers)
-    }
-    if not len(numbers):
-        return torch.empty((0, 1, *video.size), dtype=torch.uint16)
-    return torch.from_numpy(np.stack([planes[number] for number in numbers.tolist()])[:, None])
