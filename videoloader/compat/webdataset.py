@@ -17,9 +17,8 @@ from videoloader.sampling.clips import ClipSampler, sample_frames
 
 __all__ = ["EXTENSIONS", "VideoHandler", "decode_video"]
 
-EXTENSIONS = (
-    *("3gp", "avi", "flv", "h264", "h265", "hevc", "ivf", "m2ts", "m4v", "mjpeg", "mkv", "mov"),
-    *("mp4", "mpeg", "mpg", "obu", "ogv", "webm", "wmv"),
+EXTENSIONS = tuple(
+    "3gp avi flv h264 h265 hevc ivf m2ts m4v mjpeg mkv mov mp4 mpeg mpg obu ogv webm wmv".split()
 )
 
 
