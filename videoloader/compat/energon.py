@@ -196,7 +196,7 @@ class AVWebdatasetDecoder:
 
     def __call__(self, key: str, data: bytes) -> AVData | AVDecoder | None:
         """What a file of a sample becomes, None if it is no video."""
-        if key.rpartition(".")[2].lower() not in EXTENSIONS:
+        if key.rpartition(".")[2].lower() not in EXTENSIONS.split():
             return None
         decoder = AVDecoder(data, device=self.device)
         if self.av_decode == "AVDecoder":

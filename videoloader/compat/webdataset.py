@@ -17,9 +17,7 @@ from videoloader.sampling.clips import ClipSampler, sample_frames
 
 __all__ = ["EXTENSIONS", "VideoHandler", "decode_video"]
 
-EXTENSIONS = tuple(
-    "3gp avi flv h264 h265 hevc ivf m2ts m4v mjpeg mkv mov mp4 mpeg mpg obu ogv webm wmv".split()
-)
+EXTENSIONS = "3gp avi flv h264 h265 hevc ivf m2ts m4v mjpeg mkv mov mp4 mpeg mpg obu ogv webm wmv"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +33,7 @@ class VideoHandler:
         size: (height, width) to resize to, or one number for both.
         dtype, layout: as for `Video.get_frames`.
         device: where frames are given.
-        extensions: of files that are videos.
+        extensions: of files that are videos, with spaces between them.
     """
 
     clips: ClipSampler | None = None
@@ -43,7 +41,7 @@ class VideoHandler:
     dtype: ElementType = "uint8"
     layout: Layout = "FHWC"
     device: str = "cpu"
-    extensions: tuple[str, ...] = EXTENSIONS
+    extensions: str = EXTENSIONS
 
     def __call__(
         self, key: str, data: bytes
@@ -57,7 +55,7 @@ class VideoHandler:
         Raises:
             VideoError: the video does not decode.
         """
-        if key.rpartition(".")[2].lower() not in self.extensions:
+        if key.rpartition(".")[2].lower() not in self.extensions.split():
             return None
         with open_video(data, device=self.device) as video:
             numbers = range(len(video)) if self.clips is None else self._sampled(video.index)
