@@ -79,7 +79,7 @@ def decode_video_frames(
         if is_depth:
             return video.get_frames(numbers, layout="FCHW", output="gray", dtype="uint16").frames
         frames = video.get_frames(numbers, layout="FCHW").frames
-    return frames if return_uint8 else _as_shares(frames)
+    return frames if return_uint8 else _unit_range(frames)
 
 
 def decode_camera_frames(
@@ -155,11 +155,11 @@ def install() -> None:
             module.decode_video_frames = decode_video_frames  # type: ignore[attr-defined]
 
 
-def _as_shares(levels: torch.Tensor) -> torch.Tensor:
+def _unit_range(levels: torch.Tensor) -> torch.Tensor:
     """Levels from 0 to 255 as float32 from 0 to 1."""
     if levels.is_cuda:
         return levels / 255
-    # In one thread: those of torch wait for each other, for long where others are busy.
+    # One thread: those of torch wait for each other, which takes long on a busy machine.
     return torch.from_numpy(np.divide(levels.numpy(), np.float32(255), dtype=np.float32))
 
 

@@ -11,10 +11,10 @@ import io
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from videoloader.compat.opening import first_module, frame_rate, open_video
 from videoloader.errors import ArgumentError
+from videoloader.sampling import Snap
 from videoloader.video import Video
 
 __all__ = ["DecordDecode", "DecordInit", "register"]
@@ -96,8 +96,8 @@ class DecordDecode:
         results["frame_inds"] = numbers
         results["video_reader"] = None
         with video:
-            wanted = numbers if self.mode == "accurate" else _keyframes(video, numbers)
-            frames = video.get_frames(wanted).frames.numpy()
+            snap: Snap = "none" if self.mode == "accurate" else "keyframe"
+            frames = video.get_frames(numbers, snap=snap).frames.numpy()
         results["imgs"] = list(frames)
         results["original_shape"] = frames.shape[1:3]
         results["img_shape"] = frames.shape[1:3]
@@ -117,12 +117,3 @@ def register() -> None:
     registry: Any = first_module(("mmaction.registry", "mmengine.registry"), hint).TRANSFORMS
     for transform in (DecordInit, DecordDecode):
         registry.register_module(name=transform.__name__, module=transform, force=True)
-
-
-def _keyframes(video: Video, numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """The last keyframe at or before each frame; numbers outside the video stay outside."""
-    keyframes = video.index.keyframes
-    places = np.searchsorted(keyframes, numbers, side="right") - 1
-    inside = (numbers >= 0) & (numbers < len(video)) & (places >= 0)
-    found: NDArray[np.int64] = np.where(inside, keyframes[places.clip(0)], numbers)
-    return found
