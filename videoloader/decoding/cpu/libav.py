@@ -173,12 +173,14 @@ class CpuDecoder:
 
         None where it does not work out; the run is decoded by itself then.
         """
-        if len(run.frames) > MOST_FRAMES or self._index.exactness == "decode":
+        index = self._index
+        is_odd = index.exactness == "decode" or index.frame_parts[run.frames].any()
+        if is_odd or len(run.frames) > MOST_FRAMES:
             return None
         forward = self._forward
         if forward is None or not forward.reaches(run):
             decoder = self._prepare(int(run.packets[0]))
-            forward = ForwardReader(decoder, self._index, self._packets, run)
+            forward = ForwardReader(decoder, index, self._packets, run)
         fed = forward.packets_fed
         found = forward.read(run)
         self.packets_fed += forward.packets_fed - fed
