@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-MODULES = ("dropin_decord", "dropin_hooks")
+MODULES = ("dropin_decord", "dropin_hooks", "dropin_torchcodec")
 PACKAGES = ("videoloader", "decord2", "torchcodec", "av", "torch", "numpy")
 _MARK = "VIDEOLOADER_DROPINS"  # set where the libraries that peers look for can be found
 

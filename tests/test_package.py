@@ -195,6 +195,7 @@ LAYERS = {
     "ops": "errors operators pipeline fn",
     "plugin": "errors tensors readers pipeline fn ops",
     "video": "errors forking sources workers indexing sampling decoding",
+    "compat": "errors sources indexing sampling decoding video",
     "epoch_sampler": "errors sampling",
     "dataset": "errors sources indexing sampling decoding readers epoch_sampler",
     "loader": "errors indexing sampling decoding readers pipeline",

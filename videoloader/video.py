@@ -243,6 +243,7 @@ class Video:
         flip: bool = False,
         output: Output = "rgb",
         snap: Snap = "none",
+        window: tuple[int, int, int, int] | None = None,
     ) -> Clip:
         """Decode a set of frames, each distinct one once.
 
@@ -270,6 +271,8 @@ class Video:
             output: `rgb`; `gray`: luma in one channel; `yuv`: the planes as they are coded,
                 `Clip.planes`; see `OutputFormat`.
             snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
+            window: (top, left, height, width) of the resized picture, a crop after resizing; all
+                of it by default.
 
         Raises:
             FrameRangeError: a frame lies outside the video and `pad_mode` is `none`.
@@ -292,6 +295,7 @@ class Video:
             crop,
             flip,
             snap=snap,
+            window=window,
         )
         return self._decode(request, dtype, layout, mean, std, interpolation, output)
 

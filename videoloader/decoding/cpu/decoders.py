@@ -58,6 +58,7 @@ class CpuTask:
         threads: of the codec.
         max_pixels: of a picture; packets of larger ones do not decode.
         plan: how to decode `frames`, where that is known.
+        reads_on: see `CpuDecoder.decode`.
     """
 
     source: TaskSource
@@ -68,6 +69,7 @@ class CpuTask:
     threads: int = 1
     max_pixels: int | None = None
     plan: DecodePlan | None = None
+    reads_on: bool = False
 
     @property
     def frames(self) -> NDArray[np.int64]:
@@ -173,7 +175,8 @@ class Decoders:
                 opened = self._open(task, key, open_video, is_lent)
                 plan = plan_decode(task.index, task.frames) if task.plan is None else task.plan
                 converter = opened.converter(task.output, rotate=task.rotate)
-                with closing(opened.decoder(task.threads, task.max_pixels).decode(plan)) as frames:
+                decoder = opened.decoder(task.threads, task.max_pixels)
+                with closing(decoder.decode(plan, reads_on=task.reads_on)) as frames:
                     fill_slots(frames, task.targets, converter, opened.index)
         except BaseException:
             self.forget(key)
