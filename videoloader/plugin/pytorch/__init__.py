@@ -2,6 +2,7 @@
 
 from videoloader import ops
 from videoloader.plugin.epoch_plan import LastBatchPolicy
+from videoloader.plugin.pytorch import experimental, proxy
 from videoloader.plugin.pytorch.iterator import (
     ClassificationIterator,
     GenericIterator,
@@ -23,5 +24,7 @@ __all__ = [
     "LastBatchPolicy",
     "RaggedIterator",
     "TorchPythonFunction",
+    "experimental",
     "feed_ndarray",
+    "proxy",
 ]
