@@ -73,9 +73,9 @@ class BatchReference:
 class Proxy:
     """Stands for a pipeline in a data set: takes the inputs of a sample, gives references.
 
-    It is small and goes into workers of any start method. The inputs are arrays, tensors on the
-    CPU, bytes, numbers or paths; they are kept until the batch is sent, so they are not to be
-    written to.
+    It is small and goes into workers of any start method. The inputs are arrays, images of PIL,
+    tensors on the CPU, bytes, numbers or paths. They are kept until the batch is sent, so they are
+    not to be written to.
     """
 
     def __init__(self, server: str, inputs: Sequence[str], num_outputs: int) -> None:
@@ -156,10 +156,10 @@ class _Row:
 
 
 def _plain(value: Any) -> Any:
-    """Tensors as arrays, which need no shared memory each."""
+    """Tensors and images as arrays, which need no shared memory each."""
     if isinstance(value, torch.Tensor) and value.is_cpu and value.dtype is not torch.bfloat16:
         return value.detach().numpy()
-    return value
+    return np.asarray(value) if hasattr(value, "__array_interface__") else value
 
 
 def _share(calls: Sequence[Call]) -> None:
