@@ -8,7 +8,7 @@ from videoloader.plugin.pytorch.iterator import (
     GenericIterator,
     RaggedIterator,
 )
-from videoloader.plugin.pytorch.outputs import feed_ndarray
+from videoloader.plugin.pytorch.outputs import Packed, feed_ndarray
 
 TorchPythonFunction = vars(ops)["TorchPythonFunction"]
 DALIClassificationIterator = ClassificationIterator
@@ -22,6 +22,7 @@ __all__ = [
     "DALIRaggedIterator",
     "GenericIterator",
     "LastBatchPolicy",
+    "Packed",
     "RaggedIterator",
     "TorchPythonFunction",
     "experimental",
