@@ -58,7 +58,7 @@ def test_the_dataloader_sample_loads_every_video_twice(folder):
 
 
 def test_the_proxy_sample_decodes_in_the_main_process(folder):
-    lines = run("samples/proxy.py", folder, "--workers", "1").splitlines()
+    lines = run("samples/proxy_loader.py", folder, "--workers", "1").splitlines()
     assert [line.partition(":")[0] for line in lines] == ["epoch 0", "epoch 1"]
     assert all("(3, 8, 3, 112, 112)" in line for line in lines)
 

@@ -1,4 +1,4 @@
-"""Workers that describe clips, a pipeline that makes them: python samples/proxy.py FOLDER"""
+"""Workers that describe clips, a pipeline that makes them: python samples/proxy_loader.py FOLDER"""
 
 from __future__ import annotations
 
