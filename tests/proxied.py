@@ -6,7 +6,7 @@ from collections import namedtuple
 from dataclasses import dataclass
 
 import numpy as np
-from torch.utils.data import Dataset
+from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 Pair = namedtuple("Pair", "first second")
 
@@ -48,6 +48,18 @@ class Squares(Dataset):
 
     def __getitem__(self, number):
         return {"number": number, "square": self.proxy(np.full(self.size, number, np.float32))}
+
+
+class Stream(IterableDataset):
+    """Squares of 0, 1, 2, ..., every worker its share."""
+
+    def __init__(self, proxy, count):
+        self.proxy, self.count = proxy, count
+
+    def __iter__(self):
+        worker = get_worker_info()
+        for number in range(worker.id, self.count, worker.num_workers):
+            yield self.proxy(np.full(1, number, np.float32))
 
 
 def kill_at(number, fatal):

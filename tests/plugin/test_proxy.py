@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from child_processes import children
-from proxied import Calls, Frozen, Pair, Record, Squares, kill_at
+from proxied import Calls, Frozen, Pair, Record, Squares, Stream, kill_at
 from torch.utils.data import default_collate
 
 from videoloader import fn, types
@@ -345,6 +345,39 @@ def test_no_more_batches_are_begun_ahead_than_asked_for(server):
         server.iterate([], ahead=-1)
 
 
+class Stateful:
+    """A loader that knows how many batches it has given."""
+
+    def __init__(self, server, given=0):
+        self.server, self.given = server, given
+
+    def __iter__(self):
+        while self.given < 9:
+            self.given += 1
+            yield self.server.proxy(vector(self.given))
+
+    def state_dict(self):
+        return {"given": self.given}
+
+
+def test_the_state_of_a_stateful_loader_is_that_of_the_batch_given_last(server):
+    batches = server.iterate(Stateful(server), ahead=3)
+    assert batches.state_dict() == {"given": 0}
+    for number in range(1, 10):
+        assert next(batches).tolist() == [number**2]
+        state = batches.state_dict()
+        rest = server.iterate(Stateful(server, **state))
+        assert [each.tolist() for each in rest] == [[n**2] for n in range(number + 1, 10)]
+    with pytest.raises(ArgumentError, match="a list has no state_dict"):
+        server.iterate([]).state_dict()
+
+
+def test_iterable_data_sets_are_shared_by_workers(server):
+    loader = proxy.DataLoader(server, Stream(server.proxy, 7), batch_size=2, num_workers=2)
+    found = [batch[:, 0].tolist() for batch in loader]
+    assert found == [[0, 4], [1, 9], [16, 36], [25]]
+
+
 # -- What goes wrong. --
 
 
@@ -370,6 +403,7 @@ def test_an_error_names_the_sample_its_inputs_and_its_worker():
             with pytest.raises(OperatorError, match=f"sample 2 of a batch, from {who}, x='c'") as e:
                 next(batches)
             assert isinstance(e.value.__cause__, OperatorError)
+            assert e.value.__notes__ == ["in batch 1 of the loader's epoch"]
             assert next(batches)[0].tolist() == [8, 9]  # the loop may go on
             with pytest.raises(StopIteration):
                 next(batches)

@@ -86,16 +86,21 @@ class Feeder(threading.Thread):
         self.jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._pipeline = pipeline
         self._begun = begun
+        devices = pipeline.fed_inputs().values()
+        self._device = next((device for device in devices if device != "cpu"), "cpu")
         self._next = begun[-1][0] + 1 if begun else pipeline.next_batch
 
     def run(self) -> None:
         """What the thread does."""
-        devices = self._pipeline.fed_inputs().values()
-        gpu = next((device for device in devices if device != "cpu"), "cpu")
-        with stage_stream(gpu):  # copies to a GPU wait for no training step
+        try:
+            with stage_stream(self._device):  # copies to a GPU wait for no training step
+                while (job := self.jobs.get()) is not None:
+                    self._feed(job)
+                    del job  # the consumer's alone from here on
+        except Exception as error:  # noqa: BLE001  (without a stream, say; nobody waits in vain)
             while (job := self.jobs.get()) is not None:
-                self._feed(job)
-                del job  # the consumer's alone from here on
+                job.fail(0, error)
+                job.fed.set()
 
     def _feed(self, job: Job) -> None:
         try:

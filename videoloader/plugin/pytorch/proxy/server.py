@@ -235,10 +235,13 @@ class BatchesAhead(Generic[Data]):
     """
 
     def __init__(self, batches: Iterable[Data], ahead: int) -> None:
+        self._loader = batches
         self._batches: Any = iter(batches)
         self._ahead = ahead
-        self._begun: deque[Begun[Data] | Exception] = deque()
+        self._begun: deque[tuple[Begun[Data] | Exception, Any]] = deque()  # with states after them
         self._has_ended = False
+        self._given = 0
+        self._state = self._loader_state()
 
     def __iter__(self) -> Self:
         return self
@@ -249,32 +252,50 @@ class BatchesAhead(Generic[Data]):
                 self._begin()
         if not self._begun:
             raise StopIteration
-        first = self._begun.popleft()
-        if isinstance(first, Exception):
-            try:
+        first, self._state = self._begun.popleft()
+        self._given += 1
+        try:
+            if isinstance(first, Exception):
                 raise first
-            finally:
-                del first  # see `_begin`
-        return first.finish()
+            return first.finish()
+        except Exception as error:
+            error.add_note(f"in batch {self._given - 1} of the loader's epoch")
+            raise
+        finally:
+            del first  # see `_begin`
 
     def __len__(self) -> int:
         return len(self._batches)
 
+    def state_dict(self) -> Any:
+        """The state of a stateful loader as of the last batch that was given, not begun.
+
+        For its `load_state_dict`.
+        """
+        if self._state is None:
+            raise ArgumentError(f"a {type(self._loader).__name__} has no state_dict()")
+        return self._state
+
+    def _loader_state(self) -> Any:
+        state_dict = getattr(self._loader, "state_dict", None)
+        return None if state_dict is None else state_dict()
+
     def _may_begin(self) -> bool:
         if self._has_ended or len(self._begun) > self._ahead:
             return False
-        return not (self._begun and isinstance(self._begun[-1], Exception))
+        return not (self._begun and isinstance(self._begun[-1][0], Exception))
 
     def _begin(self) -> None:
         try:
-            self._begun.append(Begun(next(self._batches)))
+            begun = Begun(next(self._batches))
+            self._begun.append((begun, self._loader_state()))
         except StopIteration:
             self._has_ended = True
         except Exception as error:  # noqa: BLE001  (it is raised in its turn)
             # Without the frame of this method, which would make a cycle. Workers of a loader that
             # only the garbage collector ends take seconds to end.
             inner = error.__traceback__ and error.__traceback__.tb_next
-            self._begun.append(error.with_traceback(inner))
+            self._begun.append((error.with_traceback(inner), self._state))
 
 
 _servers: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary()
