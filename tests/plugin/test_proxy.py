@@ -224,6 +224,27 @@ def test_samples_of_several_shapes_come_as_a_list(server):
     assert [sample.tolist() for sample in batch] == [[4], [4, 4], [4, 4, 4]]
 
 
+def test_loaders_may_take_turns_with_one_server(server):
+    loaders = [
+        proxy.DataLoader(server, Squares(server.proxy, count), batch_size=SIZE, num_workers=1)
+        for count in (10, 12)
+    ]
+    for one, other in zip(*loaders, strict=True):
+        for batch in (one, other):
+            assert (batch["square"][:, 0] == batch["number"] ** 2).all()
+
+
+def test_images_of_other_libraries_are_arrays():
+    class Image:
+        __array_interface__ = np.full((2, 3), 5, np.uint8).__array_interface__
+
+    with proxy.Server(squares()) as server:
+        dataset = Calls(lambda _: server.proxy(Image()), 2)
+        (batch,) = proxy.DataLoader(server, dataset, batch_size=2, num_workers=1)
+    assert (batch == 25).all()
+    assert batch.shape == (2, 2, 3)
+
+
 def test_random_draws_do_not_depend_on_the_workers():
     @pipeline_def(batch_size=2, num_threads=2, seed=7)
     def noisy():

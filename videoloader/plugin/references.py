@@ -74,8 +74,8 @@ class Proxy:
     """Stands for a pipeline in a data set: takes the inputs of a sample, gives references.
 
     It is small and goes into workers of any start method. The inputs are arrays, images of PIL,
-    tensors on the CPU, bytes, numbers or paths. They are kept until the batch is sent, so they are
-    not to be written to.
+    tensors (of workers on the CPU), bytes, numbers or paths. They are kept until the batch is sent,
+    so they are not to be written to.
     """
 
     def __init__(self, server: str, inputs: Sequence[str], num_outputs: int) -> None:
@@ -157,6 +157,9 @@ class _Row:
 
 def _plain(value: Any) -> Any:
     """Tensors and images as arrays, which need no shared memory each."""
+    if isinstance(value, torch.Tensor) and value.is_cuda:  # of the main process, for its thread
+        torch.cuda.current_stream(value.device).synchronize()
+        return value
     if isinstance(value, torch.Tensor) and value.is_cpu and value.dtype is not torch.bfloat16:
         return value.detach().numpy()
     return np.asarray(value) if hasattr(value, "__array_interface__") else value

@@ -67,12 +67,13 @@ def _parts(data: Any) -> Iterable[Any]:
     yield from (value for _, value in _attributes(data))
 
 
-def _attributes(data: Any) -> Iterable[tuple[str, Any]]:
+def _attributes(data: Any) -> list[tuple[str, Any]]:
     """Attributes of an object, also of a dataclass without a dictionary."""
-    names = dict.fromkeys(getattr(data, "__dict__", ()))
+    values = dict(getattr(data, "__dict__", ()))
     if dataclasses.is_dataclass(data):
-        names |= dict.fromkeys(field.name for field in dataclasses.fields(data))
-    return [(name, getattr(data, name)) for name in names if hasattr(data, name)]
+        fields = [field.name for field in dataclasses.fields(data) if hasattr(data, field.name)]
+        values |= {name: getattr(data, name) for name in fields}
+    return [*values.items()]
 
 
 def _rebuilt(data: Any, visit: Callable[[Any], Any]) -> Any:
