@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import queue
 import threading
+import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -89,6 +91,7 @@ class Feeder(threading.Thread):
         devices = pipeline.fed_inputs().values()
         self._device = next((device for device in devices if device != "cpu"), "cpu")
         self._next = begun[-1][0] + 1 if begun else pipeline.next_batch
+        _feeders.add(self)
 
     def run(self) -> None:
         """What the thread does."""
@@ -116,6 +119,18 @@ class Feeder(threading.Thread):
             job.fail(job.num_fed, error)
         finally:
             job.fed.set()
+
+
+_feeders: weakref.WeakSet[Feeder] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """End what was not stopped: a thread in native code must not outlive the interpreter."""
+    for feeder in list(_feeders):
+        if feeder.is_alive():
+            feeder.jobs.put(None)
+            feeder.join()
 
 
 def _named(error: Exception, calls: Sequence[Call], first: int) -> Exception:

@@ -111,11 +111,12 @@ class Server:
 
     def stop_thread(self) -> None:
         """End the thread that feeds the pipeline, and wait for it. It may be started again."""
+        if os.getpid() != self._process:
+            return  # it did not come along
         with self._starting:
             thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.jobs.put(None)
-            if os.getpid() == self._process:
+            if thread is not None:
+                self._end()
                 thread.join()
 
     def close(self) -> None:
@@ -172,8 +173,8 @@ class Server:
         if self._thread is None:
             self._pipeline.schedule_run()  # begins what is fed from now on at once
             self._thread = Feeder(self._pipeline, self._begun)
-            end = weakref.finalize(self, self._thread.jobs.put, None)
-            end.atexit = False
+            self._end = weakref.finalize(self, self._thread.jobs.put, None)
+            self._end.atexit = False  # the feeders see to it themselves
             self._thread.start()
         return self._thread
 
@@ -184,7 +185,7 @@ class Server:
             if self._pipeline.next_batch != number:
                 raise ArgumentError(
                     "the batch is lost: an interrupt came while it was taken, or somebody else "
-                    "runs the pipeline"
+                    "runs the pipeline, or has closed it"
                 )
             outputs = self._pipeline.run()
         except StopIteration:
