@@ -5,6 +5,7 @@ import os
 import pickle
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -477,6 +478,22 @@ def test_workers_end_with_the_loop_that_fails(server):
         with pytest.raises((ArgumentError, OperatorError), match="worker 0"):
             list(loader)
         assert not children() - before
+    finally:
+        gc.enable()
+
+
+def test_an_error_that_nobody_takes_keeps_no_loader_alive(server):
+    def failing():
+        yield 1
+        raise LookupError
+
+    batches = server.iterate(failing())
+    assert next(batches) == 1
+    alive = weakref.ref(batches)
+    gc.disable()
+    try:
+        del batches
+        assert alive() is None
     finally:
         gc.enable()
 
