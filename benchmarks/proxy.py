@@ -110,13 +110,13 @@ def clips_a_second(
     """Over `count` batches, once the loader has nothing left that it made before."""
     samples = 0
     for number, (frames, files, _) in enumerate(itertools.islice(batches, SETTLED + count)):
-        if number == SETTLED:
-            begin = time.perf_counter()
-        samples += len(files) if number >= SETTLED else 0
         if step is not None:
             step(frames)
         elif case.device == "cuda":
             torch.cuda.current_stream().synchronize()
+        if number == SETTLED - 1:
+            begin = time.perf_counter()
+        samples += len(files) if number >= SETTLED else 0
     return samples / (time.perf_counter() - begin)
 
 
