@@ -262,6 +262,17 @@ def test_a_pure_layer_imports_no_heavy_library(layer):
     assert not wrong
 
 
+def test_what_is_neutral_in_iterators_imports_no_framework():
+    for name in ("iteration", "epoch_plan", "base_iterator"):
+        tops = {module for module, _, _ in imports(PACKAGE / "plugin" / f"{name}.py")}
+        assert not [
+            module
+            for module in tops
+            if module.split(".")[0] in ("torch", "jax", "tensorflow")
+            or module.startswith("videoloader.plugin.pytorch")
+        ]
+
+
 def test_the_layer_law_sees_every_kind_of_import(tmp_path):
     path = tmp_path / "module.py"
     path.write_text(

@@ -68,6 +68,12 @@ def test_the_sample_of_transformers_loads_a_video(folder):
     assert run("samples/transformers_video.py", path, "--frames", "5").startswith("(5, 3, ")
 
 
+def test_the_proxy_sample_decodes_in_the_main_process(folder):
+    lines = run("samples/proxy_loader.py", folder, "--workers", "1").splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["epoch 0", "epoch 1"]
+    assert all("(3, 8, 3, 112, 112)" in line for line in lines)
+
+
 def test_the_code_of_the_readme_runs(folder):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(blocks) == 7

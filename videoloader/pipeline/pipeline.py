@@ -379,6 +379,12 @@ class Pipeline(Inspection):
         if self._runner is not None:
             self._runner.allow(self._built().num_fed or 0)
 
+    def feed_inputs(self, batches: Mapping[str, Any]) -> None:
+        """Feed several sources a batch each, by name; if one refuses its batch, none is fed."""
+        self._built().feed(batches)
+        if self._runner is not None:
+            self._runner.allow(self._built().num_fed or 0)
+
     def checkpoint(self, filename: str | Path | None = None) -> bytes:
         """The state of the pipeline after the last batch that was taken.
 
@@ -392,9 +398,8 @@ class Pipeline(Inspection):
         if not self._has_checkpoints:
             raise ArgumentError("checkpoint() needs a pipeline with enable_checkpointing=True")
         self._built().check_has_no_state()
-        taken = self.resumed_at if self._runner is None else self._runner.taken
         state = Checkpoint(
-            self.seed, self.batch_size, taken, self._epoch, self._epoch_start
+            self.seed, self.batch_size, self.next_batch, self._epoch, self._epoch_start
         ).write()
         if filename is not None:
             Path(filename).write_bytes(state)
@@ -478,6 +483,11 @@ class Pipeline(Inspection):
     def resumed_at(self) -> int:
         """Number of the first batch: 0, or by the checkpoint."""
         return 0 if self._state is None else self._state.batches
+
+    @property
+    def next_batch(self) -> int:
+        """Number of the batch that `run` gives next."""
+        return self.resumed_at if self._runner is None else self._runner.taken
 
     @property
     def is_restored_from_checkpoint(self) -> bool:

@@ -143,6 +143,24 @@ class Program:
         return stages
 
     @property
+    def fed(self) -> dict[str, ExternalSource]:
+        """The sources that are fed, by name."""
+        pairs = self.sources.items()
+        return {name: s for name, s in pairs if isinstance(s, ExternalSource) and s.is_fed}
+
+    def feed(self, batches: Mapping[str, Any]) -> None:
+        """Queue a batch for each of several sources, or for none where one refuses its own."""
+        sources = self.fed
+        if unknown := batches.keys() - sources.keys():
+            raise ArgumentError(
+                f"the pipeline has no external source {', '.join(sorted(unknown))} to be fed; "
+                f"it has {', '.join(sources)}"
+            )
+        made = [(sources[name], sources[name].column(batch)) for name, batch in batches.items()]
+        for source, column in made:
+            source.queue(column)
+
+    @property
     def num_fed(self) -> int | None:
         """Batches that may be made ahead by what was fed; None without sources that are fed."""
         fed = [source for source in self._external if source.is_fed]

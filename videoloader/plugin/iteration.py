@@ -182,11 +182,16 @@ class BatchIterator(ABC, Generic[Batch]):
         return self._has_stopped or (self._plan is not None and self._taken >= self._plan.stop)
 
     def _run(self) -> list[tuple[TensorList, ...]]:
-        """A batch of every pipeline; they stay in step when one of them fails."""
+        """A batch of every pipeline; they stay in step when one of them fails.
+
+        All begin before one is waited for, so that several GPUs work at the same time.
+        """
         batches, failure = [], None
         for pipeline in self._pipelines:
+            pipeline.schedule_run()
+        for pipeline in self._pipelines:
             try:
-                batches.append(pipeline.run())
+                batches.append(pipeline.outputs())
             except (VideoError, StopIteration) as error:
                 failure = failure or error
         self._has_begun = True

@@ -63,6 +63,11 @@ class ExternalSource:
         return self._origin is None
 
     @property
+    def device(self) -> str:
+        """The torch device of its batches."""
+        return self._outputs[0].device
+
+    @property
     def has_state(self) -> bool:
         """Whether it has a place of its own to go on from, which nobody but itself knows."""
         return self._origin is not None and not self._origin.takes_argument
@@ -77,8 +82,16 @@ class ExternalSource:
             raise ArgumentError(
                 f"{self._name} has a source of its own ({self._origin}), it cannot be fed"
             )
+        self.queue(self.column(batch, layout, cuda_stream))
+
+    def column(self, batch: Any, layout: str | None = None, cuda_stream: Any = None) -> Batch:
+        """What `queue` takes, of a batch as users give it."""
         stream = self._cuda_stream if cuda_stream is None else cuda_stream
-        self._fed.append(self._outputs[0].column(batch, layout=layout, cuda_stream=stream))
+        return self._outputs[0].column(batch, layout=layout, cuda_stream=stream)
+
+    def queue(self, column: Batch) -> None:
+        """Queue a batch that `column` has made."""
+        self._fed.append(column)
         self.num_fed += 1
 
     def plan(self, iteration: int) -> Columns:
