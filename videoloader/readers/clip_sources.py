@@ -98,7 +98,12 @@ def find_sources(
     if isinstance(videos, Videos):
         if not len(videos):
             name = shown(str(videos.dataset.path))
-            raise ArgumentError(f"{name}: no videos; all {len(videos.dataset)} rows are failures")
+            failed, rows = len(videos.dataset.failed), len(videos.dataset)
+            raise ArgumentError(
+                f"{name}: no videos; all {rows} rows are failures"
+                if failed == rows
+                else f"{name}: no videos; the filter leaves none of {rows - failed}"
+            )
         return IndexedVideos(videos)
     items = list(_items([videos] if isinstance(videos, str | os.PathLike | Item) else videos))
     if not items:
