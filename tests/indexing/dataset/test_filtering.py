@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pyarrow.compute as pc
 import pytest
+from synthetic_index import write_index
 
 import videoloader as vl
-from synthetic_index import write_index
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
 ROWS = 5000

@@ -93,6 +93,7 @@ def matching_rows(path: Path, condition: pc.Expression) -> NDArray[np.int64]:
         FormatError: the file is damaged.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
     with reading(path):
@@ -108,7 +109,7 @@ def matching_rows(path: Path, condition: pc.Expression) -> NDArray[np.int64]:
         ) from error
     with reading(path):
         kept = table.scanner(columns={"is_kept": condition}).to_table()["is_kept"]
-        rows: NDArray[np.int64] = np.flatnonzero(kept.fill_null(False).to_numpy())
+        rows: NDArray[np.int64] = np.flatnonzero(pc.fill_null(kept, fill_value=False))
         return rows
 
 
