@@ -19,7 +19,7 @@ from videoloader.operators.arguments import (
     Argument,
     Kind,
 )
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import OPERATORS, SourceContext, declare
 from videoloader.operators.random import SEED
 from videoloader.readers.clip_reader import ClipReader
 from videoloader.readers.clip_sources import (
@@ -55,7 +55,7 @@ from videoloader.sampling.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
 from videoloader.types import UINT8, ImageType
 
-__all__ = ["read_video"]
+__all__ = ["READ_VIDEO", "read_video"]
 
 
 _RULE = (
@@ -330,6 +330,9 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         tolerant is not None,
         failures,
     )
+
+
+READ_VIDEO = OPERATORS["readers.video"]
 
 
 def _draws(arguments: Mapping[str, Any], scopes: Scopes, clips: Clips) -> WeightedDraws | None:
