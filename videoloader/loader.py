@@ -160,10 +160,10 @@ class Loader:
         rank, num_ranks = _rank(rank, num_ranks)
         if remainder is None:
             remainder = "keep" if num_ranks == 1 else "repeat"
-        size = len(self._videos) * check_clips(clips_per_video, clips)
-        self._draws = find_draws(self._videos, weights, self._labels, size, balanced=balanced)
+        count = len(self._videos) * check_clips(clips_per_video, clips)
+        self._draws = find_draws(self._videos, weights, self._labels, count, balanced=balanced)
         shuffle = shuffle or self._draws is not None
-        self.order = EpochOrder(size, batch_size, shuffle, seed, rank, num_ranks, remainder)
+        self.order = EpochOrder(count, batch_size, shuffle, seed, rank, num_ranks, remainder)
         if prefetch < 1:
             raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
         if not isinstance(clips, ClipSampler):
