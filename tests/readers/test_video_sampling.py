@@ -12,7 +12,9 @@ import pytest
 import torch
 from synthetic_index import write_index
 
+import videoloader as vl
 from videoloader import fn
+from videoloader.demo.videos import encode_video
 from videoloader.errors import OperatorError
 from videoloader.indexing.dataset import index_dataset
 from videoloader.pipeline import pipeline_def
@@ -314,3 +316,26 @@ def test_ten_million_clips_take_no_memory_of_their_own(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 4_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_an_epoch_may_mix_sizes_and_codecs(demo_folder, tmp_path):
+    files = [demo_folder / name for name in ("h264.mp4", "hevc.mp4", "vp9.webm", "av1.mp4")]
+    files.append(encode_video(tmp_path / "tall.mp4", size=(96, 160), frames=20))
+
+    @pipeline_def(batch_size=5, seed=1)
+    def definition():
+        return fn.readers.video(
+            filenames=files, labels=[], sequence_length=3, clips_per_video=2, random_shuffle=True,
+            enable_frame_num="sequence",
+        )  # fmt: skip
+
+    seen = Counter()
+    with definition() as pipe:
+        for _ in range(2):
+            clips, labels, numbers = pipe.run()
+            for clip, label, frames in zip(clips, labels, numbers, strict=True):
+                with vl.Video(files[int(label[0])]) as video:
+                    expected = video.get_frames(frames.tolist(), layout="FHWC").frames
+                assert torch.equal(torch.as_tensor(clip), expected)
+                seen[int(label[0])] += 1
+    assert seen == dict.fromkeys(range(5), 2)
