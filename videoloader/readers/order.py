@@ -23,6 +23,7 @@ from videoloader.sampling.weighted import WeightedDraws
 __all__ = ["Order", "Shuffle"]
 
 _COMMON_SEED = 0x5EED  # of what all shards agree on
+_BLOCK, _BLOCKS = 1024, 8  # positions that are worked out at a time, and how often they are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,9 @@ class Order:
     group: int = 1
     window: int = 1
     draws: WeightedDraws | None = field(default=None, compare=False)
+    _blocks: dict[tuple[int, int], NDArray[np.int64]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def batch(self, iteration: int) -> list[tuple[Place, int]]:
         """The places of a batch, and the number in the data set of the sample at each."""
@@ -90,6 +94,25 @@ class Order:
         return numbers
 
     def _numbers(self, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers at some positions, of which many are worked out at a time."""
+        blocks = positions // _BLOCK
+        found = np.empty(len(positions), dtype=np.int64)
+        for block in set(blocks.tolist()):
+            inside = blocks == block
+            found[inside] = self._block(epoch, block)[positions[inside] - block * _BLOCK]
+        return found
+
+    def _block(self, epoch: int, block: int) -> NDArray[np.int64]:
+        known = self._blocks.get((epoch, block))
+        if known is None:
+            first, end = block * _BLOCK, len(self.epochs.shard(epoch))
+            known = self._worked_out(epoch, np.arange(first, min(first + _BLOCK, end)))
+            if len(self._blocks) >= _BLOCKS:
+                self._blocks.clear()
+            self._blocks[epoch, block] = known
+        return known
+
+    def _worked_out(self, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         numbers = self._ordered(epoch, positions)
         if self.draws is None:
             return numbers
