@@ -245,18 +245,16 @@ def test_operators_behind_see_the_clips_of_their_own_batch(videos):
     """What differs between samples is not done while clips of later batches are decoded."""
 
     @pipeline_def(batch_size=3, seed=2)
-    def definition(together):
-        clips, labels = fn.readers.video(filenames=FILES, labels=[], **SHARED | together)
-        size = 2.0 + 2.0 * labels[0]
-        small = fn.resize(clips, resize_x=size, resize_y=3, subpixel_scale=False)
-        return small, labels
+    def definition():
+        clips, _ = fn.readers.video(filenames=FILES, labels=[], **SHARED)
+        widths = fn.random.uniform(values=[2, 3, 4, 5, 7, 8, 9])
+        return fn.resize(clips, resize_x=widths, resize_y=3, subpixel_scale=False), widths
 
-    for together in ({}, {"clips_per_decode": 1}):
-        with definition(together) as pipe:
-            for _ in range(8):
-                clips, labels = pipe.run()
-                for clip, label in zip(clips, labels, strict=True):
-                    assert clip.shape == (4, 3, 2 + 2 * int(label), 3)
+    with definition() as pipe:
+        for _ in range(8):
+            clips, widths = pipe.run()
+            for clip, width in zip(clips, widths, strict=True):
+                assert clip.shape == (4, 3, int(width), 3)
 
 
 def test_clips_that_are_decoded_together_hold_the_pixels_of_clips_alone(demo_folder):
