@@ -117,7 +117,7 @@ class SharedDecoding:
             origin = str(self.along[at - count][0].planned)
             kept.append(Decoded(batch.frames[at].clone(), others[at], origin))
         if any(clip is not None and clip.frames.is_cuda for clip in kept):
-            ready = torch.cuda.current_stream().record_event()
+            ready = torch.cuda.current_stream(batch.frames[0].device).record_event()
         for (each, _), clip in zip(self.along, kept, strict=True):
             each.shared.give(None if clip is None else clip._replace(ready=ready))
         self.along = []
