@@ -34,7 +34,8 @@ from videoloader.decoding.rules import OnError, Rules
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
-from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
+from videoloader.readers.clip_sources import ClipSources, Weights, find_labels, find_sources
+from videoloader.readers.draws import DRAWING, check_clips, find_draws
 from videoloader.readers.global_random import seeded
 from videoloader.readers.labels import Labels
 from videoloader.readers.sample_decoding import DecodedSamples, LoaderFailure, SampleDecoder
@@ -87,6 +88,10 @@ class Loader:
         labels: one integer a video or row; or by key a mapping, a function or a `LabelColumn` of
             a table, see `ClipDataset`; by default those of the folders, where `dataset` is a
             folder of folders.
+        clips_per_video: samples that an epoch has of each video, each drawn by itself.
+        weights: how often each video is drawn: a number for each video or row, or by key a mapping
+            or function; implies `shuffle`. An epoch has as many samples as without.
+        balanced: draw videos of every label as often; implies `shuffle`.
         transform: called with each sample as a dictionary, on the thread that iterates; what it
             returns is collated. The global random numbers of torch (CPU), NumPy, Python and
             `fn` are seeded for it by the sample, and put back.
@@ -134,6 +139,9 @@ class Loader:
         shuffle: bool = False,
         seed: int = 0,
         labels: Labels | None = None,
+        clips_per_video: int = 1,
+        weights: Weights | None = None,
+        balanced: bool = False,
         transform: Callable[[dict[str, Any]], Any] | None = None,
         rank: int | None = None,
         num_ranks: int | None = None,
@@ -152,9 +160,10 @@ class Loader:
         rank, num_ranks = _rank(rank, num_ranks)
         if remainder is None:
             remainder = "keep" if num_ranks == 1 else "repeat"
-        self.order = EpochOrder(
-            len(self._videos), batch_size, shuffle, seed, rank, num_ranks, remainder
-        )
+        count = len(self._videos) * check_clips(clips_per_video, clips)
+        self._draws = find_draws(self._videos, weights, self._labels, count, balanced=balanced)
+        shuffle = shuffle or self._draws is not None
+        self.order = EpochOrder(count, batch_size, shuffle, seed, rank, num_ranks, remainder)
         if prefetch < 1:
             raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
         if not isinstance(clips, ClipSampler):
@@ -295,7 +304,11 @@ class Loader:
         def plan(step: int, _: Any) -> NDArray[np.int64]:
             if step >= steps:
                 raise StopIteration
-            return self.order.batch(epoch, step, start)
+            places = self.order.batch(epoch, step, start)
+            draws = self._draws
+            if draws is None:
+                return places
+            return draws.numbers(places, seed=self.order.seed, stage=DRAWING, epoch=epoch)
 
         def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
             batch = self._samples.decode(decoder, samples, epoch)
@@ -313,6 +326,7 @@ class Loader:
         tensors = [clips.frames] if isinstance(clips.frames, torch.Tensor) else clips.frames
         wait_for(batch.ready, tensors)
         samples = batch.samples.tolist()
+        videos = [self._requests.video(sample) for sample in samples]
         several = {shape for shape in batch.shapes if len(shape) > 1}
         if len(several) == 1:
             clips = divided(clips, self._samples.output.layout, several.pop())
@@ -321,10 +335,10 @@ class Loader:
             "frame_numbers": stacked(clips.indices),
             "times": stacked(clips.times),
             "mask": stacked(clips.masks),
-            "sample": torch.tensor([self._videos.row(sample) for sample in samples]),
+            "sample": torch.tensor([self._videos.row(video) for video in videos]),
         }
         if self._labels is not None:
-            result["labels"] = torch.tensor([self._labels[sample] for sample in samples])
+            result["labels"] = torch.tensor([self._labels[video] for video in videos])
         if self._samples.rules.on_error in ("replace", "mask"):
             result["error"] = batch.errors
         return (

@@ -36,6 +36,7 @@ class PacketFeed:
         self._index = index
         self._reader = PacketReader(index, source)
         self._drop = drop
+        self._is_local = source.is_local
         self._heads: dict[int, bytes] = {}
 
     def chunks(
@@ -64,9 +65,10 @@ class PacketFeed:
                 payloads[0] = preamble(self._index, payloads[0], begin, before) + payloads[0]
             return payloads
 
-        for packets, payloads in needed_packets(
-            self._index, read, run, self._drop if drop is None else drop, size
-        ):
+        # Where a read means waiting, the whole run is fetched before it is decoded.
+        part = size if self._is_local else 0
+        drop = self._drop if drop is None else drop
+        for packets, payloads in needed_packets(self._index, read, run, drop, part):
             for start in range(0, len(packets), size):
                 yield packets[start : start + size], payloads[start : start + size]
 

@@ -25,7 +25,7 @@ from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
 from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
-from videoloader.readers.external import ExternalSource
+from videoloader.readers.external import FedSource
 from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
 
@@ -360,7 +360,7 @@ class Pipeline(Inspection):
         cuda_stream: Any = None,
         use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
     ) -> None:
-        """Queue a batch for an `external_source` that has no source of its own.
+        """Queue a batch for an `external_source` that has no source of its own, or `inputs.video`.
 
         Args:
             data_node: the node or its name.
@@ -589,9 +589,9 @@ class Pipeline(Inspection):
         assert self._program is not None
         return self._program
 
-    def _fed_source(self, name: str) -> ExternalSource:
+    def _fed_source(self, name: str) -> FedSource:
         source = self._built().sources.get(name)
-        if not isinstance(source, ExternalSource):
+        if not isinstance(source, FedSource):
             raise ArgumentError(f"the pipeline has no external source named {name!r}")
         return source
 

@@ -112,6 +112,6 @@ class SampleDecoder:
         """Keep the failures of a batch."""
         for at, error in failed_clips(clips).items():
             if len(self.failures) < _FAILURES:
-                number = samples[at]
+                number = self.requests.video(samples[at])
                 row, name = self.requests.videos.row(number), self.requests.videos.item(number).name
                 self.failures.append(LoaderFailure(row, epoch, name, error))
