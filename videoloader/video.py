@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -46,6 +45,7 @@ from videoloader.sampling import PadMode, pad_frames, plan_decode, select_frames
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
+from videoloader.workers.processors import usable_processors
 from videoloader.workers.use import Use
 
 __all__ = ["Video"]
@@ -123,7 +123,7 @@ class Video:
             self.index = index
             self._threads = threads
             self._batches = batches.BatchDecoder(
-                workers=0, threads=_processors() if threads is None else threads
+                workers=0, threads=usable_processors() if threads is None else threads
             )
         except BaseException:
             self._source.close()
@@ -158,7 +158,7 @@ class Video:
                 View(self.size, scales=self._rules.resolution_change == "scale"),
                 self._output,
                 self._orientation,
-                threads=self._threads or _processors(),
+                threads=self._threads or usable_processors(),
                 max_pixels=self._rules.max_pixels,
                 gpu=gpu,
             ):
@@ -391,7 +391,3 @@ class Video:
             return decoder.run([request], output, self._rules).clips[0]
         with self._lock, self._use.hold():
             return self._batches.run([request], output, self._rules).clips[0]
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))

@@ -275,8 +275,8 @@ def caffe2_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -313,8 +313,9 @@ def caffe2_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -337,8 +338,8 @@ def caffe_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -370,8 +371,9 @@ def caffe_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -476,8 +478,8 @@ def coco_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -532,8 +534,9 @@ def coco_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -1338,8 +1341,8 @@ def file_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -1383,8 +1386,9 @@ def file_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -2241,8 +2245,8 @@ def mxnet_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -2273,8 +2277,9 @@ def mxnet_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -2304,8 +2309,8 @@ def nemo_asr_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -2342,8 +2347,9 @@ def nemo_asr_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -2523,8 +2529,8 @@ def numpy_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -2573,8 +2579,9 @@ def numpy_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -3458,8 +3465,8 @@ def sequence_reader(
     stride: int = 1,
     image_type: Any = ...,
     random_shuffle: bool | int = False,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -3493,8 +3500,9 @@ def sequence_reader(
             default ImageType.RGB).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -3776,8 +3784,8 @@ def tfrecord_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -3813,8 +3821,9 @@ def tfrecord_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -3993,8 +4002,8 @@ def video_reader(
     enable_frame_num: str = 'none',
     enable_timestamps: bool | int = False,
     random_shuffle: bool | int = False,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -4075,8 +4084,9 @@ def video_reader(
         enable_timestamps: an output with the time of every frame, in seconds from the first frame
             of the video (bool (0 or 1); default False).
         random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
-        shard_id: which part of the clips to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the clips to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
         on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next

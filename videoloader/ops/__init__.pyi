@@ -310,8 +310,9 @@ class Caffe2Reader:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -338,8 +339,8 @@ class Caffe2Reader:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -376,8 +377,9 @@ class CaffeReader:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -401,8 +403,8 @@ class CaffeReader:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -544,8 +546,9 @@ class COCOReader:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -582,8 +585,8 @@ class COCOReader:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -1487,8 +1490,9 @@ class FileReader:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -1516,8 +1520,8 @@ class FileReader:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -2463,8 +2467,9 @@ class MXNetReader:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -2487,8 +2492,8 @@ class MXNetReader:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -2529,8 +2534,9 @@ class NemoAsrReader:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -2561,8 +2567,8 @@ class NemoAsrReader:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -2780,8 +2786,9 @@ class NumpyReader:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -2816,8 +2823,8 @@ class NumpyReader:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -3801,8 +3808,9 @@ class SequenceReader:
             default ImageType.RGB).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -3826,8 +3834,8 @@ class SequenceReader:
         stride: int = 1,
         image_type: Any = ...,
         random_shuffle: bool | int = False,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -4157,8 +4165,9 @@ class TFRecordReader:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -4182,8 +4191,8 @@ class TFRecordReader:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -4422,8 +4431,9 @@ class VideoReader:
         enable_timestamps: an output with the time of every frame, in seconds from the first frame
             of the video (bool (0 or 1); default False).
         random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
-        shard_id: which part of the clips to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the clips to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
         on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
@@ -4469,8 +4479,8 @@ class VideoReader:
         enable_frame_num: str = 'none',
         enable_timestamps: bool | int = False,
         random_shuffle: bool | int = False,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
