@@ -127,6 +127,21 @@ def test_an_epoch_goes_on_with_other_ranks(paths):
     assert samples(seen + rest) == samples(loader(paths, seed=3, shuffle=True))
 
 
+def test_a_run_goes_on_with_another_number_of_workers(paths):
+    options = {"shuffle": True, "seed": 3, "flip": 0.5, "batch_size": 1}
+    with loader(paths, **options) as whole:
+        expected = samples(whole)
+    with loader(paths, workers=1, **options) as before:
+        iterator = iter(before)
+        seen = [next(iterator) for _ in range(2)]
+        state = before.state_dict()
+    with loader(paths, workers=2, **options) as after:
+        after.load_state_dict(state)
+        rest = list(after)
+    assert len(rest) == 3
+    assert samples(seen + rest) == expected
+
+
 def test_a_state_of_another_data_set_is_refused(paths):
     with pytest.raises(vl.ArgumentError, match="size=5, this one has size=4"):
         loader(paths[:4]).load_state_dict(loader(paths).state_dict())
