@@ -1,3 +1,4 @@
+import gc
 import random
 import shutil
 
@@ -6,6 +7,7 @@ import pytest
 import torch
 
 import videoloader as vl
+from videoloader.decoding.assembly import Assembly
 from videoloader.demo.videos import encode_video, read_frame_number
 
 NAMES = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "vp9.webm", "av1.mp4"]
@@ -248,6 +250,16 @@ def test_a_bad_file_is_skipped(paths, tmp_path):
         (1, "bad.mp4"),
         (3, "missing.mp4"),
     ]
+
+
+@pytest.mark.parametrize("on_error", ["skip", "replace", "mask"])
+def test_failures_that_are_kept_hold_no_batch(paths, tmp_path, on_error):
+    batches = loader(broken(paths, tmp_path), on_error=on_error)
+    taken = len(list(batches))
+    gc.collect()
+    assert taken
+    assert len({failure.sample for failure in batches.failures}) == 2
+    assert not [each for each in gc.get_objects() if type(each) is Assembly]
 
 
 def test_a_bad_file_is_replaced_by_the_next_that_decodes(paths, tmp_path):
