@@ -404,7 +404,8 @@ class Pipeline(Inspection):
         """Go on where `checkpoint()` was called, dropping the batches made ahead.
 
         Readers stay open, so this takes no longer for a large data set. A pipeline without a seed
-        of its own takes that of the checkpoint.
+        of its own takes that of the checkpoint, and is then built again, as are those with external
+        sources.
         """
         if not self._has_checkpoints:
             raise ArgumentError("restore() needs a pipeline with enable_checkpointing=True")
