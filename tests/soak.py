@@ -97,14 +97,18 @@ class Killer(threading.Thread):
 
 
 def memory():
-    """Bytes of this process and its workers, what they share counted once."""
+    """Bytes of this process and its workers, what they share counted once.
+
+    Without pages of files: programs of others share those of the libraries, and come and go.
+    """
     total = 0
     for pid in (os.getpid(), *children()):
         try:
             text = Path(f"/proc/{pid}/smaps_rollup").read_text()
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
-        total += sum(int(line.split()[1]) for line in text.splitlines() if line[:4] == "Pss:")
+        kinds = ("Pss_Anon:", "Pss_Shmem:")
+        total += sum(int(line.split()[1]) for line in text.splitlines() if line.startswith(kinds))
     return total << 10
 
 
