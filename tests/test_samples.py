@@ -51,6 +51,19 @@ def test_the_training_sample_goes_on_where_it_stopped(folder, tmp_path):
     assert [line.partition(":")[0] for line in lines] == ["epoch 1", "epoch 2"]
 
 
+def test_the_action_sample_learns_and_goes_on_with_another_number_of_processes(tmp_path):
+    words = ("samples/train_action_recognition.py", tmp_path / "clips", "--clips", "16")
+    words += ("--checkpoint", tmp_path / "state.pt", "--device", "cpu")
+    assert run(*words, "--processes", "2", "--steps", "5") == ""  # 40 of 64 clips
+    lines = run(*words, "--processes", "1", "--epochs", "4").splitlines()
+    found = [
+        re.match(r"epoch (\d): (\d+) clips, loss ([\d.]+), test \d+%$", line) for line in lines
+    ]
+    assert [match.group(1, 2) for match in found] == [(str(epoch), "64") for epoch in range(4)]
+    losses = [float(match.group(3)) for match in found]
+    assert losses[-1] < 0.95 * losses[0]
+
+
 def test_the_dataloader_sample_loads_every_video_twice(folder):
     lines = run("samples/dataloader.py", folder, "--workers", "1").splitlines()
     assert sorted(re.findall(r"epoch \d", "".join(lines))) == ["epoch 0", "epoch 1"]

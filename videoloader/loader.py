@@ -38,6 +38,7 @@ from videoloader.readers.clip_sources import ClipSources, Weights, find_labels, 
 from videoloader.readers.draws import DRAWING, check_clips, find_draws
 from videoloader.readers.global_random import seeded
 from videoloader.readers.labels import Labels
+from videoloader.readers.ranks import find_rank
 from videoloader.readers.sample_decoding import DecodedSamples, LoaderFailure, SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import divided, stacked
@@ -95,9 +96,9 @@ class Loader:
         transform: called with each sample as a dictionary, on the thread that iterates; what it
             returns is collated. The global random numbers of torch (CPU), NumPy, Python and
             `fn` are seeded for it by the sample, and put back.
-        rank: which part of each step this process takes; by default that of torch.distributed,
-            if it is initialised.
-        num_ranks: number of parts.
+        rank: which part of each step this process takes. By default that of torch.distributed,
+            if it is initialised, or of RANK and WORLD_SIZE in the environment, if both are set.
+        num_ranks: number of parts; 1, with rank=0, for the whole data set on every rank.
         remainder: the last step where it is not full, see `EpochOrder`; `repeat` with several
             ranks by default, else `keep`.
         prefetch: finished batches that wait for the training step.
@@ -157,7 +158,7 @@ class Loader:
     ) -> None:
         self._videos = find_sources(dataset, {})
         self._labels, self.classes = find_labels(dataset, self._videos, labels)
-        rank, num_ranks = _rank(rank, num_ranks)
+        rank, num_ranks = find_rank(rank, num_ranks)
         if remainder is None:
             remainder = "keep" if num_ranks == 1 else "repeat"
         count = len(self._videos) * check_clips(clips_per_video, clips)
@@ -353,15 +354,3 @@ class Loader:
             with seeded(self._requests.transform_rng(sample, epoch)):
                 results.append(self._transform({name: each[at] for name, each in batch.items()}))
         return default_collate(results)
-
-
-def _rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:
-    """As given, else of torch.distributed."""
-    if (rank is None) != (num_ranks is None):
-        raise ArgumentError("rank and num_ranks come together")
-    if rank is not None and num_ranks is not None:
-        return rank, num_ranks
-    distributed = torch.distributed
-    if distributed.is_available() and distributed.is_initialized():
-        return distributed.get_rank(), distributed.get_world_size()
-    return 0, 1

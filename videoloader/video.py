@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-import os
+
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -50,6 +50,7 @@ from videoloader.sampling import PadMode, Snap, pad_frames, plan_decode, select_
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
+from videoloader.workers.processors import usable_processors
 from videoloader.workers.use import Use
 
 __all__ = ["Video"]
@@ -129,7 +130,7 @@ class Video:
             self.index = index
             self._threads = threads
             self._batches = batches.BatchDecoder(
-                workers=0, threads=_processors() if threads is None else threads
+                workers=0, threads=usable_processors() if threads is None else threads
             )
         except BaseException:
             self._source.close()
@@ -193,7 +194,7 @@ class Video:
                 View(normalize_size(size or self.size), scales=scales),
                 replace(self._output, interpolation=interpolation),
                 self._orientation,
-                threads=self._threads or _processors(),
+                threads=self._threads or usable_processors(),
                 max_pixels=self._rules.max_pixels,
                 gpu=gpu,
                 start=start,
@@ -457,7 +458,3 @@ class Video:
             return decoder.run([request], output, self._rules).clips[0]
         with self._lock, self._use.hold():
             return self._batches.run([request], output, self._rules).clips[0]
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))

@@ -47,6 +47,7 @@ from videoloader.decoding.rules import OnError, Rules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
 from videoloader.forking import ForkSafeLock
+from videoloader.workers.processors import usable_processors
 
 if TYPE_CHECKING:
     from videoloader.indexing.index import Orientation, VideoIndex
@@ -325,7 +326,7 @@ def _default_workers(workers: int | None) -> int:
         return workers
     if multiprocessing.current_process().daemon or torch.utils.data.get_worker_info() is not None:
         return 0
-    return len(os.sched_getaffinity(0))
+    return usable_processors()
 
 
 def shared_decoder(

@@ -276,8 +276,8 @@ def caffe2_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -314,8 +314,9 @@ def caffe2_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -338,8 +339,8 @@ def caffe_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -371,8 +372,9 @@ def caffe_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -477,8 +479,8 @@ def coco_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -533,8 +535,9 @@ def coco_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -1339,8 +1342,8 @@ def file_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -1384,8 +1387,9 @@ def file_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -2242,8 +2246,8 @@ def mxnet_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -2274,8 +2278,9 @@ def mxnet_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -2305,8 +2310,8 @@ def nemo_asr_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -2343,8 +2348,9 @@ def nemo_asr_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -2524,8 +2530,8 @@ def numpy_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -2574,8 +2580,9 @@ def numpy_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -3459,8 +3466,8 @@ def sequence_reader(
     stride: int = 1,
     image_type: Any = ...,
     random_shuffle: bool | int = False,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -3494,8 +3501,9 @@ def sequence_reader(
             default ImageType.RGB).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -3777,8 +3785,8 @@ def tfrecord_reader(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -3814,8 +3822,9 @@ def tfrecord_reader(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -4002,8 +4011,8 @@ def video_reader(
     enable_frame_num: str = 'none',
     enable_timestamps: bool | int = False,
     random_shuffle: bool | int = False,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -4101,8 +4110,9 @@ def video_reader(
         enable_timestamps: an output with the time of every frame, in seconds from the first frame
             of the video (bool (0 or 1); default False).
         random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
-        shard_id: which part of the clips to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the clips to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
         on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next

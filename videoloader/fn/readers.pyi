@@ -18,8 +18,8 @@ def caffe(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -51,8 +51,9 @@ def caffe(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -78,8 +79,8 @@ def caffe2(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -116,8 +117,9 @@ def caffe2(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -153,8 +155,8 @@ def coco(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -209,8 +211,9 @@ def coco(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -237,8 +240,8 @@ def file(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -282,8 +285,9 @@ def file(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -305,8 +309,8 @@ def mxnet(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -337,8 +341,9 @@ def mxnet(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -368,8 +373,8 @@ def nemo_asr(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -406,8 +411,9 @@ def nemo_asr(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -440,8 +446,8 @@ def numpy(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -490,8 +496,9 @@ def numpy(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -515,8 +522,8 @@ def sequence(
     stride: int = 1,
     image_type: Any = ...,
     random_shuffle: bool | int = False,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -550,8 +557,9 @@ def sequence(
             default ImageType.RGB).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -574,8 +582,8 @@ def tfrecord(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -611,8 +619,9 @@ def tfrecord(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -662,8 +671,8 @@ def video(
     enable_frame_num: str = 'none',
     enable_timestamps: bool | int = False,
     random_shuffle: bool | int = False,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -761,8 +770,9 @@ def video(
         enable_timestamps: an output with the time of every frame, in seconds from the first frame
             of the video (bool (0 or 1); default False).
         random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
-        shard_id: which part of the clips to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the clips to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
         on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
@@ -983,8 +993,8 @@ def webdataset(
     random_shuffle: bool | int = False,
     shuffle_after_epoch: bool | int = False,
     shuffle_after_epoch_seed: int | None = None,
-    shard_id: int = 0,
-    num_shards: int = 1,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
     on_error: str = 'raise',
@@ -1027,8 +1037,9 @@ def webdataset(
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next

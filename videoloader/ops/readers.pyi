@@ -25,8 +25,9 @@ class Caffe:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -50,8 +51,8 @@ class Caffe:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -93,8 +94,9 @@ class Caffe2:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -121,8 +123,8 @@ class Caffe2:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -182,8 +184,9 @@ class COCO:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -220,8 +223,8 @@ class COCO:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -270,8 +273,9 @@ class File:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -299,8 +303,8 @@ class File:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -336,8 +340,9 @@ class MXNet:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -360,8 +365,8 @@ class MXNet:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -402,8 +407,9 @@ class NemoAsr:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -434,8 +440,8 @@ class NemoAsr:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -488,8 +494,9 @@ class Numpy:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -524,8 +531,8 @@ class Numpy:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -566,8 +573,9 @@ class Sequence:
             default ImageType.RGB).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -591,8 +599,8 @@ class Sequence:
         stride: int = 1,
         image_type: Any = ...,
         random_shuffle: bool | int = False,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -633,8 +641,9 @@ class TFRecord:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -658,8 +667,8 @@ class TFRecord:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -755,8 +764,9 @@ class Video:
         enable_timestamps: an output with the time of every frame, in seconds from the first frame
             of the video (bool (0 or 1); default False).
         random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
-        shard_id: which part of the clips to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the clips to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
         on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
@@ -810,8 +820,8 @@ class Video:
         enable_frame_num: str = 'none',
         enable_timestamps: bool | int = False,
         random_shuffle: bool | int = False,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
@@ -1064,8 +1074,9 @@ class Webdataset:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -1092,8 +1103,8 @@ class Webdataset:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',

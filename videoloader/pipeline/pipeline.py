@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -27,6 +26,7 @@ from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
 from videoloader.readers.external import FedSource
 from videoloader.tensors import TensorList
+from videoloader.workers.processors import usable_processors
 from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Pipeline"]
@@ -150,14 +150,14 @@ class Pipeline(Inspection):
         if isinstance(prefetch_queue_depth, Mapping) and not exec_async:
             raise ArgumentError("two depths of queues need exec_async=True")
         self.batch_size = _at_least_one("batch_size", batch_size)
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        self.num_threads = (
-            cores or 1 if num_threads in (None, -1) else _at_least_one("num_threads", num_threads)
-        )
+        if num_threads in (None, -1):
+            num_threads = usable_processors()
+        self.num_threads = _at_least_one("num_threads", num_threads)
         self.device_id = None if device_id in (None, -1) else device_id
         self._state = None if checkpoint is None else Checkpoint.read(checkpoint)
         if self._state is not None:
             seed = self._state.checked_seed(seed)
+        self._has_seed = seed is not None and seed >= 0
         self.seed: int = secrets.randbits(63) if seed is None or seed < 0 else int(seed)
         if isinstance(prefetch_queue_depth, Mapping):
             prefetch_queue_depth = max(prefetch_queue_depth.values())
@@ -404,6 +404,33 @@ class Pipeline(Inspection):
         if filename is not None:
             Path(filename).write_bytes(state)
         return state
+
+    def restore(self, checkpoint: str | bytes) -> None:
+        """Go on where `checkpoint()` was called, dropping the batches made ahead.
+
+        Readers stay open, so this takes no longer for a large data set. A pipeline without a seed
+        of its own takes that of the checkpoint, and is then built again, as are those with external
+        sources.
+        """
+        if not self._has_checkpoints:
+            raise ArgumentError("restore() needs a pipeline with enable_checkpointing=True")
+        if self._is_closed:
+            raise ArgumentError("the pipeline is closed")
+        state = Checkpoint.read(checkpoint)
+        state.check(self.batch_size)
+        seed = state.checked_seed(self.seed if self._has_seed else None)
+        if self._runner is not None:
+            self._runner.close()
+        program = self._program
+        if program is not None and (program.may_end or seed != self.seed):
+            program.close()
+            self._program = None  # external sources have a state, readers have none
+        self.seed, self._state = seed, state
+        self._epoch, self._epoch_start = state.epoch, state.epoch_start
+        self._runner = self._scheduled = None
+        self._setup_ended = False
+        if program is not None:
+            self.build()
 
     def serialize(
         self, define_graph: Callable[[], Any] | None = None, filename: str | Path | None = None

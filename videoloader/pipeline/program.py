@@ -33,7 +33,7 @@ from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
-from videoloader.readers.external import FedSource
+from videoloader.readers.external import ExternalSource, FedSource
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.planned import Identity, PlannedClip, ReadError, ReadSample
 from videoloader.tensors import TensorList

@@ -17,6 +17,7 @@ from videoloader.errors import DecodeError, VideoError
 from videoloader.readers.replacing import decode_replacing, failed_clips
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import taken
+from videoloader.sources.faults import drop_frames
 
 __all__ = ["DecodedSamples", "LoaderFailure", "SampleDecoder"]
 
@@ -111,6 +112,8 @@ class SampleDecoder:
     def _note(self, clips: ClipBatch, samples: Sequence[int], epoch: int) -> None:
         """Keep the failures of a batch."""
         for at, error in failed_clips(clips).items():
+            if self.rules.on_error != "raise":
+                drop_frames(error)
             if len(self.failures) < _FAILURES:
                 number = self.requests.video(samples[at])
                 row, name = self.requests.videos.row(number), self.requests.videos.item(number).name

@@ -50,6 +50,7 @@ from videoloader.readers.file_list import (
 from videoloader.readers.labels import LabelColumn
 from videoloader.readers.listing import PATHS
 from videoloader.readers.order import Order, Shuffle
+from videoloader.readers.ranks import find_shard
 from videoloader.readers.scopes import Scopes
 from videoloader.sampling.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
@@ -233,8 +234,14 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         Argument(
             "random_shuffle", BOOL, default=False, doc="a new permutation of all clips every epoch"
         ),
-        Argument("shard_id", INT, 0, "which part of the clips to read", least=0),
-        Argument("num_shards", INT, 1, "number of parts", least=1),
+        Argument(
+            "shard_id",
+            INT,
+            None,
+            "which part of the clips to read; the rank of the process if num_shards is not given",
+            least=0,
+        ),
+        Argument("num_shards", INT, None, "number of parts; by default that of ranks", least=1),
         Argument("stick_to_shard", BOOL, default=False, doc="read the same part in every epoch"),
         Argument(
             "pad_last_batch", BOOL, default=False, doc="end an epoch with copies of its last clip"
@@ -306,8 +313,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     epochs = Epochs(
         len(clips),
         context.batch_size,
-        arguments["num_shards"],
-        arguments["shard_id"],
+        *find_shard(arguments),
         arguments["stick_to_shard"],
         arguments["pad_last_batch"],
     )
