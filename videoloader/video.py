@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -388,7 +387,7 @@ class Video:
     def picture_types(self) -> NDArray[np.str_]:
         """Type of each frame's picture, `I`, `P` or `B`; decodes the video once."""
         self._use.check()
-        threads = self._threads or _processors()
+        threads = self._threads or usable_processors()
         with quick_switches():
             return read_picture_types(
                 self.index, self._source, threads=threads, max_pixels=self._rules.max_pixels

@@ -4602,8 +4602,9 @@ class VideoReaderResize:
         enable_timestamps: an output with the time of every frame, in seconds from the first frame
             of the video (bool (0 or 1); default False).
         random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
-        shard_id: which part of the clips to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the clips to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
         on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
@@ -4686,8 +4687,8 @@ class VideoReaderResize:
         enable_frame_num: str = 'none',
         enable_timestamps: bool | int = False,
         random_shuffle: bool | int = False,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str = 'raise',
