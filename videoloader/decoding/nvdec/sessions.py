@@ -60,9 +60,7 @@ class Sessions:
             self._missed.clear()
         self._missed.add(key)
         # One of a size that has several; of equals the one that has been idle for longest.
-        return min(
-            fitting, key=lambda one: (self._is_single(one), one.decoder.room.excess(needs))
-        )
+        return min(fitting, key=lambda one: (self._is_single(one), one.decoder.room.excess(needs)))
 
     def is_worth_waiting(self, kind: DecoderKind, needs: StreamNeeds) -> bool:
         """Whether a busy session that suits a stream better than others will be idle soon."""
