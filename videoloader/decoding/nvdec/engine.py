@@ -138,7 +138,7 @@ class GpuEngine:
         """
         from videoloader.decoding.nvdec.descriptor import describe
         from videoloader.decoding.nvdec.hardware import unsupported_reason
-        from videoloader.decoding.nvdec.pool import NvdecJob
+        from videoloader.decoding.nvdec.session import NvdecJob
         from videoloader.decoding.nvdec.targets import picture_of
 
         reason = unsupported_reason(index, self._gpu)
