@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import wait
 
 import numpy as np
 import pytest
@@ -279,6 +280,26 @@ def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
     pool._threads.submit(int).result(10)  # the thread is free again
     assert stream.waits == len(kept) + 1  # once more when the session goes
     assert (pool._sessions.idle, pool._sessions.count, pool._sessions.used) == ([], 0, 0)
+    pool.close()
+
+
+def test_jobs_that_are_cancelled_while_they_wait_are_over(fake_gpu, demo_folder, monkeypatch):
+    pool = NvdecPool(0, threads=1)
+    begun, may_go_on = threading.Event(), threading.Event()
+    decode_one = nvdec_session.Session.decode
+
+    def hold(session, job):
+        begun.set()
+        may_go_on.wait(60)
+        return decode_one(session, job)
+
+    monkeypatch.setattr(nvdec_session.Session, "decode", hold)
+    _, (job,) = jobs_of(demo_folder / "h264.mp4", [[0]])
+    first, *others = (pool.submit(job) for _ in range(3))
+    assert begun.wait(60)
+    assert [future.cancel() for future in [first, *others]] == [False, *(True for _ in others)]
+    may_go_on.set()
+    assert not wait([first, *others], timeout=60).not_done
     pool.close()
 
 

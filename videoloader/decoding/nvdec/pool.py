@@ -173,7 +173,8 @@ class NvdecPool:
         with self._changed:
             while True:
                 while self._waiting and self._waiting[0].future.cancelled():
-                    self._waiting.popleft()
+                    # Only this ends a `concurrent.futures.wait` for it.
+                    self._waiting.popleft().future.set_running_or_notify_cancel()
                 if not self._waiting:
                     return None
                 found = self._best()
