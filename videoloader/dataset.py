@@ -30,6 +30,7 @@ from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
+from videoloader.readers.draws import check_clips
 from videoloader.readers.global_random import seeded
 from videoloader.readers.labels import Labels
 from videoloader.readers.sample_requests import SampleRequests
@@ -110,6 +111,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
             that loads. Errors of a sampler or transform of your own are raised in any case.
         max_pixels: of a picture; videos that claim more fail, see `Video`.
         indexes: made beforehand, by path; others are made as they are needed.
+        clips_per_video: samples of each video, each drawn by itself: with n videos, samples k,
+            n + k, 2 n + k, ... are of video k.
 
     Attributes:
         classes: names of the folders, or the texts of a table, that labels are taken from, sorted;
@@ -147,6 +150,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         on_error: Literal["raise", "replace"] = "raise",
         max_pixels: int = MAX_PIXELS,
         indexes: Mapping[str, VideoIndex] | None = None,
+        clips_per_video: int = 1,
     ) -> None:
         if on_error not in ("raise", "replace"):
             raise ArgumentError(f'on_error must be "raise" or "replace", got {on_error!r}')
@@ -162,6 +166,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         )
         check_pad_mode(pad_mode)
         self._videos = find_sources(videos, indexes or {})
+        self._size = len(self._videos) * check_clips(clips_per_video, sampler)
         self.labels, self.classes = find_labels(videos, self._videos, labels)
         self._requests = SampleRequests(self._videos, sampler, framing, seed, pad_mode, fill_value)
         self.transform = transform
@@ -202,7 +207,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._epoch.fill_(_UNSET if epoch is None else epoch)
 
     def __len__(self) -> int:
-        return len(self._videos)
+        return self._size
 
     def __getitem__(self, key: Key) -> Any:
         return self._samples([self._draw(key)])[0]
@@ -306,18 +311,21 @@ class ClipDataset(Dataset[dict[str, Any]]):
             "frame_numbers": torch.from_numpy(clip.indices.reshape(shape)),
             "times": torch.from_numpy(clip.times.reshape(shape)),
             "mask": torch.from_numpy(clip.mask.reshape(shape)),
-            "sample": self._videos.row(draw.sample),
+            "sample": self._row(draw),
         }
         if self.labels is not None:
-            sample["label"] = self.labels[draw.sample]
+            sample["label"] = self.labels[self._requests.video(draw.sample)]
         if self._rules.on_error != "raise":
-            sample["error"], sample["requested"] = error, self._videos.row(asked.sample)
+            sample["error"], sample["requested"] = error, self._row(asked)
         if self.transform is None and self.sample_transform is None:
             return sample
         with seeded(self._requests.transform_rng(*draw)):
             if self.transform is not None:
                 sample["frames"] = self.transform(frames)
             return sample if self.sample_transform is None else self.sample_transform(sample)
+
+    def _row(self, draw: Draw) -> int:
+        return self._videos.row(self._requests.video(draw.sample))
 
     def _decoder(self) -> BatchDecoder:
         """Decodes in this process, be it the worker of a loader."""

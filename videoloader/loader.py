@@ -34,15 +34,16 @@ from videoloader.decoding.rules import OnError, Rules
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
-from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
+from videoloader.readers.batch_content import batch_content, batch_tensors
+from videoloader.readers.clip_sources import ClipSources, Weights, find_labels, find_sources
+from videoloader.readers.draws import find_samples
 from videoloader.readers.global_random import seeded
 from videoloader.readers.labels import Labels
 from videoloader.readers.sample_columns import Columns, SampleColumns
 from videoloader.readers.sample_decoding import DecodedSamples, LoaderFailure, SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
-from videoloader.readers.samples import divided, stacked
-from videoloader.readers.shaped_batches import packed_batch, packed_tensors, shaped_batches
-from videoloader.sampling import BatchOrder, Buckets, ClipSampler, Packing, PadMode
+from videoloader.readers.shaped_batches import epoch_order, shaped_batches
+from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode
 from videoloader.sampling.order import EpochOrder, Remainder
 
 __all__ = ["Loader", "LoaderFailure"]
@@ -67,17 +68,11 @@ class Loader:
     - each of `columns`.
     - `error`: with `on_error="replace"` or `"mask"`, for each sample what went wrong, or "".
 
-    With `Packing` a batch is one sequence of T tokens of B clips, one clip after another:
-
-    - `patches`: tensor (T, elements of a patch), see `patchify`; or `frames`, a list of clips.
-    - `cu_seqlens`: int32 (B + 1,), where each clip begins and the last one ends; `max_seqlen`: the
-      length of the longest.
-    - `positions`: int32 (T, 3), place of each token in its clip, in patches along time, down and
-      across; `token_times`: float64 (T,), when its first frame is shown, in seconds.
-    - `sample_ids`: int32 (T,), the number of its clip in the pack, -1 for padding.
-    - `mask`: bool (T,), False for padding, and where a frame of the token is filled or failed.
-    - `shapes`: int64 (B, 3), frames, height and width of each clip, for `unpatchify`.
-    - `frame_numbers` and `times`: lists. `frame_mask`: what `mask` is otherwise, as a list.
+    With `Packing` a batch is one sequence of T tokens of B clips, one clip after another: `patches`
+    (T, elements of a patch), see `patchify`, or `frames`, a list of clips; `cu_seqlens` and
+    `max_seqlen`; for each token `positions`, `token_times`, `sample_ids` and `mask`; for each clip
+    `shapes`; lists of `frame_numbers`, `times` and `frame_mask`; and the rest as above. See
+    docs/foundation-models.md.
 
     Args:
         dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index.
@@ -108,12 +103,16 @@ class Loader:
         labels: one integer a video or row; or by key a mapping, a function or a `LabelColumn` of
             a table, see `ClipDataset`; by default those of the folders, where `dataset` is a
             folder of folders.
+        clips_per_video: samples that an epoch has of each video, each drawn by itself.
+        weights: how often each video is drawn: a number for each video or row, or by key a mapping
+            or function; implies `shuffle`. An epoch has as many samples as without.
+        balanced: draw videos of every label as often; implies `shuffle`.
         transform: called with each sample as a dictionary, on the thread that iterates; what it
             returns is collated. The global random numbers of torch (CPU), NumPy, Python and
             `fn` are seeded for it by the sample, and put back.
-        rank: which part of each step this process takes; by default that of torch.distributed,
-            if it is initialised.
-        num_ranks: number of parts.
+        rank: which part of each step this process takes. By default that of torch.distributed,
+            if it is initialised, or of RANK and WORLD_SIZE in the environment, if both are set.
+        num_ranks: number of parts; 1, with rank=0, for the whole data set on every rank.
         remainder: the last step where it is not full, see `EpochOrder`; `repeat` with several
             ranks by default, else `keep`.
         prefetch: finished batches that wait for the training step.
@@ -157,6 +156,9 @@ class Loader:
         shuffle: bool = False,
         seed: int = 0,
         labels: Labels | None = None,
+        clips_per_video: int = 1,
+        weights: Weights | None = None,
+        balanced: bool = False,
         transform: Callable[[dict[str, Any]], Any] | None = None,
         rank: int | None = None,
         num_ranks: int | None = None,
@@ -172,24 +174,21 @@ class Loader:
     ) -> None:
         self._videos = find_sources(dataset, {})
         self._labels, self.classes = find_labels(dataset, self._videos, labels)
-        rank, num_ranks = _rank(rank, num_ranks)
-        if remainder is None:
-            remainder = "keep" if num_ranks == 1 else "repeat"
+        samples = find_samples(
+            self._videos, clips, clips_per_video, weights, self._labels, balanced=balanced
+        )
         framing = Framing(
             size, resize_shorter, crop, random_resized_crop, flip, batches is not None
         )
+        planned: dict[str, Any] = {"seed": seed, "shuffle": shuffle}
         shaped = shaped_batches(
-            batches, batch_size, self._videos, clips, framing, seed=seed, shuffle=shuffle
+            batches, batch_size, self._videos, clips, framing, samples, **planned
         )
-        self.order: EpochOrder | BatchOrder
-        if shaped is None:
-            assert batch_size is not None
-            self.order = EpochOrder(
-                len(self._videos), batch_size, shuffle, seed, rank, num_ranks, remainder
-            )
-        else:
+        if shaped is not None:
             shaped.check_transform(transform)
-            self.order = BatchOrder(shaped.plan, seed, rank, num_ranks, remainder)
+        self.order = epoch_order(
+            shaped, batch_size, len(self._videos), samples, rank, num_ranks, remainder, **planned
+        )
         if prefetch < 1:
             raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
         if not isinstance(clips, ClipSampler):
@@ -351,32 +350,15 @@ class Loader:
         stages = [Stage("plan", plan), Stage("decode", decode, scope, threads=2)]
         return StageRunner(stages, depth=self._prefetch)
 
-    def _deliver(self, batch: DecodedSamples) -> dict[str, Any]:
+    def _deliver(self, batch: DecodedSamples) -> Any:
         """A batch as the training loop gets it."""
-        clips = batch.clips
-        tensors = [clips.frames] if isinstance(clips.frames, torch.Tensor) else clips.frames
-        wait_for(batch.ready, [*tensors, *packed_tensors(batch.packed)])
-        samples = batch.samples.tolist()
-        several = {shape for shape in batch.shapes if len(shape) > 1}
-        if len(several) == 1:
-            clips = divided(clips, self._samples.output.layout, several.pop())
-        result: dict[str, Any] = {
-            "frames": clips.frames,
-            "frame_numbers": stacked(clips.indices),
-            "times": stacked(clips.times),
-            "mask": stacked(clips.masks),
-            "sample": torch.tensor([self._videos.row(sample) for sample in samples]),
-        }
-        if batch.packed is not None:
-            result = packed_batch(batch.packed, clips, result["sample"])
-        result |= batch.columns
-        if self._labels is not None:
-            result["labels"] = torch.tensor([self._labels[sample] for sample in samples])
+        wait_for(batch.ready, batch_tensors(batch))
+        result = batch_content(batch, self._requests, self._samples.output.layout, self._labels)
         if self._samples.rules.on_error in ("replace", "mask"):
             result["error"] = batch.errors
-        return (
-            result if self._transform is None else self._transformed(result, samples, batch.epoch)
-        )
+        if self._transform is None:
+            return result
+        return self._transformed(result, batch.samples.tolist(), batch.epoch)
 
     def _transformed(self, batch: dict[str, Any], samples: Sequence[int], epoch: int) -> Any:
         """The samples of a batch, each transformed with random numbers of its own, as a batch."""
@@ -386,15 +368,3 @@ class Loader:
             with seeded(self._requests.transform_rng(sample, epoch)):
                 results.append(self._transform({name: each[at] for name, each in batch.items()}))
         return default_collate(results)
-
-
-def _rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:
-    """As given, else of torch.distributed."""
-    if (rank is None) != (num_ranks is None):
-        raise ArgumentError("rank and num_ranks come together")
-    if rank is not None and num_ranks is not None:
-        return rank, num_ranks
-    distributed = torch.distributed
-    if distributed.is_available() and distributed.is_initialized():
-        return distributed.get_rank(), distributed.get_world_size()
-    return 0, 1

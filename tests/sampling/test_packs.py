@@ -148,4 +148,6 @@ def test_videos_that_are_no_token_are_told():
         Packing(100, PATCH).plan(sizes(rows), RandomClip(8))
     plan = Packing(100, PATCH, on_unfit="skip").plan(sizes(rows), RandomClip(8))
     assert plan.unfit.tolist() == [0, 2]
-    assert plan.summary() == "1 of 3 videos in 1 batches of 1.0 videos, 64.0 % of 100 tokens used"
+    assert (
+        plan.summary() == "1 clips of 1 of 3 videos in 1 batches of 1.0, 64.0 % of 100 tokens used"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,16 +20,29 @@ class Clip:
     """Frames that were sampled together.
 
     Attributes:
-        frames: tensor of RGB of full range, in the element type and layout that were asked for.
+        frames: tensor of RGB of full range, in the element type and layout that were asked for;
+            with `output="yuv"` (F, samples): the planes of each frame one after another.
         indices: int64[F], the frame that stands at each place, -1 where it was filled.
         times: float64[F], presentation times in seconds, -1 where filled.
         mask: bool[F], False where filled.
+        plane_shapes: (rows, columns) of each plane, with `output="yuv"`.
     """
 
     frames: torch.Tensor
     indices: NDArray[np.int64]
     times: NDArray[np.float64]
     mask: NDArray[np.bool_]
+    plane_shapes: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def planes(self) -> list[torch.Tensor]:
+        """With `output="yuv"`, each plane of the frames, (F, rows, columns): views of `frames`."""
+        sizes = [rows * columns for rows, columns in self.plane_shapes]
+        parts = torch.split(self.frames, sizes, dim=1) if sizes else ()
+        return [
+            part.view(len(part), *shape)
+            for part, shape in zip(parts, self.plane_shapes, strict=True)
+        ]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -61,6 +75,7 @@ class ClipBatch:
         requests: int64[N], the request that each clip comes from. Failed ones are absent with
             `on_error="skip"`, and stand for others with `"replace"`.
         failures: what went wrong, by request.
+        plane_shapes: for each clip, with `output="yuv"`, as of `Clip`.
     """
 
     frames: torch.Tensor | list[torch.Tensor]
@@ -69,6 +84,7 @@ class ClipBatch:
     masks: list[NDArray[np.bool_]]
     requests: NDArray[np.int64]
     failures: list[ClipFailure]
+    plane_shapes: Sequence[tuple[tuple[int, int], ...]] = ()
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -79,4 +95,5 @@ class ClipBatch:
     def clips(self) -> list[Clip]:
         """Each clip with its frame numbers, times and mask; its frames are a view of `frames`."""
         parts = zip(self.frames, self.indices, self.times, self.masks, strict=True)
-        return [Clip(*part) for part in parts]
+        shapes = self.plane_shapes or [()] * len(self)
+        return [Clip(*part, shape) for part, shape in zip(parts, shapes, strict=True)]

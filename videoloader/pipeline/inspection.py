@@ -44,6 +44,10 @@ class Inspection:
         self._built()
         return len(self._outputs)
 
+    def fed_inputs(self) -> dict[str, str]:
+        """External sources that are fed, by name, with the torch device that each puts data on."""
+        return {name: source.device for name, source in self._built().fed.items()}
+
     def output_dtype(self) -> list[DataType | None]:
         """The element types that the constructor was told, one for each output."""
         return self._expected.dtypes(self.num_outputs)

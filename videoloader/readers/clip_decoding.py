@@ -15,6 +15,7 @@ from videoloader.operators.decoded import DecodedForm
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
 from videoloader.readers.replacing import decode_replacing
+from videoloader.readers.sharing import Decoded, SharedDecoding
 from videoloader.sampling import FILLED
 from videoloader.sources.faults import blamed_on
 
@@ -83,28 +84,60 @@ def decode_planned(
     output = output or OutputFormat()
     options = {name: arguments[0][name] for name in _PASSED_ON if name in arguments[0]}
     output = replace(output, **{name: options.pop(name) for name in _COLORS if name in options})
-    chosen = list(clips)
-    others: list[list[torch.Tensor]] = [[] for _ in clips]
+    run = partial(_decode, clips, decoder, arguments, fuse, output, options)
+    sharing = SharedDecoding.of(clips)
+    try:
+        decoded = run(sharing.own, sharing)
+    finally:
+        sharing.give_up()
+    if not sharing.held:
+        return decoded
+    made = _by_position(sharing.own, decoded)
+    # Only now, since other batches may wait for this one.
+    taken = {at: shared.take() for at, shared in sharing.held.items()}
+    made |= {at: clip for at, clip in taken.items() if clip is not None}
+    failed = sorted(taken.keys() - made.keys())
+    if failed:
+        made |= _by_position(failed, run(failed, SharedDecoding()))
+    return _joined([made[at] for at in range(len(clips))], decoded.layout)
+
+
+def _decode(
+    clips: Sequence[PlannedClip],
+    decoder: media.ClipDecoder,
+    arguments: Sequence[Mapping[str, Any]],
+    fuse: Fuse,
+    output: OutputFormat,
+    options: Mapping[str, Any],
+    own: Sequence[int],
+    sharing: SharedDecoding,
+) -> DecodedClips:
+    """Decode the clips at some positions of a batch, and clips of later batches along with them."""
+    if not own:
+        return DecodedClips([], [], output.layout)
+    chosen = [clips[at] for at in own]
+    asking = [*own, *(at for _, at in sharing.along)]
+    others: list[list[torch.Tensor]] = [[] for _ in asking]
     errors: dict[int, Exception] = {}
 
-    def resolve(position: int, index: Any) -> media.ClipRequest:
+    def resolve(place: int, clip: PlannedClip, index: Any) -> media.ClipRequest:
         """The request of a clip, now that its video is open; what goes wrong costs the clip."""
         with blamed_on(index.name):
-            return request_of(position, index)
+            return request_of(place, clip, index)
 
-    def request_of(position: int, index: Any) -> media.ClipRequest:
-        clip = chosen[position]
+    def request_of(place: int, clip: PlannedClip, index: Any) -> media.ClipRequest:
         frames = clip.select(index)
-        others[position] = clip.others(index, frames)
+        others[place] = clip.others(index, frames)
         displayed = media.displayed_size(index)
         form = DecodedForm.of(displayed)
-        size, fill = arguments[position].get("size"), arguments[position]["fill_value"]
+        given = arguments[asking[place]]
+        size, fill = given.get("size"), given["fill_value"]
         if size is not None:
             form = replace(form, view=replace(form.view, size=(size[0], size[-1])))
         try:
-            form = fuse(position, form)
+            form = fuse(asking[place], form)
         except Exception as error:
-            errors[position] = error
+            errors[place] = error
             raise
         return media.ClipRequest(
             clip.source,
@@ -118,28 +151,44 @@ def decode_planned(
             window=form.view.window,
         )
 
-    def decode(positions: Sequence[int]) -> ClipBatch:
+    def decode(places: Sequence[int]) -> ClipBatch:
+        along = list(enumerate((each.planned for each, _ in sharing.along), len(own)))
         requests = [
             media.ClipRequest(
-                chosen[at].source,
-                (),
-                index=chosen[at].index,
-                resolve=partial(resolve, at),
+                clip.source, (), index=clip.index, resolve=partial(resolve, place, clip)
             )
-            for at in positions
+            for place, clip in [*((at, chosen[at]) for at in places), *along]
         ]
         batch: ClipBatch = decoder.decode(requests, on_error="mask", **output.keywords, **options)
-        return batch
+        return sharing.keep(batch, others, len(places)) if along else batch
 
-    def choose(at: int, failure: Exception) -> None:
-        error = errors.get(at, failure)
-        instead = chosen[at].instead
-        if at in errors or instead is None:
-            raise SampleError(at, error) from error
+    def choose(place: int, failure: Exception) -> None:
+        error = errors.get(place, failure)
+        instead = chosen[place].instead
+        if place in errors or instead is None:
+            raise SampleError(own[place], error) from error
         try:
-            chosen[at] = instead(error)
+            chosen[place] = instead(error)
         except Exception as none_left:
-            raise SampleError(at, none_left) from none_left
+            raise SampleError(own[place], none_left) from none_left
 
-    batch = decode_replacing(decode, len(chosen), choose)
-    return DecodedClips(batch.frames, others, output.layout, list(map(str, chosen)))
+    batch = decode_replacing(decode, len(own), choose)
+    return DecodedClips(batch.frames, others[: len(own)], output.layout, list(map(str, chosen)))
+
+
+def _by_position(positions: Sequence[int], decoded: DecodedClips) -> dict[int, Decoded]:
+    clips = zip(decoded.frames, decoded.others, decoded.origins, strict=True)
+    return {
+        at: Decoded(frames, others, origin)
+        for at, (frames, others, origin) in zip(positions, clips, strict=True)
+    }
+
+
+def _joined(clips: Sequence[Decoded], layout: str) -> DecodedClips:
+    """A batch of clips of several decodings."""
+    frames: Any = [clip.frames for clip in clips]
+    if len({each.shape for each in frames}) == 1:
+        frames = torch.stack(frames)
+    return DecodedClips(
+        frames, [clip.others for clip in clips], layout, [clip.origin for clip in clips]
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -18,6 +18,7 @@ from videoloader.readers.media import Index
 from videoloader.readers.order import Order
 from videoloader.readers.planned import Identity, PlannedClip
 from videoloader.readers.scopes import Scopes
+from videoloader.readers.sharing import Along, SharedClip
 from videoloader.sampling import generator, pad_frames
 
 __all__ = ["ClipReader"]
@@ -36,6 +37,9 @@ class ClipReader:
         timestamps: whether there is an output of times.
         replaces: take the next clip of the shard for one that fails, instead of failing.
         failures: what was replaced or left out.
+
+    Clips that are to be decoded together (`Order.group`) are planned as such: the first of them
+    that comes takes the later ones along. Batches are planned in order, in one thread.
     """
 
     scopes: Scopes
@@ -46,13 +50,31 @@ class ClipReader:
     timestamps: bool
     replaces: bool = False
     failures: Failures = field(default_factory=Failures)
+    _waiting: dict[Place, SharedClip] = field(default_factory=dict)
+    _next: int = 0
 
     def plan(self, iteration: int) -> list[PlannedClip]:
         """The clips of a batch."""
+        if iteration != self._next:
+            self._waiting.clear()
+        self._next = iteration + 1
         return [
-            self._planned(place, number, tries=len(self.order.epochs.shard(place.epoch)))
+            self._sharing(
+                place, self._planned(place, number, len(self.order.epochs.shard(place.epoch)))
+            )
             for place, number in self.order.batch(iteration)
         ]
+
+    def _sharing(self, place: Place, planned: PlannedClip) -> PlannedClip:
+        """A clip with those of its group that come later, or as one of them."""
+        shared = self._waiting.pop(place, None)
+        if shared is not None:
+            return replace(planned, shared=shared)
+        along = []
+        for other in self.order.mates(place):
+            shared = self._waiting[other] = SharedClip()
+            along.append(Along(shared, self._planned(other, self.order.number(other), tries=1)))
+        return replace(planned, along=tuple(along)) if along else planned
 
     def reset(self) -> None:
         """Nothing to do: a reader never ends."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, StaleIndexError
 from videoloader.forking import cached_property
 from videoloader.readers.media import Index
-from videoloader.sampling import ClipSampler, DenseClips, UniformClip, sample_frames
+from videoloader.sampling import ClipSampler, DenseClips, RandomClip, UniformClip, sample_frames
 
 __all__ = ["Clips", "clip_rule", "count_clips"]
 
@@ -22,6 +22,8 @@ __all__ = ["Clips", "clip_rule", "count_clips"]
 @dataclass(frozen=True)
 class Clips:
     """Every clip of some videos, numbered video by video.
+
+    Numbers from their count on are further draws of the same clips.
 
     Args:
         sampler: what takes them.
@@ -42,7 +44,7 @@ class Clips:
 
     def video(self, number: int) -> int:
         """The video that a clip is taken from."""
-        return int(np.searchsorted(self._ends, number, side="right"))
+        return int(np.searchsorted(self._ends, number % len(self), side="right"))
 
     def frames(
         self, number: int, index: Index, scope: tuple[int, int], rng: np.random.Generator
@@ -63,7 +65,8 @@ class Clips:
         else:
             video = self.video(number)
             count = int(self.counts[video])
-            found = _dense(self.sampler, index, scope, number - int(self._ends[video]) + count)
+            place = number % len(self) - int(self._ends[video]) + count
+            found = _dense(self.sampler, index, scope, place)
             if found is None:
                 raise StaleIndexError(
                     f"{index.name}: has fewer than the {count} clips that it had when they were "
@@ -88,30 +91,48 @@ def clip_rule(
     uniform_sample: bool,
     sampler: ClipSampler | None,
     pad_mode: str,
+    fps: float | None,
+    clips_per_video: int | None,
 ) -> ClipSampler:
     """The sampler that the arguments of a reader describe."""
     if sampler is not None:
-        if sequence_length is not None or stride != 1 or step != -1 or uniform_sample:
+        if sequence_length is not None or (stride, step, fps) != (1, -1, None) or uniform_sample:
             raise ArgumentError(
-                "fn.readers.video: sampler excludes sequence_length, stride, step, uniform_sample"
+                "fn.readers.video: sampler excludes sequence_length, stride, step, fps, "
+                "uniform_sample"
             )
         if not isinstance(sampler, ClipSampler):
             raise ArgumentError(
                 f"fn.readers.video: sampler must be a clip sampler of videoloader.sampling, "
                 f"got {sampler!r}"
             )
+        if clips_per_video is not None and isinstance(sampler, DenseClips):
+            raise ArgumentError(
+                "fn.readers.video: DenseClips takes every clip of a video; for clips_per_video "
+                "give a sampler that draws, such as RandomClip"
+            )
         return sampler
     if sequence_length is None:
         raise ArgumentError("fn.readers.video needs sequence_length (or a sampler)")
+    if fps is not None and stride != 1:
+        raise ArgumentError("fn.readers.video: give stride or fps, not both")
     if uniform_sample:
-        if stride != 1 or step != -1:
-            raise ArgumentError("fn.readers.video: uniform_sample excludes stride and step")
+        if (stride, step, fps, clips_per_video) != (1, -1, None, None):
+            raise ArgumentError(
+                "fn.readers.video: uniform_sample excludes stride, step, fps and clips_per_video"
+            )
         return UniformClip(sequence_length)
     if step == 0 or step < -1:
         raise ArgumentError(f"fn.readers.video: step must be at least 1, or -1, got {step}")
-    return DenseClips(
-        sequence_length, abs(stride), None if step == -1 else step, partial=pad_mode != "none"
-    )
+    if clips_per_video is not None:
+        if step != -1:
+            raise ArgumentError("fn.readers.video: clips_per_video excludes step")
+        return RandomClip(sequence_length, abs(stride), fps)
+    partial = pad_mode != "none"
+    if fps is not None:
+        return DenseClips(sequence_length, 1, None if step == -1 else step, fps, partial)
+    step = sequence_length * abs(stride) if step == -1 else step
+    return DenseClips(sequence_length, abs(stride), step, partial=partial)
 
 
 def _dense(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.operators.batch import Sample
 from videoloader.readers.media import Index
+from videoloader.readers.sharing import Along, SharedClip
 from videoloader.sources.address import shown
 
 __all__ = ["Identity", "PlannedClip", "ReadError", "ReadSample"]
@@ -54,6 +55,8 @@ class PlannedClip:
         index: of the video, where it is known.
         instead: the clip to take in place of this one when it fails, and what to do with the
             failure; None to let the batch fail.
+        shared: where the clip is, if an earlier batch may decode it along with its own.
+        along: clips of later batches to decode along with this one.
     """
 
     source: Any
@@ -62,6 +65,8 @@ class PlannedClip:
     identity: Identity | None = None
     index: Any = None
     instead: Callable[[Exception], PlannedClip] | None = None
+    shared: SharedClip | None = None
+    along: tuple[Along, ...] = ()
 
     def __str__(self) -> str:
         if isinstance(self.source, str | Path):

@@ -84,7 +84,7 @@ Columns: TypeAlias = "Sequence[str | TableColumns] | TableColumns"
 class _Column(Protocol):
     """A column: values by number of the video."""
 
-    def at(self, samples: Sequence[int]) -> Any:
+    def at(self, videos: Sequence[int]) -> Any:
         """A tensor of numbers, or a list."""
 
 
@@ -94,8 +94,8 @@ class _Numbers:
 
     values: NDArray[Any]
 
-    def at(self, samples: Sequence[int]) -> torch.Tensor:
-        return torch.from_numpy(self.values[list(samples)])
+    def at(self, videos: Sequence[int]) -> torch.Tensor:
+        return torch.from_numpy(self.values[list(videos)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,12 +105,12 @@ class _Objects:
     values: pa.ChunkedArray
     rows: NDArray[np.int64]
 
-    def at(self, samples: Sequence[int]) -> list[Any]:
-        return [self.values[int(self.rows[sample])].as_py() for sample in samples]
+    def at(self, videos: Sequence[int]) -> list[Any]:
+        return [self.values[int(self.rows[video])].as_py() for video in videos]
 
 
 class SampleColumns:
-    """The columns that were asked for, by number of the sample.
+    """The columns that were asked for, by number of the video.
 
     Args:
         videos: of the data set.
@@ -134,28 +134,28 @@ class SampleColumns:
             if isinstance(table, TableColumns):
                 self._columns |= table.read(_keys(videos))
 
-    def beside(self, samples: Sequence[int]) -> list[dict[str, Any] | VideoError]:
-        """What the files beside some clips hold, by ending; the error where that fails."""
+    def beside(self, videos: Sequence[int]) -> list[dict[str, Any] | VideoError]:
+        """What the files beside some videos hold, by ending; the error where that fails."""
         if not self._endings:
-            return [{}] * len(samples)
-        if len(samples) < 2 or not is_remote(self._videos.item(samples[0])):
-            return [self._read(sample) for sample in samples]
-        with ThreadPoolExecutor(min(len(samples), _READ_AT_ONCE)) as pool:
-            return list(pool.map(self._read, samples))
+            return [{}] * len(videos)
+        if len(videos) < 2 or not is_remote(self._videos.item(videos[0])):
+            return [self._read(video) for video in videos]
+        with ThreadPoolExecutor(min(len(videos), _READ_AT_ONCE)) as pool:
+            return list(pool.map(self._read, videos))
 
-    def values(self, samples: Sequence[int], beside: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """All columns of some samples: tensors of numbers, or lists.
+    def values(self, videos: Sequence[int], beside: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """All columns of some videos: tensors of numbers, or lists.
 
         Args:
-            samples: their numbers.
-            beside: what the files beside their clips hold; an empty one stands for None.
+            videos: their numbers.
+            beside: what the files beside them hold; an empty one stands for None.
         """
-        found = {name: column.at(samples) for name, column in self._columns.items()}
+        found = {name: column.at(videos) for name, column in self._columns.items()}
         return found | {name: [each.get(name) for each in beside] for name in self._endings}
 
-    def _read(self, sample: int) -> dict[str, Any] | VideoError:
-        before = self._videos.item(sample - 1) if sample else None
-        item = self._videos.item(sample)
+    def _read(self, video: int) -> dict[str, Any] | VideoError:
+        before = self._videos.item(video - 1) if video else None
+        item = self._videos.item(video)
         try:
             with blamed_on(item.name):
                 return read_beside(item, self._endings, before)

@@ -21,6 +21,7 @@ from videoloader.readers.sample_columns import SampleColumns
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import taken
 from videoloader.readers.shaped_batches import ShapedBatches
+from videoloader.sources.faults import drop_frames
 
 __all__ = ["DecodedSamples", "LoaderFailure", "SampleDecoder"]
 
@@ -94,7 +95,8 @@ class SampleDecoder:
                 self.requests.request(sample, epoch, note_shape=shapes.add) for sample in wanted
             ]
             if self.columns is not None:
-                requests = _with_files(requests, places, self.columns.beside(wanted), beside)
+                files = self.columns.beside([self.requests.video(sample) for sample in wanted])
+                requests = _with_files(requests, places, files, beside)
             clips = decoder.run(requests, self.output, replace(self.rules, on_error="mask"))
             self._note(clips, wanted, epoch)
             return clips
@@ -122,10 +124,11 @@ class SampleDecoder:
                 kept = [at for at in range(len(chosen)) if at not in failed]
                 clips, chosen = taken(clips, kept), [chosen[at] for at in kept]
         decoded = DecodedSamples(clips, np.array(chosen, dtype=np.int64), epoch, errors, shapes)
+        videos = [self.requests.video(sample) for sample in chosen]
         if self.columns is not None:
-            decoded.columns = self.columns.values(chosen, [beside[at] for at in kept])
+            decoded.columns = self.columns.values(videos, [beside[at] for at in kept])
         if self.batches is not None:
-            clips, decoded.packed = self.batches.pack(clips, chosen, self.output.layout)
+            clips, decoded.packed = self.batches.pack(clips, videos, self.output.layout)
             decoded.clips = clips
         return decoded
 
@@ -133,14 +136,18 @@ class SampleDecoder:
         """What replaces a sample that fails, and how many samples there are to choose from."""
         if self.batches is None:
             return (sample + 1) % len(self.requests.videos), len(self.requests.videos)
-        alike = self.batches.plan.alike(sample)
-        return int(alike[(np.searchsorted(alike, sample) + 1) % len(alike)]), len(alike)
+        video = self.requests.video(sample)
+        alike = self.batches.plan.alike(video)
+        following = int(alike[(np.searchsorted(alike, video) + 1) % len(alike)])
+        return sample - video + following, len(alike)
 
     def _note(self, clips: ClipBatch, samples: Sequence[int], epoch: int) -> None:
         """Keep the failures of a batch."""
         for at, error in failed_clips(clips).items():
+            if self.rules.on_error != "raise":
+                drop_frames(error)
             if len(self.failures) < _FAILURES:
-                number = samples[at]
+                number = self.requests.video(samples[at])
                 row, name = self.requests.videos.row(number), self.requests.videos.item(number).name
                 self.failures.append(LoaderFailure(row, epoch, name, error))
 

@@ -26,6 +26,9 @@ _SAMPLING, _TRANSFORM, _FRAMING = 0, 1, 2  # stages of randomness
 class SampleRequests:
     """Requests for samples, which depend on `seed`, number, epoch and draw alone.
 
+    Sample n is of video n modulo the number of videos, so numbers past the videos are further clips
+    of them.
+
     Attributes:
         videos: of the data set.
         sampler: which frames of a video make up its clip.
@@ -33,7 +36,7 @@ class SampleRequests:
         seed: of all randomness.
         pad_mode: what stands for frames past the end of a video.
         fill_value: of filled frames.
-        shape: gives frames, height and width of the clip of a sample; by default `sampler` and
+        shape: gives frames, height and width of the clips of a video; by default `sampler` and
             `framing` alone say what they are.
     """
 
@@ -65,14 +68,19 @@ class SampleRequests:
             note_shape: is told the shape of the frame numbers that the sampler gives.
         """
         resolve = partial(self._resolve, (sample, epoch, draw), note_shape)
-        item, index = self.videos.item(sample), self.videos.index(sample)
+        video = self.video(sample)
+        item, index = self.videos.item(video), self.videos.index(video)
         if self.shape is None:
             return ClipRequest(item, (), index, resolve=resolve)
         # The shape is told at once, for the case that the video cannot be opened.
-        count, *size = self.shape(sample)
+        count, *size = self.shape(video)
         numbers = np.zeros(count, dtype=np.int64)
         fill = self.fill_value
         return ClipRequest(item, numbers, index, "none", fill, (size[0], size[1]), resolve=resolve)
+
+    def video(self, sample: int) -> int:
+        """The number of the video that a sample is of."""
+        return sample % len(self.videos)
 
     def transform_rng(self, sample: int, epoch: int, draw: int = 0) -> np.random.Generator:
         """The random numbers of a sample's transform."""
@@ -84,7 +92,7 @@ class SampleRequests:
         note_shape: Callable[[tuple[int, ...]], object],
         index: VideoIndex,
     ) -> ClipRequest:
-        shape = None if self.shape is None else self.shape(key[0])
+        shape = None if self.shape is None else self.shape(self.video(key[0]))
         sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
         frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
         note_shape(frames.shape)

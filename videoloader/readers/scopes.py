@@ -81,6 +81,7 @@ class Scopes:
         backwards: bool,
         num_threads: int,
         failures: Failures | None,
+        clips_per_video: int = 1,
     ) -> Clips:
         """All clips that a sampler takes.
 
@@ -90,9 +91,10 @@ class Scopes:
             num_threads: that read the tables of files.
             failures: takes the videos that cannot be read, which have no clip then; None to raise
                 their errors.
+            clips_per_video: how often a sampler of one clip is asked for one of each video.
         """
         if not isinstance(sampler, DenseClips):
-            return Clips(sampler, np.ones(len(self), dtype=np.int64), backwards)
+            return Clips(sampler, np.full(len(self), clips_per_video, dtype=np.int64), backwards)
         if isinstance(self.videos, IndexedVideos) and sampler.fps is None:
             counts = _by_length(sampler, self.videos.videos.num_frames)
         else:

@@ -1,4 +1,4 @@
-"""Buckets and packs of a loader: the plan for its data set, and what a pack holds."""
+"""The batches of a loader: buckets and packs by a plan for its data set, others by their size."""
 
 from __future__ import annotations
 
@@ -16,9 +16,19 @@ from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset import Videos
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
 from videoloader.readers.packed import pack_clips
-from videoloader.sampling import BatchPlan, Buckets, ClipSampler, Packing, VideoSizes
+from videoloader.readers.ranks import find_rank
+from videoloader.sampling import (
+    BatchOrder,
+    BatchPlan,
+    Buckets,
+    ClipSampler,
+    EpochSamples,
+    Packing,
+    VideoSizes,
+)
+from videoloader.sampling.order import EpochOrder, Remainder
 
-__all__ = ["ShapedBatches", "packed_batch", "packed_tensors", "shaped_batches"]
+__all__ = ["ShapedBatches", "epoch_order", "shaped_batches"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +44,12 @@ class ShapedBatches:
     plan: BatchPlan
 
     def pack(
-        self, clips: ClipBatch, samples: Sequence[int], layout: Layout
+        self, clips: ClipBatch, videos: Sequence[int], layout: Layout
     ) -> tuple[ClipBatch, dict[str, Any] | None]:
-        """The clips without frames, and the pack that has them; None for a bucket."""
+        """Clips of some videos without frames, and the pack that has them; None for a bucket."""
         if isinstance(self.batches, Buckets):
             return clips, None
-        shapes = [self.plan.shape(sample) for sample in samples]
+        shapes = [self.plan.shape(video) for video in videos]
         packed = pack_clips(clips, shapes, self.batches, layout)
         for clip in clips.frames:
             if clip.is_cuda:  # its memory is let go of while the pack is still being written
@@ -58,6 +68,7 @@ def shaped_batches(
     videos: ListedVideos | IndexedVideos,
     clips: ClipSampler,
     framing: Framing,
+    samples: EpochSamples,
     *,
     seed: int,
     shuffle: bool,
@@ -83,7 +94,45 @@ def shaped_batches(
     if framing.random_resized_crop is not None and isinstance(batches, Packing):
         raise ArgumentError("packs keep the aspect ratio of videos; leave out random_resized_crop")
     sizes = _sizes(videos.videos)
-    return ShapedBatches(batches, batches.plan(sizes, clips, seed=seed, shuffle=shuffle))
+    plan = batches.plan(sizes, clips, seed=seed, shuffle=shuffle, samples=samples)
+    return ShapedBatches(batches, plan)
+
+
+def epoch_order(
+    shaped: ShapedBatches | None,
+    batch_size: int | None,
+    num_videos: int,
+    samples: EpochSamples,
+    rank: int | None,
+    num_ranks: int | None,
+    remainder: Remainder | None,
+    *,
+    seed: int,
+    shuffle: bool,
+) -> EpochOrder | BatchOrder:
+    """Which samples are a batch of this rank.
+
+    Args:
+        shaped: the plan of batches; None where all have `batch_size` clips.
+        batch_size: of batches without a plan.
+        num_videos: of the data set.
+        samples: how many an epoch has of each video.
+        rank: of this process, see `find_rank`.
+        num_ranks: that share the data set.
+        remainder: the last step where it is not full; by default ranks run in step.
+        seed: of the order.
+        shuffle: permute the samples in each epoch.
+    """
+    rank, num_ranks = find_rank(rank, num_ranks)
+    if remainder is None:
+        remainder = "keep" if num_ranks == 1 else "repeat"
+    if shaped is not None:
+        return BatchOrder(shaped.plan, seed, rank, num_ranks, remainder)
+    assert batch_size is not None  # checked by `shaped_batches`
+    draws = samples.draws(np.ones(num_videos, dtype=np.bool_))
+    size = num_videos * samples.clips_per_video
+    shuffle = shuffle or draws is not None
+    return EpochOrder(size, batch_size, shuffle, seed, rank, num_ranks, remainder, draws)
 
 
 def _sizes(videos: Videos) -> VideoSizes:
@@ -100,24 +149,3 @@ def _sizes(videos: Videos) -> VideoSizes:
         num_frames,
         fps,
     )
-
-
-def packed_batch(packed: dict[str, Any], clips: ClipBatch, samples: torch.Tensor) -> dict[str, Any]:
-    """A pack as the training loop gets it."""
-    rest = {
-        "frame_numbers": [torch.from_numpy(each) for each in clips.indices],
-        "times": [torch.from_numpy(each) for each in clips.times],
-        "frame_mask": [torch.from_numpy(each) for each in clips.masks],
-        "sample": samples,
-    }
-    return packed | rest
-
-
-def packed_tensors(packed: dict[str, Any] | None) -> list[torch.Tensor]:
-    """All tensors of a pack."""
-    return [
-        tensor
-        for value in (packed or {}).values()
-        for tensor in (value if isinstance(value, list) else [value])
-        if isinstance(tensor, torch.Tensor)
-    ]

@@ -11,6 +11,8 @@ from videoloader.sampling.clips import (
     sample_frames,
 )
 from videoloader.sampling.closure import needed_pictures
+from videoloader.sampling.epoch_samples import EpochSamples
+from videoloader.sampling.keyframes import SNAPS, Snap, snap_to_keyframes
 from videoloader.sampling.packs import Packing
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode
@@ -22,6 +24,7 @@ from videoloader.sampling.video_sizes import VideoSizes
 __all__ = [
     "FILLED",
     "PAD_MODES",
+    "SNAPS",
     "BatchList",
     "BatchOrder",
     "BatchPlan",
@@ -29,11 +32,13 @@ __all__ = [
     "ClipSampler",
     "DecodePlan",
     "DenseClips",
+    "EpochSamples",
     "Packing",
     "PadMode",
     "RandomClip",
     "Run",
     "SegmentClip",
+    "Snap",
     "UniformClip",
     "VideoSizes",
     "aspect_buckets",
@@ -46,4 +51,5 @@ __all__ = [
     "plan_decode",
     "sample_frames",
     "select_frames",
+    "snap_to_keyframes",
 ]

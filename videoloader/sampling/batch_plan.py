@@ -28,14 +28,13 @@ __all__ = [
     "Shape",
     "check_limit",
     "check_unfit",
-    "permuted",
 ]
 
 OnUnfit = Literal["error", "skip"]
 Shape = tuple[int, int, int]
 """Frames, height and width of a clip."""
 
-_CHUNK = 1 << 17  # places of a permutation that are computed at once
+_CHUNK = 1 << 17  # batches or samples that are computed at once
 _BATCH_STAGE = 1  # of the randomness of the order of batches; samples have stage 0
 
 
@@ -44,12 +43,12 @@ class BatchList:
     """The batches of an epoch: batch i is `samples[begins[i] : ends[i]]`.
 
     Attributes:
-        samples: numbers in the data set.
+        samples: their numbers, see `EpochSamples`; of 32 bits where they fit.
         begins: int64, one a batch.
         ends: int64, one a batch.
     """
 
-    samples: NDArray[np.int32]
+    samples: NDArray[np.int32] | NDArray[np.int64]
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
 
@@ -62,9 +61,11 @@ class BatchList:
 
     def permuted(self, seed: int, epoch: int) -> BatchList:
         """The same batches in another order."""
-        if not len(self):
-            return self
-        order = permuted(np.arange(len(self)), seed, epoch, stage=_BATCH_STAGE)
+        order = np.empty(len(self), dtype=np.int32)
+        for first in range(0, len(self), _CHUNK):
+            places = np.arange(first, min(first + _CHUNK, len(self)))
+            permutation = Permutation(len(self), seed, _BATCH_STAGE, epoch)
+            order[first : first + _CHUNK] = permutation[places]
         return BatchList(self.samples, self.begins[order], self.ends[order])
 
 
@@ -74,7 +75,8 @@ class BatchPlan:
 
     Attributes:
         shapes: (frames, height, width) of the clip of each video, int32 (N, 3); zeros where the
-            video is in no batch.
+            video is in no batch. Sample n is of video n modulo N.
+        num_samples: of an epoch, before batches are filled up or left out.
         tokens: of the clip of each video, int64 (N,); pixels where a token is a pixel.
         limit: most tokens of a batch, None where batches are limited in samples.
         description: of what made it.
@@ -82,6 +84,7 @@ class BatchPlan:
     """
 
     shapes: NDArray[np.int32]
+    num_samples: int
     tokens: NDArray[np.int64]
     limit: int | None
     description: str
@@ -102,14 +105,14 @@ class BatchPlan:
     def _text(self) -> bytes:
         return self.description.encode()
 
-    def shape(self, sample: int) -> Shape:
-        """Frames, height and width of the clip of a video."""
-        frames, height, width = self.shapes[sample].tolist()
+    def shape(self, video: int) -> Shape:
+        """Frames, height and width of the clips of a video."""
+        frames, height, width = self.shapes[video].tolist()
         return frames, height, width
 
-    def alike(self, sample: int) -> NDArray[np.int64]:
-        """All videos whose clips have the shape of this one, itself among them, ascending."""
-        return np.flatnonzero((self.shapes == self.shapes[sample]).all(axis=1))
+    def alike(self, video: int) -> NDArray[np.int64]:
+        """All videos whose clips have the shape of this one's, itself among them, ascending."""
+        return np.flatnonzero((self.shapes == self.shapes[video]).all(axis=1))
 
     def batches(self, epoch: int) -> BatchList:
         """The batches of an epoch; those of the last one asked for are kept."""
@@ -123,17 +126,20 @@ class BatchPlan:
         batches = self.batches(epoch)
         if self.limit is None or not len(batches):
             return 1.0
-        used = sum(int(self.tokens[part].sum()) for part in _parts(batches))
+        samples = batches.samples
+        used = sum(
+            int(self.tokens[samples[first : first + _CHUNK] % len(self.tokens)].sum())
+            for first in range(0, len(samples), _CHUNK)
+        )
         return used / (self.limit * len(batches))
 
     def summary(self, epoch: int = 0) -> str:
-        """How many videos, batches and tokens an epoch has, for people."""
+        """How many videos, clips, batches and tokens an epoch has, for people."""
         batches = self.batches(epoch)
-        videos = len(self.shapes)
-        each = len(batches.samples) / max(len(batches), 1)
+        videos, clips = len(self.shapes), len(batches.samples)
         text = (
-            f"{videos - len(self.unfit)} of {videos} videos in {len(batches)} batches of "
-            f"{each:.1f} videos"
+            f"{clips} clips of {videos - len(self.unfit)} of {videos} videos in {len(batches)} "
+            f"batches of {clips / max(len(batches), 1):.1f}"
         )
         if self.limit is not None:
             text += f", {100 * self.fill_rate(epoch):.1f} % of {self.limit} tokens used"
@@ -174,8 +180,8 @@ class BatchOrder:
 
     @property
     def size(self) -> int:
-        """Videos of the data set."""
-        return len(self.plan.shapes)
+        """Samples in an epoch."""
+        return self.plan.num_samples
 
     @property
     def state(self) -> dict[str, int]:
@@ -199,18 +205,6 @@ class BatchOrder:
             raise IndexError(f"step {step} of an epoch of {self.num_steps(start, epoch)} steps")
         batches = self.plan.batches(epoch)
         return batches[(start + step * self.num_ranks + self.rank) % len(batches)]
-
-
-def permuted(
-    samples: NDArray[np.int64], seed: int, epoch: int, *, stage: int = 0
-) -> NDArray[np.int32]:
-    """The samples in the order of an epoch."""
-    result = np.empty(len(samples), dtype=np.int32)
-    for first in range(0, len(samples), _CHUNK):
-        order = Permutation(len(samples), seed, stage, epoch)
-        places = np.arange(first, min(first + _CHUNK, len(samples)))
-        result[first : first + _CHUNK] = samples[order[places]]
-    return result
 
 
 def check_unfit(
@@ -240,9 +234,3 @@ def check_limit(name: str, value: int | None) -> None:
     """Fail unless a limit is a whole number of at least 1, or None."""
     if value is not None and (not isinstance(value, int | np.integer) or value < 1):
         raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")
-
-
-def _parts(batches: BatchList) -> list[NDArray[np.int32]]:
-    return [
-        batches.samples[first : first + _CHUNK] for first in range(0, len(batches.samples), _CHUNK)
-    ]

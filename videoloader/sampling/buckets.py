@@ -19,10 +19,10 @@ from videoloader.sampling.batch_plan import (
     Shape,
     check_limit,
     check_unfit,
-    permuted,
 )
 from videoloader.sampling.clip_lengths import frames_offered
 from videoloader.sampling.clips import ClipSampler
+from videoloader.sampling.epoch_samples import ONCE, EpochSamples
 from videoloader.sampling.order import Remainder
 from videoloader.sampling.video_sizes import VideoSizes
 
@@ -214,7 +214,13 @@ class Buckets:
         return np.where(best[:, 0] < 0, -1, score.argmax(axis=1))
 
     def plan(
-        self, videos: VideoSizes, sampler: ClipSampler, *, seed: int = 0, shuffle: bool = True
+        self,
+        videos: VideoSizes,
+        sampler: ClipSampler,
+        *,
+        seed: int = 0,
+        shuffle: bool = True,
+        samples: EpochSamples = ONCE,
     ) -> BatchPlan:
         """The batches of all epochs.
 
@@ -223,27 +229,30 @@ class Buckets:
             sampler: takes the clips.
             seed: of the order.
             shuffle: permute samples and batches, differently in each epoch.
+            samples: how many an epoch has of each video; drawn ones are permuted in any case.
 
         Raises:
             ArgumentError: some videos can go to no bucket, with `on_unfit="error"`, or none can.
         """
         buckets = self.assign(videos, sampler)
         check_unfit(np.flatnonzero(buckets < 0), videos, self.on_unfit, "fill none of the buckets")
-        fitting = np.flatnonzero(buckets >= 0)
+        order = samples.order(buckets >= 0, seed, shuffle=shuffle)
         shapes = np.array([*self.shapes, (0, 0, 0)], dtype=np.int32)[buckets]
 
         def make(epoch: int) -> BatchList:
-            order = permuted(fitting, seed, epoch) if shuffle else fitting.astype(np.int32)
-            batches = self._cut(order, buckets[order])
-            if shuffle:
+            numbers = order.numbers(epoch)
+            batches = self._cut(numbers, buckets[numbers % len(buckets)])
+            if order.shuffle:
                 return batches.permuted(seed, epoch)
             by_first = np.argsort(batches.samples[batches.begins], kind="stable")
             return BatchList(batches.samples, batches.begins[by_first], batches.ends[by_first])
 
         tokens = np.append(self.tokens, 0)[buckets]
-        return BatchPlan(shapes, tokens, self.limit, f"{self!r} {shuffle}", make)
+        return BatchPlan(shapes, len(order), tokens, self.limit, f"{self!r} {order.digest}", make)
 
-    def _cut(self, order: NDArray[np.int32], buckets: NDArray[np.int16]) -> BatchList:
+    def _cut(
+        self, order: NDArray[np.int32] | NDArray[np.int64], buckets: NDArray[np.int16]
+    ) -> BatchList:
         """Batches of the samples in an order, bucket by bucket."""
         grouped = order[np.argsort(buckets, kind="stable")]  # of int16: a radix sort
         counts = np.bincount(buckets, minlength=len(self.shapes))

@@ -16,11 +16,11 @@ from videoloader.sampling.batch_plan import (
     Shape,
     check_limit,
     check_unfit,
-    permuted,
 )
 from videoloader.sampling.buckets import as_shape
 from videoloader.sampling.clip_lengths import check_length_varies, frames_offered
 from videoloader.sampling.clips import ClipSampler
+from videoloader.sampling.epoch_samples import ONCE, EpochSamples
 from videoloader.sampling.video_sizes import VideoSizes
 
 __all__ = ["Packing", "pack_first_fit"]
@@ -106,7 +106,13 @@ class Packing:
         return shapes.astype(np.int32)
 
     def plan(
-        self, videos: VideoSizes, sampler: ClipSampler, *, seed: int = 0, shuffle: bool = True
+        self,
+        videos: VideoSizes,
+        sampler: ClipSampler,
+        *,
+        seed: int = 0,
+        shuffle: bool = True,
+        samples: EpochSamples = ONCE,
     ) -> BatchPlan:
         """The packs of all epochs; arguments as of `Buckets.plan`.
 
@@ -125,17 +131,19 @@ class Packing:
             f"are smaller than a patch of {self.unit}, or {self.unit[0]} frames of them have more "
             f"than {self.max_tokens} tokens",
         )
-        fitting = np.flatnonzero(fits)
+        order = samples.order(fits, seed, shuffle=shuffle)
 
         def make(epoch: int) -> BatchList:
-            order = permuted(fitting, seed, epoch) if shuffle else fitting.astype(np.int32)
-            packs = pack_first_fit(tokens[order], self.max_tokens, self.window)
+            numbers = order.numbers(epoch)
+            sizes = tokens[numbers % len(tokens)]
+            packs = pack_first_fit(sizes, self.max_tokens, self.window)
             places = np.argsort(packs, kind="stable")
             ends = np.append(np.flatnonzero(np.diff(packs[places])) + 1, len(places))
-            batches = BatchList(order[places], np.append(0, ends[:-1]), ends)
-            return batches.permuted(seed, epoch) if shuffle else batches
+            batches = BatchList(numbers[places], np.append(0, ends[:-1]), ends)
+            return batches.permuted(seed, epoch) if order.shuffle else batches
 
-        return BatchPlan(shapes, tokens, self.max_tokens, f"{self!r} {shuffle}", make)
+        description = f"{self!r} {order.digest}"
+        return BatchPlan(shapes, len(order), tokens, self.max_tokens, description, make)
 
 
 def pack_first_fit(
