@@ -203,8 +203,8 @@ class Loader:
                 dtype, layout, mean, std, interpolation, matrix=matrix, color_range=color_range
             ),
             Rules(resolution_change=resolution_change, on_error=on_error, max_pixels=max_pixels),
-            SampleColumns(self._videos, columns) if columns else None,
-            shaped,
+            columns=SampleColumns(self._videos, columns) if columns else None,
+            batches=shaped,
         )
         self._limits: dict[str, Any] = {
             "time_limit": check_time_limit(time_limit),

@@ -170,15 +170,15 @@ class SampleColumns:
             )
         from videoloader.indexing.dataset.rows import schema
 
-        videos = self._videos.videos
+        dataset = self._videos.videos.dataset
         known = [name for name in schema().names if name != "index"]
         for name in names:
             if name not in known:
                 raise ArgumentError(
-                    f"{shown(str(videos.dataset.path))}: has no column {name!r}; it has "
+                    f"{shown(str(dataset.path))}: has no column {name!r}; it has "
                     f"{', '.join(known)}; columns of another Parquet file are given as TableColumns"
                 )
-        table, rows = videos.dataset.columns(list(names)), videos.rows
+        table, rows = dataset.columns(list(names)), self._videos.rows
         return {name: _column(table[name], rows) for name in names}
 
 
@@ -213,7 +213,7 @@ def _keys(videos: ListedVideos | IndexedVideos) -> pa.ChunkedArray:
 
     if isinstance(videos, ListedVideos):
         return pa.chunked_array([videos.keys()], pa.string())
-    return videos.videos.dataset.columns(["key"])["key"].take(pa.array(videos.videos.rows))
+    return videos.videos.dataset.columns(["key"])["key"].take(pa.array(videos.rows))
 
 
 def _join(keys: pa.ChunkedArray, known: pa.ChunkedArray, name: str) -> NDArray[np.int64]:

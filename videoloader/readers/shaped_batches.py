@@ -13,7 +13,6 @@ from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.output import Layout
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset import Videos
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
 from videoloader.readers.packed import pack_clips
 from videoloader.readers.ranks import find_rank
@@ -93,7 +92,7 @@ def shaped_batches(
         raise ArgumentError("batches say what size clips have; leave out size and crop")
     if framing.random_resized_crop is not None and isinstance(batches, Packing):
         raise ArgumentError("packs keep the aspect ratio of videos; leave out random_resized_crop")
-    sizes = _sizes(videos.videos)
+    sizes = _sizes(videos)
     plan = batches.plan(sizes, clips, seed=seed, shuffle=shuffle, samples=samples)
     return ShapedBatches(batches, plan)
 
@@ -135,10 +134,11 @@ def epoch_order(
     return EpochOrder(size, batch_size, shuffle, seed, rank, num_ranks, remainder, draws)
 
 
-def _sizes(videos: Videos) -> VideoSizes:
+def _sizes(videos: IndexedVideos) -> VideoSizes:
     """Size, length and rate of each video, from the columns of the data set index alone."""
-    found = videos.dataset.numbers(["height", "width", "rotation", "num_frames", "fps"])
-    if len(videos) < len(videos.dataset):
+    dataset = videos.videos.dataset
+    found = dataset.numbers(["height", "width", "rotation", "num_frames", "fps"])
+    if len(videos) < len(dataset):
         rows = videos.rows
         found = {name: column[rows] for name, column in found.items()}
     height, width, rotation, num_frames, fps = found.values()
