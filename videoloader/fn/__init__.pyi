@@ -1683,6 +1683,8 @@ def image_decoder(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     device: str | None = None,
     name: str | None = None,
     affine: Any = ...,
@@ -1726,6 +1728,10 @@ def image_decoder(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -1744,6 +1750,8 @@ def image_decoder_crop(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     crop: float | _Sequence[float] | _Values | None = None,
     crop_d: float | _Values | None = None,
     crop_h: float | _Values | None = None,
@@ -1791,6 +1799,10 @@ def image_decoder_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
             float, at least 0; may be per sample).
         crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
@@ -1823,6 +1835,8 @@ def image_decoder_random_crop(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     random_area: float | _Sequence[float] = ...,
     random_aspect_ratio: float | _Sequence[float] = ...,
     num_attempts: int = 10,
@@ -1868,6 +1882,10 @@ def image_decoder_random_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
         random_aspect_ratio: ratio of width to height: (least, most) (float or list of float;
             default (0.75, 1.333333)).
@@ -1904,6 +1922,8 @@ def image_decoder_slice(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     device: str | None = None,
     name: str | None = None,
     affine: Any = ...,
@@ -1958,6 +1978,10 @@ def image_decoder_slice(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -4100,8 +4124,8 @@ def video_reader(
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets (number of seconds
-            over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
@@ -4264,8 +4288,8 @@ def video_reader_resize(
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets (number of seconds
-            over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).

@@ -1863,6 +1863,10 @@ class ImageDecoder:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -1880,6 +1884,8 @@ class ImageDecoder:
         dtype: Any = ...,
         adjust_orientation: bool | int = True,
         max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         device: str | None = None,
         name: str | None = None,
         affine: Any = ...,
@@ -1924,6 +1930,10 @@ class ImageDecoderCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
             float, at least 0; may be per sample).
         crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
@@ -1955,6 +1965,8 @@ class ImageDecoderCrop:
         dtype: Any = ...,
         adjust_orientation: bool | int = True,
         max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         crop: float | _Sequence[float] | _Values | None = None,
         crop_d: float | _Values | None = None,
         crop_h: float | _Values | None = None,
@@ -2010,6 +2022,10 @@ class ImageDecoderRandomCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
         random_aspect_ratio: ratio of width to height: (least, most) (float or list of float;
             default (0.75, 1.333333)).
@@ -2033,6 +2049,8 @@ class ImageDecoderRandomCrop:
         dtype: Any = ...,
         adjust_orientation: bool | int = True,
         max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         random_area: float | _Sequence[float] = ...,
         random_aspect_ratio: float | _Sequence[float] = ...,
         num_attempts: int = 10,
@@ -2095,6 +2113,10 @@ class ImageDecoderSlice:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -2124,6 +2146,8 @@ class ImageDecoderSlice:
         dtype: Any = ...,
         adjust_orientation: bool | int = True,
         max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         device: str | None = None,
         name: str | None = None,
         affine: Any = ...,
@@ -4440,8 +4464,8 @@ class VideoReader:
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets (number of seconds
-            over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
@@ -4592,8 +4616,8 @@ class VideoReaderResize:
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets (number of seconds
-            over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).

@@ -11,6 +11,7 @@ import torch
 
 from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.output import OutputFormat
+from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
@@ -19,26 +20,12 @@ from videoloader.readers.sharing import Decoded, SharedDecoding
 from videoloader.sampling import FILLED
 from videoloader.sources.faults import blamed_on
 
-__all__ = ["DecodedClips", "SampleError", "decode_planned"]
+__all__ = ["DecodedClips", "decode_planned"]
 
 _COLORS = ("color_range", "matrix")
 _PASSED_ON = (*_COLORS, "max_pixels", "resolution_change")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
-
-
-class SampleError(Exception):
-    """A sample of a batch failed.
-
-    Attributes:
-        position: of the sample in the batch.
-        error: what went wrong.
-    """
-
-    def __init__(self, position: int, error: Exception) -> None:
-        super().__init__(position, error)
-        self.position = position
-        self.error = error
 
 
 @dataclass(frozen=True, slots=True)
