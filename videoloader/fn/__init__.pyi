@@ -458,6 +458,45 @@ def cat(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def clahe(
+    frames: _Data,
+    /,
+    *,
+    tiles_x: int,
+    tiles_y: int,
+    clip_limit: float,
+    luma_only: bool | int = True,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bins: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Equalise the histograms of tiles of each picture, uint8, grey or RGB, with limited contrast.
+
+    As OpenCV does, on every device by OpenCV on the CPU: between the centres of tiles their tables
+    are interpolated.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        tiles_x: tiles along the width (int, at least 1; required).
+        tiles_y: tiles along the height (int, at least 1; required).
+        clip_limit: most pixels of a value in a tile, in parts of what each of 256 values would have
+            (float; required).
+        luma_only: equalise the lightness (CIE L*a*b*) of RGB pictures, not each channel (bool (0 or
+            1); default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Taken, no effect: bins.
+    """
+
 def coco_reader(
     *,
     file_root: str | _PathLike[str],
@@ -1016,6 +1055,33 @@ def dl_tensor_python_function(
         output_layouts: layouts of the outputs; a str is for all (str or list of str).
         synchronize_stream: on a GPU wait until the inputs are there before the call (bool (0 or 1);
             default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def dump_image(
+    images: _Data,
+    /,
+    *,
+    suffix: str = '',
+    input_layout: str = 'HWC',
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Write images to `{sample}-{suffix}-0.ppm` in the working directory, and give them on.
+
+    The files are PPM, or PGM if there is one channel, as text. Those of the next batch have the
+    same names, and replace them.
+
+    Inputs:
+        images
+
+    Args:
+        suffix: part of the names of the files (str; default '').
+        input_layout: of the images (one of 'HWC'; default 'HWC').
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """

@@ -370,6 +370,31 @@ def inflate(
     Taken, no effect: check_output_size.
     """
 
+def numpy(
+    data: _Data,
+    /,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Decode arrays of NPY files, each 1-D uint8.
+
+    The output is in C order; integers, floats and bool of either byte order.
+
+    Inputs:
+        data
+
+    Args:
+        dtype: element type of the output: values are rounded and saturated; by default that of the
+            files, which have to be alike (element type).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def video(
     encoded: _Data,
     /,

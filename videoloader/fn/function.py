@@ -64,6 +64,7 @@ LEGACY = {
     "experimental.inputs.video": "inputs.video",
     "experimental.peek_image_shape": "peek_image_shape",
     "experimental.readers.video": "readers.video",
+    "experimental.resize": "resize",
     "image_decoder": "decoders.image",
     "image_decoder_crop": "decoders.image_crop",
     "image_decoder_random_crop": "decoders.image_random_crop",

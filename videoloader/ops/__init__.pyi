@@ -509,6 +509,48 @@ class Cat:
     @property
     def device(self) -> str: ...
 
+class Clahe:
+    """Equalise the histograms of tiles of each picture, uint8, grey or RGB, with limited contrast.
+
+    As OpenCV does, on every device by OpenCV on the CPU: between the centres of tiles their tables
+    are interpolated.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        tiles_x: tiles along the width (int, at least 1; required).
+        tiles_y: tiles along the height (int, at least 1; required).
+        clip_limit: most pixels of a value in a tile, in parts of what each of 256 values would have
+            (float; required).
+        luma_only: equalise the lightness (CIE L*a*b*) of RGB pictures, not each channel (bool (0 or
+            1); default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Taken, no effect: bins.
+    """
+
+    def __init__(
+        self,
+        *,
+        tiles_x: int = ...,
+        tiles_y: int = ...,
+        clip_limit: float = ...,
+        luma_only: bool | int = True,
+        device: str | None = None,
+        name: str | None = None,
+        bins: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class COCOReader:
     """Read images and what a COCO annotation file says of them.
 
@@ -1124,6 +1166,37 @@ class DLTensorPythonFunction:
         seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class DumpImage:
+    """Write images to `{sample}-{suffix}-0.ppm` in the working directory, and give them on.
+
+    The files are PPM, or PGM if there is one channel, as text. Those of the next batch have the
+    same names, and replace them.
+
+    Inputs:
+        images
+
+    Args:
+        suffix: part of the names of the files (str; default '').
+        input_layout: of the images (one of 'HWC'; default 'HWC').
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        suffix: str = '',
+        input_layout: str = 'HWC',
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, images: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 

@@ -390,6 +390,35 @@ class Inflate:
     @property
     def device(self) -> str: ...
 
+class Numpy:
+    """Decode arrays of NPY files, each 1-D uint8.
+
+    The output is in C order; integers, floats and bool of either byte order.
+
+    Inputs:
+        data
+
+    Args:
+        dtype: element type of the output: values are rounded and saturated; by default that of the
+            files, which have to be alike (element type).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Video:
     """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`.
 
