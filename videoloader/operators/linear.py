@@ -12,6 +12,7 @@ import torch
 
 from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, PerSample, column
 from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.color_on_gpu import scale_values
 from videoloader.operators.convert import scale_and_shift
 from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.tensors import saturate
@@ -120,6 +121,19 @@ def _by_table(
     return out
 
 
+def _by_kernel(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **numbers: PerSample,
+) -> Any:
+    factors, offsets = _lines(context, frames, numbers)
+    if all(pair == (1, 0) for pair in zip(factors, offsets, strict=True)):
+        return NotImplemented
+    return scale_values(context, frames, factors, offsets)
+
+
 def _look_up(values: torch.Tensor, out: torch.Tensor, factor: float, offset: float) -> None:
     import cv2
 
@@ -163,7 +177,7 @@ def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
         inputs=(Input("frames", FRAMES),),
         arguments=(*arguments, _DTYPE),
         infer=_infer,
-        kernels={"cpu": _by_table},
+        kernels={"cpu": _by_table, "cuda": _by_kernel},
         is_elementwise=True,
     )(run)
 

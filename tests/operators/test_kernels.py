@@ -1,0 +1,181 @@
+"""CUDA kernels of operators, as C++ and on the GPU, against the same operators on the CPU."""
+
+import operator
+
+import numpy as np
+import pytest
+import torch
+from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
+
+from videoloader import fn, types
+from videoloader.tensors import TensorList
+
+LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW")
+DTYPES = (torch.uint8, torch.uint16, torch.float16, torch.float32)
+
+
+@pytest.fixture(params=["c++", pytest.param("gpu", marks=pytest.mark.gpu)])
+def machine(request, monkeypatch):
+    return (OperatorKernelsOnGpu if request.param == "gpu" else OperatorKernels)(monkeypatch)
+
+
+def batch_of(
+    layout, dtype=torch.uint8, *, channels=3, memory="ragged", seed=0, frames=2, side=None
+):
+    """Five samples: ragged, in one block, or views of larger ones."""
+    rng = np.random.default_rng(seed)
+    sides = rng.integers(1, side or 40, (5, 2)).tolist()
+    sides[0] = [1, 1]
+    if memory == "dense":
+        sides = [[17, 24]] * 5
+    samples = []
+    for rows, columns in sides:
+        named = {"F": frames, "H": rows, "W": columns, "C": channels}
+        shape = [named[letter] for letter in layout]
+        margins = [2 * (letter in "HW" and memory == "views") for letter in layout]
+        whole = [side + 2 * margin for side, margin in zip(shape, margins, strict=True)]
+        values = torch.from_numpy(rng.random(whole, np.float32))
+        if dtype.is_floating_point:
+            values = (values * 1.5 - 0.25).to(dtype)
+        else:
+            values = (values * (torch.iinfo(dtype).max + 0.99)).to(torch.int32).to(dtype)
+        window = tuple(slice(at, at + side) for at, side in zip(margins, shape, strict=True))
+        samples.append(values[window])
+    return TensorList(torch.stack(samples) if memory == "dense" else samples, layout)
+
+
+def check(machine, name, inputs, arguments, *, bound, off=0.02, kernel=None, launches=1):
+    """Compare with the CPU; `bound` is the largest difference, in levels or in parts of the range.
+
+    `off` is the share of values that may differ at all, for integers.
+    """
+    wanted = operator.attrgetter(name)(fn)(*inputs, **arguments)
+    before = machine.launched.total()
+    (made,) = machine.run(name, inputs, arguments)
+    assert machine.launched.total() - before == launches
+    if kernel:
+        assert machine.launched[kernel]
+    assert (made.shape(), made.layout(), made.dtype) == (
+        wanted.shape(),
+        wanted.layout(),
+        wanted.dtype,
+    )
+    for got, expected in zip(made, wanted, strict=True):
+        error = (got.double() - expected.double()).abs()
+        error[got.double() == expected.double()] = 0  # infinite ones too
+        if not error.numel():
+            continue
+        assert not error.isnan().any()
+        if bound == 0:
+            assert not error.any()
+        elif got.dtype.is_floating_point:
+            finite = expected.double()[expected.isfinite()]
+            size = max(1.0, float(finite.abs().max()) if len(finite) else 1.0)
+            assert error.max() <= bound * size
+        else:
+            assert error.max() <= bound
+            assert (error > 0).double().mean() <= max(off, 3 / error.numel())
+
+
+NUMBERS = {
+    "brightness": {"brightness": [0.5, 1.3, 0.0, 2.0, 1.0], "brightness_shift": 0.1},
+    "contrast": {"contrast": [0.7, 1.4, 1.0, 0.0, 2.0], "contrast_center": 0.3},
+    "brightness_contrast": {"brightness": 0.8, "contrast": [1.3, 1.0, 0.2, -1.0, 3.0]},
+    "hue": {"hue": [35.0, -170.0, 0.0, 90.0, 720.0]},
+    "saturation": {"saturation": [1.7, 0.0, 0.5, 1.0, 3.0]},
+    "hsv": {"hue": -50.0, "saturation": [0.6, 1.0, 0.0, 2.0, 1.5], "value": 1.2},
+    "color_twist": {
+        "hue": [20.0, 0.0, -9.0, 5.0, 1.0],
+        "saturation": 1.3,
+        "brightness": [0.9, 1.0, 1.1, 0.2, 3.0],
+        "contrast": 1.2,
+    },
+}
+LINES = ("brightness", "contrast", "brightness_contrast")  # one product: the CPU's very values
+
+
+def color_bound(name, source, target):
+    if name in LINES:
+        return 0
+    if target == torch.float16:
+        return 2**-10  # the next value
+    return 4e-6 if target.is_floating_point else 1
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("source", DTYPES)
+@pytest.mark.parametrize("target", DTYPES)
+def test_colors_of_ragged_batches_have_every_type(machine, name, source, target):
+    batch = batch_of("HWC", source)
+    arguments = {**NUMBERS[name], "dtype": target}
+    check(machine, name, [batch], arguments, bound=color_bound(name, source, target))
+
+
+@pytest.mark.parametrize("name", ["brightness_contrast", "color_twist"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
+def test_colors_have_every_layout(machine, name, layout, memory):
+    batch = batch_of(layout, memory=memory, frames=3)
+    check(machine, name, [batch], NUMBERS[name], bound=color_bound(name, *DTYPES[:1] * 2))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("layout", ["FHWC", "FCHW"])
+def test_colors_have_values_for_frames(machine, name, layout):
+    batch = batch_of(layout, frames=3)
+    key, values = next((k, v) for k, v in NUMBERS[name].items() if isinstance(v, list))
+    mixed = [[value, 0.5 * value, 0.3] if at % 2 else value for at, value in enumerate(values)]
+    arguments = {**NUMBERS[name], key: mixed}
+    check(machine, name, [batch], arguments, bound=color_bound(name, *DTYPES[:1] * 2))
+
+
+@pytest.mark.parametrize("channels", [1, 2, 4])
+def test_values_of_any_channels_go_through_a_line(machine, channels):
+    batch = batch_of("FHWC", channels=channels)
+    check(machine, "brightness_contrast", [batch], NUMBERS["brightness_contrast"], bound=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("spaces", ["RGB YCbCr", "YCbCr RGB", "BGR GRAY", "GRAY YCbCr", "RGB BGR"])
+def test_color_spaces(machine, dtype, spaces):
+    first, second = (types.ImageType[name] for name in spaces.split())
+    batch = batch_of("FHWC", dtype, channels=1 if first is types.GRAY else 3)
+    arguments = {"image_type": first, "output_type": second}
+    name = "color_space_conversion"
+    check(machine, name, [batch], arguments, bound=color_bound(name, dtype, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:2])
+def test_halves_and_limits_are_rounded_as_on_the_cpu(machine, dtype):
+    edges = torch.tensor([-9e9, -0.5, 0.49999997, 0.5, 1.5, 2.5, 254.5, 255.5, 9e9, torch.nan])
+    picture = edges[:, None, None].expand(10, 3, 3).contiguous()
+    batch = TensorList([picture, picture * 2], "HWC")
+    check(machine, "brightness", [batch], {"brightness": [1.0, 0.5], "dtype": dtype}, bound=0)
+
+
+def test_every_half_value_goes_in_and_out(machine):
+    bits = np.arange(1 << 16).astype(np.uint16)
+    values = torch.from_numpy(bits.view(np.float16).reshape(256, 256, 1))
+    finite = torch.where(values.isfinite(), values, 0)
+    check(
+        machine,
+        "brightness",
+        [TensorList([finite], "HWC")],
+        {"brightness": 0.7, "dtype": torch.float16},
+        bound=0,
+    )
+    (made,) = machine.run("brightness", [TensorList([values], "HWC")], {"brightness": 2.0})
+    wanted = (values.float() * 2).half()
+    assert torch.equal(made[0].isnan(), wanted.isnan())
+    assert torch.equal(made[0].nan_to_num(), wanted.nan_to_num())
+
+
+def test_what_a_kernel_does_not_take_is_computed_without_it(machine):
+    for values, name in (
+        (torch.randint(-99, 99, (5, 6, 3), dtype=torch.int16), "hue"),
+        (torch.rand(5, 6, 3, dtype=torch.float64), "brightness"),
+        (torch.rand(5, 6, 5), "brightness"),
+    ):
+        key, value = next(iter(NUMBERS[name].items()))
+        batch = TensorList([values] * 5, "HWC")
+        check(machine, name, [batch], {key: value}, bound=1e-6, launches=0)
