@@ -8,6 +8,7 @@ import torch
 from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
 
 from videoloader import fn, types
+from videoloader.errors import ArgumentError
 from videoloader.tensors import TensorList
 
 LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW")
@@ -168,6 +169,113 @@ def test_every_half_value_goes_in_and_out(machine):
     wanted = (values.float() * 2).half()
     assert torch.equal(made[0].isnan(), wanted.isnan())
     assert torch.equal(made[0].nan_to_num(), wanted.nan_to_num())
+
+
+AFFINE = [[0.9137, 0.2031, 1.317], [-0.1071, 1.1093, -2.2271]]
+PERSPECTIVE = [*AFFINE, [0.0031, -0.0023, 1.0]]
+FAR = [[0.9137, 0.01, -70.313], [0, 1.1093, -55.627], [0, 0, 1]]
+HORIZON = [[1, 0, 0], [0, 1, 0], [0.125, 0, -2.5]]  # infinite at x = 20
+NEAREST, LINEAR = types.INTERP_NN, types.INTERP_LINEAR
+BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")
+
+
+def warp_bound(interp_type, dtype):
+    """Values of noise between pixels whose places differ by rounding of float32."""
+    if interp_type == NEAREST:
+        return {"bound": 0}
+    bounds = {torch.uint8: 1, torch.uint16: 8, torch.float16: 1e-3, torch.float32: 1e-4}
+    return {"bound": bounds[dtype], "off": 1.0 if dtype == torch.uint16 else 0.02}
+
+
+@pytest.mark.parametrize("interp_type", [NEAREST, LINEAR])
+@pytest.mark.parametrize("fill", [None, 9.0])
+@pytest.mark.parametrize("source", DTYPES)
+@pytest.mark.parametrize("target", [None, torch.float32, torch.uint8])
+def test_warps_of_ragged_batches_have_every_type(machine, interp_type, fill, source, target):
+    arguments = {"interp_type": interp_type, "fill_value": fill, "dtype": target}
+    bounds = warp_bound(interp_type, target or source)
+    if source == torch.uint16 and target == torch.float32:
+        bounds["bound"] = 1e-4  # of its range
+    batch = batch_of("FHWC", source)
+    given = {**arguments, "matrix": [AFFINE, FAR[:2], AFFINE, AFFINE, AFFINE]}
+    check(machine, "warp_affine", [batch], given, **bounds)
+    given = {**arguments, "angle": [33.0, -88.0, 179.0, 271.5, 0.5]}
+    check(machine, "rotate", [batch], given, kernel="warp", **bounds)
+
+
+@pytest.mark.parametrize("interp_type", [NEAREST, LINEAR])
+@pytest.mark.parametrize("layout", [*LAYOUTS, "CFHW"])
+@pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
+def test_warps_have_every_layout(machine, interp_type, layout, memory):
+    batch = batch_of(layout, memory=memory)
+    arguments = {"interp_type": interp_type, "fill_value": 3.0}
+    bounds = warp_bound(interp_type, torch.uint8)
+    given = {**arguments, "angle": [10.0, 200.0, 35.0, -5.0, 88.0], "keep_size": True}
+    check(machine, "rotate", [batch], given, **bounds)
+    check(machine, "warp_affine", [batch], {**arguments, "matrix": AFFINE}, **bounds)
+    if layout != "CFHW":
+        given = {"matrix": PERSPECTIVE, "interp_type": interp_type}
+        check(machine, "experimental.warp_perspective", [batch], given, **bounds)
+
+
+@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize("interp_type", [NEAREST, LINEAR])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_perspectives_have_every_border(machine, border, interp_type, channels):
+    fill = [9.6, 90.2, 200.5, 300.0] if interp_type == NEAREST else [9.0, 90.0, 200.0, 255.0]
+    fill = fill[:channels]
+    arguments = {"border_mode": border, "fill_value": fill, "interp_type": interp_type}
+    given = {**arguments, "size": [50.0, 60.0]}
+    given["matrix"] = [PERSPECTIVE, FAR, HORIZON, PERSPECTIVE, FAR]
+    batch = batch_of("HWC", channels=channels)
+    name, bounds = "experimental.warp_perspective", warp_bound(interp_type, torch.uint8)
+    # Near the horizon neighbours are pictures apart: a place may be that of another pixel.
+    check(machine, name, [batch], given, **{**bounds, "bound": 255, "off": 0.02})
+    given["matrix"] = [PERSPECTIVE, FAR, PERSPECTIVE, PERSPECTIVE, FAR]
+    check(machine, name, [batch], given, **bounds)
+
+
+@pytest.mark.parametrize("layout", ["HW", "FHW"])
+def test_perspectives_of_frames_without_channels(machine, layout):
+    batch = batch_of(layout)
+    check(machine, "experimental.warp_perspective", [batch], {"matrix": PERSPECTIVE}, bound=1)
+
+
+@pytest.mark.parametrize("layout", ["FHWC", "FCHW"])
+@pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
+def test_frames_are_warped_each_by_its_own_matrix(machine, layout, memory):
+    batch = batch_of(layout, frames=3, memory=memory)
+    angles = [[10.0, 80.0, -7.0], 46.0, [2.0, 93.0, 1.0], 3.0, [181.0, 3.0, 9.0]]
+    arguments = {"angle": angles, "fill_value": 0.0, "keep_size": True}
+    check(machine, "rotate", [batch], arguments, bound=1)
+    tables = torch.tensor([PERSPECTIVE, FAR, HORIZON[:2] + FAR[2:]]).expand(5, 3, 3, 3)
+    given = [batch, TensorList(tables.contiguous())]
+    check(machine, "experimental.warp_perspective", given, {"inverse_map": False}, bound=1)
+
+
+@pytest.mark.parametrize("interp_type", [NEAREST, LINEAR])
+@pytest.mark.parametrize("turns", [0, 1, 2, 3])
+def test_right_angles_only_move_pixels(machine, interp_type, turns):
+    clip = batch_of("FHWC", seed=3)
+    arguments = {"angle": 90.0 * turns, "interp_type": interp_type}
+    (made,) = machine.run("rotate", [clip], arguments)
+    for got, sample in zip(made, clip, strict=True):
+        assert torch.equal(got, sample.rot90(turns, dims=(1, 2)))
+
+
+def test_warps_that_no_kernel_makes_are_made_without_it(machine):
+    batch = batch_of("HWC")
+    cubic = {"matrix": PERSPECTIVE, "interp_type": types.INTERP_CUBIC}
+    check(machine, "experimental.warp_perspective", [batch], cubic, bound=2, launches=0)
+    volume = TensorList([torch.rand(4, 5, 6, 2)] * 2, "DHWC")
+    arguments = {"angle": 20.0, "axis": [[0.0, 0.0, 1.0]] * 2, "fill_value": 0.0}
+    check(machine, "rotate", [volume], arguments, bound=1e-4, launches=0)
+    with pytest.raises(ArgumentError, match="one for each of 3 channels"):
+        machine.run(
+            "experimental.warp_perspective",
+            [batch],
+            {"matrix": PERSPECTIVE, "fill_value": [1.0, 2.0]},
+        )
 
 
 def test_what_a_kernel_does_not_take_is_computed_without_it(machine):
