@@ -278,6 +278,85 @@ def test_warps_that_no_kernel_makes_are_made_without_it(machine):
         )
 
 
+EVERY_DTYPE = (*DTYPES, torch.bool, torch.int8, torch.int32, torch.float64)
+REGIONS = {
+    "anchor": [[1, 2], [0, 0, 3, 5], [-4, 2, 9, 9, 5, 0], [], [3.7, 1.2]],
+    "shape": [[5, 7], [2, 30, 9, 9], [6, 3, 2, 2, 1, 99], [], [2.5, 2.5]],
+}
+
+
+def bits_of(dtype):
+    """Random bits as numbers of a type, NaN among them, for what only moves values."""
+    rng = np.random.default_rng(1)
+    samples = []
+    for side in (1, 9, 24):
+        shape = (2, side, side + 3, 3)
+        count = int(np.prod(shape))
+        if dtype == torch.bool:
+            samples.append(torch.from_numpy(rng.random(shape) < 0.5))
+            continue
+        raw = torch.from_numpy(rng.integers(0, 256, count * dtype.itemsize, np.uint8))
+        samples.append(raw.view(dtype).reshape(shape))
+    return TensorList(samples, "FHWC")
+
+
+def same_bits(machine, name, batch, arguments):
+    wanted = operator.attrgetter(name)(fn)(batch, **arguments)
+    (made,) = machine.run(name, [batch], arguments)
+    assert machine.launched[name] == 1
+    assert made.dtype == wanted.dtype
+    for got, expected in zip(made, wanted, strict=True):
+        assert torch.equal(*(each.contiguous().view(torch.uint8) for each in (got, expected)))
+
+
+@pytest.mark.parametrize("dtype", EVERY_DTYPE)
+def test_fills_keep_the_bits_of_every_type(machine, dtype):
+    region = {"anchor": [2, 1], "shape": [5, 5], "axis_names": "HW"}
+    same_bits(machine, "erase", bits_of(dtype), region)
+    same_bits(machine, "grid_mask", bits_of(dtype), {"tile": 7, "angle": 0.3})
+
+
+@pytest.mark.parametrize("layout", [*LAYOUTS, "HW", "CFHW"])
+@pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
+def test_regions_of_every_layout_are_erased(machine, layout, memory):
+    batch = batch_of(layout, memory=memory)
+    fill = [[9.7], [1.0], [300.0], [-5.0], [0.0]]
+    if "C" in layout:
+        fill = [[9.0], [1.0, 2.0, 300.0], [4.0], [7.0, 7.0, 8.0], [0.0]]
+    arguments = {**REGIONS, "axis_names": "HW", "fill_value": fill}
+    check(machine, "erase", [batch], arguments, bound=0, kernel="erase")
+
+
+def test_regions_may_be_of_frames_and_channels(machine):
+    batch = batch_of("FHWC", torch.float16, frames=4, channels=4)
+    arguments = {"anchor": [1, 2, 1], "shape": [2, 9, 1], "axis_names": "FWC", "fill_value": 5.0}
+    check(machine, "erase", [batch], arguments, bound=0)
+    relative = {"anchor": [0.2, 0.5], "shape": [0.3, 0.4], "normalized": True, "axis_names": "HC"}
+    check(machine, "erase", [batch], {**relative, "centered_anchor": True}, bound=0)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_grids_are_those_of_the_cpu(machine, layout, memory, dtype):
+    batch = batch_of(layout, dtype, memory=memory, side=70)
+    arguments = {
+        "tile": [10, 7, 33, 1, 100],
+        "ratio": [0.35, 0.5, 0.7, 0.4, 0.1],
+        "angle": [0.0, 0.7, -2.0, 1.0, 3.1],
+        "shift_x": [2.0, 0.3, -100.0, 0.0, 7.5],
+        "shift_y": [0.0, 5.0, 3.3, 1.0, -0.7],
+    }
+    check(machine, "grid_mask", [batch], arguments, bound=0, kernel="grid_mask")
+
+
+@pytest.mark.parametrize("layout", ["DHWC", "XY", "FDHWC"])
+def test_data_that_is_no_frames_is_erased_without_a_kernel(machine, layout):
+    data = TensorList([torch.rand([4] * len(layout))], layout)
+    arguments = {"anchor": [1, 0], "shape": [1, 2], "axes": [0, 1], "fill_value": 5.0}
+    check(machine, "erase", [data], arguments, bound=0, launches=0)
+
+
 def test_what_a_kernel_does_not_take_is_computed_without_it(machine):
     for values, name in (
         (torch.randint(-99, 99, (5, 6, 3), dtype=torch.int16), "hue"),
