@@ -357,6 +357,73 @@ def test_data_that_is_no_frames_is_erased_without_a_kernel(machine, layout):
     check(machine, "erase", [data], arguments, bound=0, launches=0)
 
 
+def blur_bound(dtype):
+    """Sums of products in another order than OpenCV's."""
+    bounds = {torch.uint8: 1, torch.uint16: 1, torch.float16: 2**-10, torch.float32: 2e-6}
+    return {"bound": bounds[dtype], "off": 0.02 if dtype == torch.uint8 else 0.2}
+
+
+@pytest.mark.parametrize("source", DTYPES)
+@pytest.mark.parametrize("target", [None, torch.float32])
+def test_blurs_of_ragged_batches_have_every_type(machine, source, target):
+    arguments = {"sigma": [0.5, [1.0, 3.0], 2.0, 5.0, 0.01], "dtype": target}
+    bounds = blur_bound(target or source)
+    check(machine, "gaussian_blur", [batch_of("FHWC", source)], arguments, **bounds)
+
+
+@pytest.mark.parametrize("layout", [*LAYOUTS, "HW", "FHW", "CFHW"])
+@pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_blurs_have_every_layout(machine, layout, memory, channels):
+    batch = batch_of(layout, memory=memory, channels=channels, side=75)
+    arguments = {"window_size": [[3, 9], [5, 5], [1, 7], [11, 1], [33, 21]]}
+    bounds = blur_bound(torch.uint8)
+    check(machine, "gaussian_blur", [batch], arguments, kernel="separable", **bounds)
+
+
+@pytest.mark.parametrize("size", [65, 301, 799])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_windows_may_be_wider_than_a_band_and_than_the_picture(machine, size, channels):
+    batch = batch_of("HWC", torch.float32, channels=channels, side=90)
+    check(machine, "gaussian_blur", [batch], {"window_size": size}, bound=4e-6)
+
+
+def test_frames_are_blurred_each_by_its_own_window(machine):
+    batch = batch_of("FHWC", frames=3)
+    windows = [[0.5, 3.0, 1.0], 2.0, [[1.0], [4.0], [0.2]], 1.0, [1.0, 1.0, 9.0]]
+    given = {
+        "sigma": [
+            [[each] for each in own] if at in (0, 4) else own for at, own in enumerate(windows)
+        ]
+    }
+    check(machine, "gaussian_blur", [batch], given, **blur_bound(torch.uint8))
+
+
+def test_what_is_infinite_stays_within_its_window(machine):
+    picture = torch.zeros(40, 70, 3)
+    picture[20, 30] = torch.inf
+    (made,) = machine.run("gaussian_blur", [TensorList([picture], "HWC")], {"window_size": [5, 9]})
+    wanted = torch.zeros(40, 70, 3, dtype=torch.bool)
+    wanted[18:23, 26:35] = True
+    assert torch.equal(made[0].isinf(), wanted)
+    assert (made[0][~wanted] == 0).all()
+
+
+def test_threads_of_a_block_wait_for_one_another(monkeypatch):
+    machine = OperatorKernels(monkeypatch, threads=4)
+    batch = TensorList([torch.rand(40, 70, 3), torch.rand(5, 33, 3)], "HWC")
+    check(machine, "gaussian_blur", [batch], {"window_size": [5, 65]}, bound=4e-6)
+    check(machine, "rotate", [batch], {"angle": 10.0}, bound=1e-4)
+    check(machine, "hue", [batch], {"hue": 10.0}, bound=4e-6)
+
+
+@pytest.mark.parametrize("layout", ["DHWC", "W", "WHC"])
+def test_blurs_of_other_axes_need_no_kernel(machine, layout):
+    data = TensorList([torch.rand([6] * len(layout))], layout)
+    arguments = {"sigma": [[1.0, 2.0, 0.5][: len(layout.strip("C"))]]}
+    check(machine, "gaussian_blur", [data], arguments, bound=4e-6, launches=0)
+
+
 def test_what_a_kernel_does_not_take_is_computed_without_it(machine):
     for values, name in (
         (torch.randint(-99, 99, (5, 6, 3), dtype=torch.int16), "hue"),

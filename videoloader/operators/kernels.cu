@@ -176,3 +176,17 @@ __device__ inline Group group_at(const Groups& g, int number) {
     int frame = line < g.rows ? 0 : line / g.rows, column = 4 * (number - line * g.across);
     return {frame, line - frame * g.rows, column, min(4, g.columns - column)};
 }
+
+// ---- places outside
+
+__device__ inline int modulo(int value, int period) {
+    int rest = value % period;
+    return rest < 0 ? rest + period : rest;
+}
+
+// The place that stands for one outside, where the border is mirrored and not repeated.
+__device__ inline int reflect_101(int index, int length) {
+    if (index >= 0 && index < length) return index;
+    int period = max(2 * (length - 1), 1), phase = modulo(index, period);
+    return min(phase, period - phase);
+}

@@ -21,11 +21,6 @@ typedef Element<TARGET> To;
 const int TILE = 32;  // rows and columns of a tile; warps_on_gpu.py
 const float FAR = 1e9f;  // pixels; beyond it places are as good as this far away
 
-__device__ inline int modulo(int value, int period) {
-    int rest = value % period;
-    return rest < 0 ? rest + period : rest;
-}
-
 // The pixel of an axis that stands for one that may lie outside; -1 for a constant border.
 __device__ inline int inside(int index, int length, int border) {
     if (index >= 0 && index < length) return index;
@@ -36,8 +31,7 @@ __device__ inline int inside(int index, int length, int border) {
         int phase = modulo(index, 2 * length);
         return min(phase, 2 * length - 1 - phase);
     }
-    int period = max(2 * (length - 1), 1), phase = modulo(index, period);
-    return min(phase, period - phase);
+    return reflect_101(index, length);
 }
 
 struct Taps {
