@@ -4,6 +4,7 @@ import ctypes
 import dataclasses
 import functools
 import operator
+import re
 import shutil
 import subprocess
 import tempfile
@@ -51,33 +52,43 @@ static float __uint_as_float(unsigned bits) {
     float value; std::memcpy(&value, &bits, 4); return value;
 }
 """
-LAUNCH_IN_CPP = r"""
-static void run_block(const void* rows, const void* values, int threads) {
+RUN_IN_CPP = r"""
+template <typename Kernel>
+static void run_block(Kernel kernel, const void* rows, const void* values, int threads) {
 #if TEAM
     std::barrier<> barrier(threads);
     block_barrier = &barrier;
     std::vector<std::thread> team;
     for (int t = 0; t < threads; t++)
-        team.emplace_back([=] { threadIdx = {(unsigned)t, 0, 0}; CALL; });
+        team.emplace_back([=] { threadIdx = {(unsigned)t, 0, 0}; kernel(rows, values); });
     for (auto& thread : team) thread.join();
 #else
     threadIdx = {0, 0, 0};
-    CALL;
+    kernel(rows, values);
 #endif
 }
-extern "C" void launch(
-    const void* rows, const void* values, int across, int count, int threads
+"""
+LAUNCH_IN_CPP = r"""
+template <typename Kernel>
+static void launch(
+    Kernel kernel, const void* rows, const void* values, int across, int count, int threads
 ) {
     gridDim = {(unsigned)across, (unsigned)count, 1};
     blockDim = {(unsigned)threads, 1, 1};
     for (unsigned y = 0; y < gridDim.y; y++)
         for (unsigned x = 0; x < gridDim.x; x++) {
             blockIdx = {x, y, 0};
-            run_block(rows, values, threads);
+            run_block(kernel, rows, values, threads);
         }
 }
 """
-CONVERT, OPERATOR = "convert((const Surface*)rows)", "{}((const Row*)rows, (const u8*)values)"
+ENTRY_IN_CPP = r"""
+extern "C" void launch_NAME(
+    const void* rows, const void* values, int across, int count, int threads
+) {
+    launch([](auto rows, auto values) { CALL; }, rows, values, across, count, threads);
+}
+"""
 
 
 class Compiled:
@@ -102,7 +113,7 @@ class Compiled:
         self._kernel(output)(ctypes.c_void_p(table.ctypes.data), None, *grid(table), self._threads)
 
     def _kernel(self, output):
-        return compiled(kernel_source(), CONVERT, compile_options(output), self._threads > 1)
+        return compiled(kernel_source(), compile_options(output), self._threads > 1)["convert"]
 
 
 class OperatorKernels:
@@ -123,8 +134,7 @@ class OperatorKernels:
         assert device == "cpu"
         assert rows.dtype == kernel.row
         rows = np.ascontiguousarray(rows)
-        call = OPERATOR.format(kernel.name)
-        launch = compiled(kernel.source, call, options, self._threads > 1)
+        launch = compiled(kernel.source, options, self._threads > 1)[kernel.name]
         places = [
             None if each is None else ctypes.c_void_p(each.ctypes.data) for each in (rows, values)
         ]
@@ -159,16 +169,37 @@ class OperatorKernelsOnGpu:
         monkeypatch.setattr("videoloader.operators.kernels.queue", counted)
 
     def run(self, name, inputs, arguments):
-        made = operator.attrgetter(name)(fn)(*(each.gpu() for each in inputs), **arguments)
+        made = operator.attrgetter(name)(fn)(*map(self._put, inputs), **arguments)
         made = made if isinstance(made, tuple) else (made,)
         return [each.as_cpu() for each in made]
 
+    @staticmethod
+    def _put(batch):
+        """The batch on the GPU; what is part of a larger tensor here is so there."""
+        if all(sample.is_contiguous() for sample in batch.tensors):
+            return batch.gpu()
+        samples = []
+        for sample in batch.tensors:
+            whole = sample.new_zeros([side + 2 for side in sample.shape]).cuda()
+            samples.append(whole[tuple(slice(1, 1 + side) for side in sample.shape)])
+            samples[-1].copy_(sample)
+        return TensorList(samples, batch.layout())
+
 
 @functools.cache
-def compiled(source, call, options, with_team):
+def compiled(source, options, with_team):
+    """What launches each of the kernels in a source, by their names."""
+    kernels = dict(re.findall(r"__global__ .*?(\w+)\(const (\w+)\*", source))
+    calls = {
+        name: f"{name}((const {row}*)rows{', (const u8*)values' if row == 'Row' else ''})"
+        for name, row in kernels.items()
+    }
+    entries = [
+        ENTRY_IN_CPP.replace("NAME", name).replace("CALL", call) for name, call in calls.items()
+    ]
     with tempfile.TemporaryDirectory() as folder:
         file, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
-        file.write_text(CUDA_IN_CPP + source + LAUNCH_IN_CPP.replace("CALL", call))
+        file.write_text("".join([CUDA_IN_CPP, source, RUN_IN_CPP, LAUNCH_IN_CPP, *entries]))
         options = [each for each in options if not each.startswith("--fmad")]
         flags = ["-O2", "-shared", "-fPIC", "-pthread", "-fno-strict-aliasing", *options]
         flags += ["-ffp-contract=off", f"-DTEAM={int(with_team)}", "-Wno-unused-function"]
@@ -177,7 +208,8 @@ def compiled(source, call, options, with_team):
         flags += ["-std=c++20", "-Wall", "-Wno-unknown-pragmas", "-Werror"]
         done = subprocess.run(["g++", *flags, file, "-o", library], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        return ctypes.CDLL(str(library)).launch
+        made = ctypes.CDLL(str(library))
+        return {name: getattr(made, f"launch_{name}") for name in calls}
 
 
 class Gpu:

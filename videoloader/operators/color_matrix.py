@@ -40,6 +40,7 @@ Matrix = NDArray[np.float64]
 """(channels out, channels in + 1): factors, and behind them what is added."""
 
 _YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
+_FROM_YIQ = np.linalg.inv(_YIQ)
 _BY_OPENCV = (torch.uint8, torch.uint16, torch.int16, torch.float32)
 _CHUNK = 1 << 15
 """Pixels at a time, whose float32 values stay in the cache."""
@@ -112,7 +113,7 @@ def twist(hue: float, saturation: float) -> Matrix:
     angle = math.radians(hue)
     cosine, sine = saturation * math.cos(angle), saturation * math.sin(angle)
     turn = np.array([[1, 0, 0], [0, cosine, sine], [0, -sine, cosine]])
-    return np.linalg.solve(_YIQ, turn @ _YIQ)
+    return _FROM_YIQ @ turn @ _YIQ
 
 
 def _affine(matrix: Matrix, offset: float = 0.0) -> Matrix:

@@ -116,17 +116,18 @@ def erase(
     """
     layout = values.layout
     relative = (normalized or normalized_anchor, normalized or normalized_shape)
-    regions = [
-        _regions(
+    given = list(zip(values.spec.shapes, anchor, shape, strict=True))
+    found = {
+        (sides, *own): _regions(
             sides,
             _axes(len(sides), layout, axes, axis_names),
-            anchor[position],
-            shape[position],
+            *own,
             relative,
             is_centered=centered_anchor,
         )
-        for position, sides in enumerate(values.spec.shapes)
-    ]
+        for sides, *own in dict.fromkeys(given)
+    }
+    regions = [found[each] for each in given]
     return paint(context, values, regions, _fill_values(values, fill_value))
 
 

@@ -24,17 +24,22 @@ _TABLES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 
 
 def each_of(function: Callable[..., Any], *values: PerSample) -> list[Any]:
-    """The function of the values of each sample, or of each frame where any value is per frame."""
-    results: list[Any] = []
-    for given in zip(*values, strict=True):
-        lengths = {len(value) for value in given if isinstance(value, PerFrame)}
-        if not lengths:
-            results.append(function(*given))
-            continue
-        frames = PerSample(given)
-        rows = [frames.frames(at, max(lengths)) for at in range(len(given))]
-        results.append(PerFrame(tuple(map(function, *rows))))
-    return results
+    """The function of the values of each sample, or of each frame where any value is per frame.
+
+    Samples of the same values share a result.
+    """
+    given = list(zip(*values, strict=True))
+    results = {each: _of_one(function, each) for each in dict.fromkeys(given)}
+    return [results[each] for each in given]
+
+
+def _of_one(function: Callable[..., Any], given: Sequence[Any]) -> Any:
+    lengths = {len(value) for value in given if isinstance(value, PerFrame)}
+    if not lengths:
+        return function(*given)
+    frames = PerSample(tuple(given))
+    rows = [frames.frames(at, max(lengths)) for at in range(len(given))]
+    return PerFrame(tuple(map(function, *rows)))
 
 
 def middle(dtype: torch.dtype) -> float:

@@ -19,7 +19,6 @@ typedef Element<SOURCE> From;
 typedef Element<TARGET> To;
 
 const int TILE = 32;  // rows and columns of a tile; warps_on_gpu.py
-const float FAR = 1e9f;  // pixels; beyond it places are as good as this far away
 
 // The pixel of an axis that stands for one that may lie outside; -1 for a constant border.
 __device__ inline int inside(int index, int length, int border) {
@@ -55,7 +54,8 @@ __device__ inline Taps taps_at(float place, int length, int border) {
     int near = (int)below;
     return {inside(near, length, border), inside(near + 1, length, border), center - below};
 #else
-    int near = inside((int)fminf(fmaxf(floorf(place), -FAR), FAR), length, border);
+    const float far = 1e9f;  // as good as any place beyond
+    int near = inside((int)fminf(fmaxf(floorf(place), -far), far), length, border);
     return {near, near, 0.0f};
 #endif
 }
