@@ -113,7 +113,8 @@ def twist(hue: float, saturation: float) -> Matrix:
     angle = math.radians(hue)
     cosine, sine = saturation * math.cos(angle), saturation * math.sin(angle)
     turn = np.array([[1, 0, 0], [0, cosine, sine], [0, -sine, cosine]])
-    return _FROM_YIQ @ turn @ _YIQ
+    twisted: Matrix = _FROM_YIQ @ turn @ _YIQ
+    return twisted
 
 
 def _affine(matrix: Matrix, offset: float = 0.0) -> Matrix:

@@ -118,14 +118,15 @@ def erase(
     relative = (normalized or normalized_anchor, normalized or normalized_shape)
     given = list(zip(values.spec.shapes, anchor, shape, strict=True))
     found = {
-        (sides, *own): _regions(
+        (sides, starts, lengths): _regions(
             sides,
             _axes(len(sides), layout, axes, axis_names),
-            *own,
+            starts,
+            lengths,
             relative,
             is_centered=centered_anchor,
         )
-        for sides, *own in dict.fromkeys(given)
+        for sides, starts, lengths in dict.fromkeys(given)
     }
     regions = [found[each] for each in given]
     return paint(context, values, regions, _fill_values(values, fill_value))
