@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ from videoloader.decoding.nvdec.hardware import (
     surface_shape,
 )
 from videoloader.decoding.switches import quick_switches
+from videoloader.decoding.work import NoteWork, Work
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import Run
@@ -64,6 +66,7 @@ class NvdecJob:
         places: for each wanted packet, which of the rows take its frame.
         converter: fills the slots, which nothing else works on.
         piece: bytes of surfaces that one call may give back at most.
+        note: is told of the work when it is done.
     """
 
     index: VideoIndex
@@ -73,6 +76,7 @@ class NvdecJob:
     places: dict[int, slice]
     converter: Converter
     piece: int = MAX_CALL_BYTES
+    note: NoteWork | None = None
 
     def kind(self, gpu: int) -> DecoderKind:
         """The kind of decoder that the job needs on a GPU."""
@@ -138,6 +142,11 @@ class NvdecPool:
         self._lock = threading.RLock()  # an iterator may be collected, and give back, within it
         self._prefix = f"nvdec-{gpu}"
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=self._prefix)
+
+    @property
+    def sessions(self) -> int:
+        """Sessions that are open, idle or busy."""
+        return self._count
 
     def submit(self, job: NvdecJob) -> Future[Any]:
         """Decode a job when a session is free; those submitted first come first.
@@ -348,6 +357,7 @@ class _Session:
         """Decode a run; yields the wanted frames of each call with their packets."""
         self._cuda.Device(self._gpu).use()
         self.is_between_runs = False
+        begin = time.perf_counter()
         self.decoder.begin(job.index, job.needs)
         before = self._surfaces
         feeder = Feeder(self.decoder, job.index, job.source, job.run, piece=job.piece)
@@ -355,6 +365,10 @@ class _Session:
         self._stats.add(
             packets=feeder.packets, frames=feeder.frames, surfaces=self._surfaces - before
         )
+        if job.note is not None:
+            seconds = time.perf_counter() - begin
+            used = len(job.run.frame_packets)
+            job.note(Work(feeder.packets, feeder.bytes, feeder.frames, used, seconds))
         self.is_between_runs = True
 
     @contextmanager
