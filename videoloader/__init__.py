@@ -22,6 +22,7 @@ from videoloader.errors import (
     OutOfMemoryError,
     SourceError,
     StaleIndexError,
+    TooManyFailuresError,
     UnsupportedError,
     VideoError,
 )
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
+    from videoloader.readers.failures import SampleFailure
     from videoloader.readers.labels import LabelColumn
     from videoloader.tensors import TensorList
     from videoloader.video import Video
@@ -74,10 +76,12 @@ __all__ = [
     "OutOfMemoryError",
     "Pipeline",
     "RandomClip",
+    "SampleFailure",
     "SegmentClip",
     "SourceError",
     "StaleIndexError",
     "TensorList",
+    "TooManyFailuresError",
     "UniformClip",
     "UnsupportedError",
     "Video",
@@ -115,6 +119,7 @@ _LAZY = {
     "LabelColumn": "videoloader.readers.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
+    "SampleFailure": "videoloader.readers.failures",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
     "backend": None,

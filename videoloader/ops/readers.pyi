@@ -30,8 +30,8 @@ class Caffe:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -54,7 +54,7 @@ class Caffe:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -98,8 +98,8 @@ class Caffe2:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -125,7 +125,7 @@ class Caffe2:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -187,8 +187,8 @@ class COCO:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -224,7 +224,7 @@ class COCO:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -275,8 +275,8 @@ class File:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -303,7 +303,7 @@ class File:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -341,8 +341,8 @@ class MXNet:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -364,7 +364,7 @@ class MXNet:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -407,8 +407,8 @@ class NemoAsr:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -438,7 +438,7 @@ class NemoAsr:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -493,8 +493,8 @@ class Numpy:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -528,7 +528,7 @@ class Numpy:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -571,8 +571,8 @@ class Sequence:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -595,7 +595,7 @@ class Sequence:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -638,8 +638,8 @@ class TFRecord:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -662,7 +662,7 @@ class TFRecord:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -741,9 +741,16 @@ class Video:
         num_shards: number of parts (int, at least 1; default 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu' or 'gpu'.
@@ -788,7 +795,10 @@ class Video:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
+        max_errors: Any = None,
+        error_log: str | _PathLike[str] | None = None,
+        skip_known: Any = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -846,8 +856,8 @@ class Webdataset:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -873,7 +883,7 @@ class Webdataset:
         num_shards: int = 1,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,

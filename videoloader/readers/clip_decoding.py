@@ -7,14 +7,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 
-from videoloader.decoding.clip import ClipBatch
+from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.work import NO_WORK, Work
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
 from videoloader.readers.replacing import decode_replacing
+from videoloader.readers.samples import taken
 from videoloader.sampling import FILLED
 from videoloader.sources.faults import blamed_on
 
@@ -49,12 +52,16 @@ class DecodedClips:
         others: for each clip the outputs beside the pictures.
         layout: of a clip.
         origins: for each clip the file that it comes from; "" where it has no name.
+        places: positions in the batch of the clips that are left; None where all are.
+        work: that decoding took.
     """
 
     frames: torch.Tensor | list[torch.Tensor]
     others: list[list[torch.Tensor]]
     layout: str
     origins: list[str] = field(default_factory=list)
+    places: list[int] | None = None
+    work: Work = NO_WORK
 
 
 def decode_planned(
@@ -65,7 +72,7 @@ def decode_planned(
     fuse: Fuse = lambda position, form: form,  # noqa: ARG005
     output: OutputFormat | None = None,
 ) -> DecodedClips:
-    """Decode the clips of a batch; those that fail are replaced where they say by what.
+    """Decode the clips of a batch; what becomes of those that fail, they say themselves.
 
     Args:
         clips: what to decode.
@@ -74,6 +81,8 @@ def decode_planned(
             `size` and what is passed on to `BatchDecoder.decode`, which is the same for all.
         fuse: what operators make of the pictures, by position; see `DecodedForm`.
         output: what `fuse` makes of `OutputFormat`, the same for all.
+
+    Where no clip of a batch is left, the last one is replaced: a batch is never empty.
 
     Raises:
         SampleError: a clip failed.
@@ -86,6 +95,8 @@ def decode_planned(
     chosen = list(clips)
     others: list[list[torch.Tensor]] = [[] for _ in clips]
     errors: dict[int, Exception] = {}
+    opened: dict[int, media.Index] = {}
+    left_out: set[int] = set()
 
     def resolve(position: int, index: Any) -> media.ClipRequest:
         """The request of a clip, now that its video is open; what goes wrong costs the clip."""
@@ -94,13 +105,14 @@ def decode_planned(
 
     def request_of(position: int, index: Any) -> media.ClipRequest:
         clip = chosen[position]
+        opened[position] = index
         frames = clip.select(index)
         others[position] = clip.others(index, frames)
         displayed = media.displayed_size(index)
         form = DecodedForm.of(displayed)
-        size, fill = arguments[position].get("size"), arguments[position]["fill_value"]
+        size = _size(arguments[position])
         if size is not None:
-            form = replace(form, view=replace(form.view, size=(size[0], size[-1])))
+            form = replace(form, view=replace(form.view, size=size))
         try:
             form = fuse(position, form)
         except Exception as error:
@@ -111,7 +123,7 @@ def decode_planned(
             frames,
             index=index,
             pad_mode="constant" if (frames == FILLED).any() else "none",
-            fill_value=fill[0] if len(fill) == 1 else fill,
+            fill_value=_fill_value(arguments[position]),
             size=form.view.size if form.is_resized or size is not None else None,
             crop=form.view.crop,
             flip=form.view.flip,
@@ -122,8 +134,10 @@ def decode_planned(
         requests = [
             media.ClipRequest(
                 chosen[at].source,
-                (),
+                np.zeros(chosen[at].length, dtype=np.int64),
                 index=chosen[at].index,
+                fill_value=_fill_value(arguments[at]),
+                size=_size(arguments[at]),
                 resolve=partial(resolve, at),
             )
             for at in positions
@@ -131,15 +145,44 @@ def decode_planned(
         batch: ClipBatch = decoder.decode(requests, on_error="mask", **output.keywords, **options)
         return batch
 
-    def choose(at: int, failure: Exception) -> None:
-        error = errors.get(at, failure)
-        instead = chosen[at].instead
-        if at in errors or instead is None:
+    def choose(at: int, failure: ClipFailure) -> bool:
+        clip, error = chosen[at], errors.get(at, failure.error)
+        if at in errors:
             raise SampleError(at, error) from error
         try:
-            chosen[at] = instead(error)
+            if clip.note is not None:
+                clip.note(failure)
+            if clip.on_error == "skip":
+                left_out.add(at)
+            if clip.on_error == "mask" or (at in left_out and len(left_out) < len(chosen)):
+                return False
+            left_out.discard(at)
+            if clip.instead is None:
+                raise error
+            chosen[at] = clip.instead(error)
         except Exception as none_left:
             raise SampleError(at, none_left) from none_left
+        return True
 
     batch = decode_replacing(decode, len(chosen), choose)
-    return DecodedClips(batch.frames, others, output.layout, list(map(str, chosen)))
+    for failure in batch.failures:
+        at = failure.request
+        others[at] = chosen[at].others(opened.get(at), batch.indices[at])
+    places = None
+    if left_out:
+        places = [at for at in range(len(chosen)) if at not in left_out]
+        batch = taken(batch, places)
+        others, chosen = [others[at] for at in places], [chosen[at] for at in places]
+    return DecodedClips(
+        batch.frames, others, output.layout, list(map(str, chosen)), places, batch.work
+    )
+
+
+def _fill_value(arguments: Mapping[str, Any]) -> Any:
+    fill = arguments["fill_value"]
+    return fill[0] if len(fill) == 1 else fill
+
+
+def _size(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
+    size = arguments.get("size")
+    return None if size is None else (size[0], size[-1])

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.clip import ClipFailure
 from videoloader.errors import DecodeError
-from videoloader.readers.clips import Clips
+from videoloader.readers.clips import Clips, usual_length
 from videoloader.readers.decoder import frame_outputs
 from videoloader.readers.epochs import Place
 from videoloader.readers.failures import Failures
@@ -34,8 +35,7 @@ class ClipReader:
         pad_mode: what stands outside a scope.
         frame_num: "none", "scalar" or "sequence": the output of frame numbers.
         timestamps: whether there is an output of times.
-        replaces: take the next clip of the shard for one that fails, instead of failing.
-        failures: what was replaced or left out.
+        failures: takes what goes wrong; its policy says what becomes of clips that fail.
     """
 
     scopes: Scopes
@@ -44,15 +44,16 @@ class ClipReader:
     pad_mode: str
     frame_num: str
     timestamps: bool
-    replaces: bool = False
     failures: Failures = field(default_factory=Failures)
 
     def plan(self, iteration: int) -> list[PlannedClip]:
         """The clips of a batch."""
-        return [
+        clips = [
             self._planned(place, number, tries=len(self.order.epochs.shard(place.epoch)))
             for place, number in self.order.batch(iteration)
         ]
+        self.failures.ask(len(clips))
+        return clips
 
     def reset(self) -> None:
         """Nothing to do: a reader never ends."""
@@ -65,14 +66,22 @@ class ClipReader:
         """A clip of a shard, and how many others may be tried in its place."""
         epoch = place.epoch
         video = self.clips.video(number)
+        on_error = self.failures.policy.on_error
         return PlannedClip(
             self.scopes.item(video),
             partial(self._select, number, epoch),
             partial(self._others, video),
             Identity(number, epoch),
             self.scopes.index(video),
-            partial(self._instead, place, tries) if self.replaces else None,
+            usual_length(self.clips.sampler) if on_error == "mask" else 0,
+            on_error,
+            partial(self._note, number, epoch),
+            None if on_error == "raise" else partial(self._instead, place, tries),
         )
+
+    def _note(self, number: int, epoch: int, failure: ClipFailure) -> None:
+        item = self.scopes.item(self.clips.video(number))
+        self.failures.add(item, failure.error, frame=failure.frame, sample=number, epoch=epoch)
 
     def _select(self, number: int, epoch: int, index: Index) -> NDArray[np.int64]:
         video = self.clips.video(number)
@@ -89,16 +98,16 @@ class ClipReader:
         )
         return frames
 
-    def _others(self, video: int, index: Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def _others(
+        self, video: int, index: Index | None, frames: NDArray[np.int64]
+    ) -> list[torch.Tensor]:
         known = self.scopes.labels
         labels = [] if known is None else [torch.tensor([known[video]], dtype=torch.int32)]
         return labels + frame_outputs(index, frames, self.frame_num, self.timestamps)
 
     def _instead(self, place: Place, tries: int, error: Exception) -> PlannedClip:
         count = len(self.order.epochs.shard(place.epoch))
-        video = self.clips.video(self.order.number(place))
-        self.failures.add(self.scopes.item(video).name, str(error))
         if tries <= 1:
-            raise DecodeError(f"none of the {count} clips of the shard decodes")
+            raise DecodeError(f"none of the {count} clips of the shard decodes") from error
         other = Place(place.epoch, (place.position + 1) % count)
         return self._planned(other, self.order.number(other), tries - 1)

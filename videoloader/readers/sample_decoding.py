@@ -1,117 +1,150 @@
-"""The samples of a loader: which frames, how they are framed, and what is done when one fails."""
+"""The samples of a loader or data set: decoded together, and what is done when one fails."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.batch import BatchDecoder
-from videoloader.decoding.clip import ClipBatch
+from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.rules import Rules
-from videoloader.errors import DecodeError, VideoError
-from videoloader.readers.replacing import decode_replacing, failed_clips
+from videoloader.errors import DecodeError
+from videoloader.readers.failures import Failures
+from videoloader.readers.replacing import decode_replacing
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import taken
 
-__all__ = ["DecodedSamples", "LoaderFailure", "SampleDecoder"]
+__all__ = ["DecodedSamples", "SampleDecoder", "SampleKey"]
 
-_FAILURES = 10_000  # that are kept
-
-
-@dataclass(frozen=True, slots=True)
-class LoaderFailure:
-    """A sample that could not be had.
-
-    Attributes:
-        sample: its row in the data set index, or place in the list.
-        epoch: in which it was wanted.
-        video: its path or URL.
-        error: what went wrong.
-    """
-
-    sample: int
-    epoch: int
-    video: str
-    error: VideoError
+SampleKey: TypeAlias = tuple[int, int, int]
+"""Which drawing of a sample: its number, the epoch, and the draw within that."""
 
 
 @dataclass(slots=True, eq=False)
 class DecodedSamples:
-    """A batch on its way: decoded, with the event behind what a GPU still computes."""
+    """A batch on its way: decoded, with the event behind what a GPU still computes.
+
+    Attributes:
+        clips: of the samples that are left.
+        keys: of these samples; others than were asked for, where some were replaced.
+        places: of these samples among those that were asked for.
+        errors: for each of them what went wrong, or "".
+        shapes: of the frame numbers that the sampler gave for each.
+        ready: on a GPU, when the clips have been computed.
+    """
 
     clips: ClipBatch
-    samples: NDArray[np.int64]
-    epoch: int
+    keys: list[SampleKey]
+    places: list[int]
     errors: list[str]
-    shapes: set[tuple[int, ...]]  # of the frame numbers that the sampler gave
+    shapes: list[tuple[int, ...]]
     ready: Any = None
+
+    @property
+    def samples(self) -> NDArray[np.int64]:
+        """The numbers of the samples."""
+        return np.array([sample for sample, _, _ in self.keys], dtype=np.int64)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the samples."""
+        return self.keys[0][1]
 
 
 @dataclass(slots=True, eq=False)
 class SampleDecoder:
-    """Decodes samples of a data set. What a sample holds depends on its number and epoch alone.
+    """Decodes samples of a data set. What a sample holds depends on its key alone.
 
     Attributes:
         requests: what the samples are made of.
         output: form of the batches.
-        rules: of decoding; `on_error` says what becomes of samples that fail.
-        failures: what went wrong so far.
+        rules: of decoding.
+        failures: takes what goes wrong; its policy says what becomes of samples that fail.
+        is_never_empty: with `skip`, where no sample of a batch decodes, give the next one that
+            does.
     """
 
     requests: SampleRequests
     output: OutputFormat
     rules: Rules
-    failures: list[LoaderFailure] = field(default_factory=list)
+    failures: Failures = field(default_factory=Failures)
+    is_never_empty: bool = False
 
     def decode(
-        self, decoder: BatchDecoder, samples: NDArray[np.int64], epoch: int
+        self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True
     ) -> DecodedSamples:
-        """Decode the clips of some samples; failures are treated as `on_error` says."""
-        chosen = samples.tolist()
-        shapes: set[tuple[int, ...]] = set()
-        errors = [""] * len(chosen)
-        tries = [1] * len(chosen)
+        """Decode the clips of some samples; failures are treated as the policy says.
+
+        Args:
+            decoder: does it.
+            keys: of the samples.
+            in_epochs: whether the epochs of the keys mean something to the user.
+
+        Raises:
+            VideoError: of the first sample that fails, with `raise`.
+            TooManyFailuresError: more failed so far than the policy allows.
+            DecodeError: nothing of the data set decodes.
+        """
+        on_error = self.failures.policy.on_error
+        videos, chosen = self.requests.videos, list(keys)
+        shapes: dict[int, tuple[int, ...]] = {}
+        errors, tries = [""] * len(chosen), [1] * len(chosen)
+        left_out: set[int] = set()
+        self.failures.ask(len(chosen))
 
         def decode(places: Sequence[int]) -> ClipBatch:
-            wanted = [chosen[at] for at in places]
             requests = [
-                self.requests.request(sample, epoch, note_shape=shapes.add) for sample in wanted
+                self.requests.request(
+                    *chosen[at],
+                    note_shape=partial(shapes.__setitem__, at),
+                    may_be_blank=on_error == "mask",
+                )
+                for at in places
             ]
-            clips = decoder.run(requests, self.output, replace(self.rules, on_error="mask"))
-            self._note(clips, wanted, epoch)
-            return clips
+            return decoder.run(requests, self.output, replace(self.rules, on_error="mask"))
 
-        def choose(at: int, error: VideoError) -> None:
-            if self.rules.on_error == "raise":
-                raise error
-            errors[at] = errors[at] or str(error)
-            if tries[at] == len(self.requests.videos):
+        def choose(at: int, failure: ClipFailure) -> bool:
+            sample, epoch, draw = chosen[at]
+            self.failures.add(
+                videos.item(sample),
+                failure.error,
+                frame=failure.frame,
+                sample=videos.row(sample),
+                epoch=epoch if in_epochs else None,
+            )
+            if on_error == "raise":
+                raise failure.error
+            errors[at] = errors[at] or str(failure.error)
+            if on_error == "mask":
+                return False
+            if on_error == "skip":
+                left_out.add(at)
+                if len(left_out) < len(chosen) or not self.is_never_empty:
+                    return False
+                left_out.discard(at)
+            if tries[at] == len(videos):
                 raise DecodeError(
-                    f"none of the {tries[at]} videos decodes; the last: {error}"
-                ) from error
+                    f"none of the {tries[at]} videos decodes; the last: {failure.error}"
+                ) from failure.error
             tries[at] += 1
-            chosen[at] = (chosen[at] + 1) % len(self.requests.videos)
+            chosen[at] = ((sample + 1) % len(videos), epoch, draw)
+            return True
 
-        if self.rules.on_error in ("raise", "replace"):
-            clips = decode_replacing(decode, len(chosen), choose)
-        else:
-            clips = decode(range(len(chosen)))
-            failed = failed_clips(clips)
-            errors = [str(failed.get(at, "")) for at in range(len(chosen))]
-            if failed and self.rules.on_error == "skip":
-                kept = [at for at in range(len(chosen)) if at not in failed]
-                clips, chosen = taken(clips, kept), [chosen[at] for at in kept]
-        return DecodedSamples(clips, np.array(chosen, dtype=np.int64), epoch, errors, shapes)
-
-    def _note(self, clips: ClipBatch, samples: Sequence[int], epoch: int) -> None:
-        """Keep the failures of a batch."""
-        for at, error in failed_clips(clips).items():
-            if len(self.failures) < _FAILURES:
-                number = samples[at]
-                row, name = self.requests.videos.row(number), self.requests.videos.item(number).name
-                self.failures.append(LoaderFailure(row, epoch, name, error))
+        clips = decode_replacing(decode, len(chosen), choose)
+        places = [at for at in range(len(chosen)) if at not in left_out]
+        if left_out:
+            clips = taken(clips, places)
+        blank = next(iter(shapes.values()), (clips.indices[0].size,) if len(clips) else ())
+        return DecodedSamples(
+            clips,
+            [chosen[at] for at in places],
+            places,
+            [errors[at] for at in places],
+            [shapes.get(at, blank) for at in places],
+        )

@@ -12,6 +12,7 @@ from videoloader.decoding.framing import Framing
 from videoloader.decoding.request import ClipRequest
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
+from videoloader.readers.clips import usual_length
 from videoloader.readers.media import displayed_size
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
 
@@ -50,6 +51,7 @@ class SampleRequests:
         draw: int = 0,
         *,
         note_shape: Callable[[tuple[int, ...]], object],
+        may_be_blank: bool = False,
     ) -> ClipRequest:
         """The request for a sample, whose frames are chosen once the index of its video is known.
 
@@ -58,9 +60,21 @@ class SampleRequests:
             epoch: pass over the data set.
             draw: how many times it was drawn before in that pass.
             note_shape: is told the shape of the frame numbers that the sampler gives.
+            may_be_blank: say how long the clip is, and how large if that is known, should its video
+                not open.
         """
         resolve = partial(self._resolve, (sample, epoch, draw), note_shape)
-        return ClipRequest(self.videos.item(sample), (), self.videos.index(sample), resolve=resolve)
+        item, index = self.videos.item(sample), self.videos.index(sample)
+        if not may_be_blank:
+            return ClipRequest(item, (), index, resolve=resolve)
+        return ClipRequest(
+            item,
+            np.zeros(usual_length(self.sampler), dtype=np.int64),
+            index,
+            fill_value=self.fill_value,
+            size=self.framing.slot,
+            resolve=resolve,
+        )
 
     def transform_rng(self, sample: int, epoch: int, draw: int = 0) -> np.random.Generator:
         """The random numbers of a sample's transform."""

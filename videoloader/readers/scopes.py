@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
 from videoloader.readers.clips import Clips, count_clips
 from videoloader.readers.failures import Failures
 from videoloader.readers.file_list import Entry, FrameRange
+from videoloader.readers.known_bad import KnownBad, kept_numbers, named_videos
 from videoloader.sampling import ClipSampler, DenseClips
 from videoloader.sources.items import Item
 
@@ -74,6 +75,19 @@ class Scopes:
             return 0, index.num_frames
         return self.limits.resolve(wanted, index)
 
+    def without(self, known: KnownBad, *, wholly: bool) -> Scopes:
+        """The videos that are not known to be damaged, see `kept_numbers`."""
+        kept = kept_numbers(self.videos, known, wholly=wholly)
+        if kept is None:
+            return self
+        ranges = {
+            place: self.ranges[number]
+            for place, number in enumerate(kept.tolist())
+            if number in self.ranges
+        }
+        labels = None if self.labels is None else self.labels[kept]
+        return Scopes(self.videos.take(kept), labels, ranges, self.limits)
+
     def clips(
         self,
         sampler: ClipSampler,
@@ -81,6 +95,7 @@ class Scopes:
         backwards: bool,
         num_threads: int,
         failures: Failures | None,
+        known: KnownBad | None = None,
     ) -> Clips:
         """All clips that a sampler takes.
 
@@ -90,14 +105,33 @@ class Scopes:
             num_threads: that read the tables of files.
             failures: takes the videos that cannot be read, which have no clip then; None to raise
                 their errors.
+            known: clips end to end that hold a damaged frame are left out.
         """
         if not isinstance(sampler, DenseClips):
             return Clips(sampler, np.ones(len(self), dtype=np.int64), backwards)
         if isinstance(self.videos, IndexedVideos) and sampler.fps is None:
-            counts = _by_length(sampler, self.videos.videos.num_frames)
+            counts = _by_length(sampler, self.videos.num_frames)
         else:
             counts = self._counted(sampler, num_threads, failures)
-        return Clips(sampler, counts, backwards)
+        clips = Clips(sampler, counts, backwards)
+        return clips if not known else replace(clips, left_out=self._damaged(clips, known))
+
+    def _damaged(self, clips: Clips, known: KnownBad) -> NDArray[np.int64]:
+        """The numbers of the clips that hold a frame that is known not to decode."""
+        found: list[int] = []
+        for video, frames in named_videos(self.videos, known):
+            count = int(clips.counts[video])
+            if not frames or not count:
+                continue
+            index = self.index(video)
+            scope = self.scope(video, index)
+            first, rng = clips.first(video), np.random.default_rng(0)
+            found += [
+                number
+                for number in range(first, first + count)
+                if not frames.isdisjoint(clips.frames(number, index, scope, rng).tolist())
+            ]
+        return np.array(found, dtype=np.int64)
 
     def _counted(
         self,
@@ -119,7 +153,7 @@ class Scopes:
             except VideoError as error:
                 if failures is None:
                     raise
-                failures.add(item.name, str(error))
+                failures.add(item, error, sample=self.videos.row(numbers[0]))
                 return None
             for number in numbers:
                 counts[number] = count_clips(sampler, index, self.scope(number, index))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import ANY, BOOL, IMAGE, INT, PATH, TEXT, Argument, Kind
 from videoloader.operators.operator import SourceContext, declare
@@ -27,7 +28,7 @@ from videoloader.readers.decoder import (
     TIMESTAMPS,
 )
 from videoloader.readers.epochs import Epochs
-from videoloader.readers.failures import Failures
+from videoloader.readers.failures import Failures, policy_of
 from videoloader.readers.file_list import (
     ROUNDINGS,
     Entry,
@@ -35,10 +36,12 @@ from videoloader.readers.file_list import (
     list_folders,
     read_file_list,
 )
+from videoloader.readers.known_bad import read_known
 from videoloader.readers.labels import LabelColumn
 from videoloader.readers.listing import PATHS
 from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.scopes import Scopes
+from videoloader.sampling import DenseClips
 from videoloader.sources.items import Item
 from videoloader.types import UINT8, ImageType
 
@@ -154,10 +157,26 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         Argument(
             "on_error",
             TEXT,
-            "raise",
-            "what to do with a file or clip that fails: `raise`, or `replace` it by the next clip; "
-            "`Pipeline.stats` lists what was replaced",
-            choices=("raise", "replace"),
+            None,
+            "what to do with a file or clip that fails: `raise`; `replace` it by the next clip; "
+            "`skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the "
+            "frames with `fill_value`, their numbers and times are -1. By default what the "
+            "pipeline says, or `raise`",
+            choices=get_args(OnError),
+        ),
+        Argument(
+            "max_errors",
+            ANY,
+            None,
+            "failures from which on the run ends: a number, or a share of the clips (float)",
+        ),
+        Argument("error_log", PATH, None, "a file to which failures are appended as lines of JSON"),
+        Argument(
+            "skip_known",
+            ANY,
+            None,
+            "what `videoloader check` wrote, or an `error_log`, or a list of such files: what they "
+            "name is left out and not opened, of clips end to end only those with damaged frames",
         ),
         SEED,
     ),
@@ -199,15 +218,17 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
     """
-    scopes = _scopes(arguments)
     sampler = clip_rule(**{name: arguments[name] for name in _RULE})
-    failures = Failures()
-    tolerant = failures if arguments["on_error"] == "replace" else None
+    known = read_known(arguments["skip_known"])
+    scopes = _scopes(arguments).without(known, wholly=isinstance(sampler, DenseClips))
+    failures = Failures(policy_of(context, arguments))
+    tolerant = None if failures.policy.on_error == "raise" else failures
     clips = scopes.clips(
         sampler,
         backwards=arguments["stride"] < 0,
         num_threads=context.num_threads,
         failures=tolerant,
+        known=known,
     )
     if not len(clips):
         raise ArgumentError(
@@ -229,7 +250,6 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["pad_mode"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],
-        tolerant is not None,
         failures,
     )
 
