@@ -22,7 +22,7 @@ VIDEOS ?=
 PIP := -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench fuzz attack dali clean
+.PHONY: help demo test lint types format bench dropins fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -48,12 +48,17 @@ bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of 
 	$(BENCH)/bin/python benchmarks/indexing.py
 	$(BENCH)/bin/python benchmarks/decoding.py
 
+dropins: $(BENCH)/.installed ## measure our drop-ins beside the libraries that they stand in for
+	$(BENCH)/bin/python benchmarks/dropins.py --save
+
 fuzz: $(VENV)/.installed-test ## index 20,000 mutated videos: a result or an error of ours
 	$(VENV)/bin/python benchmarks/fuzz.py
 
 attack: $(VENV)/.installed-test ## some minutes of damaged files and killed workers: no wrong frame, nothing left
-	for script in tests/attacks/*.py; do \
-		[ $$script = tests/attacks/trainers.py ] || $(VENV)/bin/python $$script || exit 1; done
+	for script in tests/attacks/*.py; do $(VENV)/bin/python $$script || exit 1; done
+
+soak: $(VENV)/.installed-test ## 200,000 samples with damaged files, killed workers and restores: each once an epoch
+	$(VENV)/bin/python tests/soak.py
 
 dali: $(DALI)/.installed ## run DALI's own tests on us: DALI_TESTS=folder MODULES="a.py b.py"
 	rm -rf build/dali && mkdir -p build/dali

@@ -19,7 +19,7 @@ from kernel_machines import Compiled
 from sequence_headers import read_sequence
 
 from videoloader.decoding.merge import ClipFrames, merge_runs
-from videoloader.decoding.nvdec import convert, hardware
+from videoloader.decoding.nvdec import convert, hardware, session
 from videoloader.decoding.nvdec import feeder as hardware_feed
 from videoloader.decoding.nvdec import pool as nvdec
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
@@ -234,7 +234,7 @@ def fake_gpu(monkeypatch):
     for module in (hardware, hardware_feed):
         monkeypatch.setattr(module, "library", lambda: library)
     monkeypatch.setattr(
-        nvdec, "pinned_table", lambda capacity: np.zeros(capacity, dtype=SURFACE_DTYPE)
+        session, "pinned_table", lambda capacity: np.zeros(capacity, dtype=SURFACE_DTYPE)
     )
     monkeypatch.setattr(nvdec, "gpu_memory", lambda gpu: 16 << 30)
     monkeypatch.setattr(convert, "Converter", FakeConverter)

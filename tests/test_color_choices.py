@@ -2,6 +2,7 @@
 
 from contextlib import closing
 
+import av
 import numpy as np
 import pytest
 import torch
@@ -118,6 +119,69 @@ def test_swscale_holds_for_any_size_dtype_and_turn(tmp_path, demo_folder):
     assert np.array_equal(first(turned, matrix="swscale"), np.rot90(converted_by_pyav(turned), -1))
 
 
+def scaled_by_ffmpeg(path, size):
+    """The first frame through FFmpeg's scale filter with its default flags."""
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        graph = av.filter.Graph()
+        nodes = (
+            graph.add_buffer(template=stream),
+            graph.add("scale", f"{size[1]}:{size[0]}"),
+            graph.add("format", "rgb24"),
+            graph.add("buffersink"),
+        )
+        graph.link_nodes(*nodes).configure()
+        graph.vpush(next(container.decode(stream)))
+        return graph.vpull().to_ndarray()
+
+
+@pytest.mark.parametrize("pixel_format", FORMATS)
+@pytest.mark.parametrize("color_range", RANGES)
+@pytest.mark.parametrize("matrix", MATRICES)
+def test_bicubic_by_swscale_is_ffmpegs_scale_filter(tmp_path, pixel_format, color_range, matrix):
+    path = tagged_video(
+        tmp_path / "a.mp4", pixel_format=pixel_format, matrix=matrix, color_range=color_range
+    )
+    with vl.Video(path, matrix="swscale") as video:
+        for size in ((50, 40), (200, 130)):
+            clip = video.get_frames([0], size=size, interpolation="bicubic")
+            assert np.array_equal(clip.frames[0], scaled_by_ffmpeg(path, size))
+
+
+def test_bicubic_holds_for_any_matrix_part_and_dtype(tmp_path, demo_folder):
+    path = tagged_video(tmp_path / "a.mp4")
+    size, options = (48, 32), {"size": (48, 32), "interpolation": "bicubic"}
+    wanted = scaled_by_ffmpeg(path, size)
+    for matrix in ("auto", "swscale"):
+        with vl.Video(path, matrix=matrix) as video:
+            whole = video.get_frames([0], **options).frames[0]
+            floats = video.get_frames([0], dtype="float32", layout="FCHW", **options).frames[0]
+            flipped = video.get_frames([0], flip=True, **options).frames[0]
+            crop = video.get_frames([0], crop=(0, 0, 96, 64), **options).frames[0]
+        pixels = torch.from_numpy(first(path, matrix=matrix)).permute(2, 0, 1)[None].double()
+        resized = interpolate(pixels, size, mode="bicubic", antialias=True)[0].clamp(0, 255)
+        assert mean_difference(whole, resized.permute(1, 2, 0).numpy()) < 1.5
+        assert mean_difference(floats.permute(1, 2, 0), whole.double().numpy()) < 0.5
+        assert torch.equal(flipped, whole.flip(1))
+        assert mean_difference(crop, whole.double().numpy()) < 1.5
+    request = vl.ClipRequest(path, [0], size=size, window=(5, 3, 20, 25))
+    output = {"interpolation": "bicubic", "matrix": "swscale"}
+    part = vl.decode_batch([request], workers=0, **output).frames[0, 0]
+    assert np.array_equal(part, wanted[5:25, 3:28])
+    turned = next(path for path in demo_folder.iterdir() if "rot" in path.name)
+    with vl.Video(turned, matrix="swscale") as video:
+        small = video.get_frames([0], size=(60, 40), interpolation="bicubic").frames[0]
+    assert np.array_equal(small, np.rot90(scaled_by_ffmpeg(turned, (40, 60)), -1))
+
+
+def test_a_gpu_leaves_bicubic_to_the_cpu(decoder, tmp_path):
+    path = tagged_video(tmp_path / "a.mp4")
+    options = {"size": (50, 40), "interpolation": "bicubic", "matrix": "swscale"}
+    frame = decoder.decode([(path, [0])], **options).frames[0, 0]
+    assert np.array_equal(frame, scaled_by_ffmpeg(path, (50, 40)))
+    assert any("bicubic" in reason for reason in decoder.stats()["routed"])
+
+
 def test_a_matrix_that_swscale_lacks_is_an_error_that_names_it(tmp_path):
     from dataclasses import replace
 
@@ -166,6 +230,12 @@ def by_dataset(path, **options):
     return dataset[0]["frames"][0]
 
 
+def by_loader(path, **options):
+    loader = vl.Loader([path], vl.UniformClip(1), batch_size=1, layout="FHWC", workers=0, **options)
+    with loader:
+        return next(iter(loader))["frames"][0, 0].clone()
+
+
 def by_reader(path, **options):
     @pipeline_def(batch_size=1, num_threads=1)
     def pipeline():
@@ -182,6 +252,7 @@ WAYS = {
     "iteration": by_iteration,
     "times": by_time,
     "a data set": by_dataset,
+    "a loader": by_loader,
     "a decoder": lambda path, **o: fn.decoders.video(str(path), frames=[0], **o)[0],
     "a reader": by_reader,
 }

@@ -1,22 +1,28 @@
 """Clips that differ by epoch and draw, repeat by seed, and go on where a run was interrupted."""
 
+import itertools
 import pickle
+import tracemalloc
 import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from noise import add_noise
 from torch.utils.data import (
     BatchSampler,
     DataLoader,
+    Dataset,
     DistributedSampler,
     RandomSampler,
     WeightedRandomSampler,
 )
 
 import videoloader as vl
+from videoloader import epoch_sampler
 from videoloader.demo.videos import encode_video
 from videoloader.epoch_sampler import _occurrences
 from videoloader.sampling import generator
@@ -292,3 +298,124 @@ def test_shards_and_batches_of_it_are_the_clips_of_the_whole(dataset):
         found += clips(DataLoader(dataset, batch_sampler=batches, num_workers=rank))
     assert len(found) == COUNT
     assert set(found) == expected
+
+
+# --- Ranks
+
+
+class Listed(Dataset):
+    """Whose samples are the draws themselves."""
+
+    def __len__(self):
+        return 23
+
+    def __getitem__(self, draw):
+        return draw
+
+
+def drawn(sampler, **options):
+    """The samples of a pass, as a DataLoader gives them."""
+    loader = DataLoader(Listed(), 3, sampler=sampler, collate_fn=list, **options)
+    return [draw for batch in loader for draw in batch]
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # more workers than processors
+@pytest.mark.parametrize("workers", range(6))
+def test_ranks_and_workers_share_an_epoch_and_lose_no_sample(workers):
+    whole = vl.EpochSampler(23, seed=3)
+    whole.set_epoch(2)
+    expected = list(whole)
+    for ranks in range(1, 8):
+        found, lengths = [], set()
+        for rank in range(ranks):
+            sampler = vl.EpochSampler(23, seed=3, rank=rank, num_ranks=ranks, remainder="keep")
+            sampler.set_epoch(2)
+            # Processes for some of the ranks only: each has the same code, and they take long.
+            part = drawn(sampler, num_workers=workers if rank == ranks - 1 else 0)
+            assert len(part) == len(sampler)
+            assert part == expected[rank::ranks]
+            found += part
+            lengths.add(len(part))
+        assert sorted(found) == sorted(expected)
+        assert max(lengths) - min(lengths) <= 1
+
+
+@given(
+    st.integers(1, 60),
+    st.integers(1, 7),
+    st.integers(1, 7),
+    st.sampled_from(["keep", "repeat", "drop"]),
+    st.integers(1, 5),
+    st.booleans(),
+    st.data(),
+)
+def test_an_epoch_goes_on_with_other_ranks(size, before, after, remainder, chunk, shuffle, data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(epoch_sampler, "_TOGETHER", chunk)  # so that there are several
+
+        def ranks(count, epoch, given=0):
+            for rank in range(count):
+                sampler = vl.EpochSampler(
+                    size, shuffle=shuffle, seed=1, rank=rank, num_ranks=count, remainder=remainder
+                )
+                sampler.load_state_dict({"epoch": epoch, "given": given})
+                yield sampler
+
+        steps = data.draw(st.integers(0, size // before))
+        seen, states = [], []
+        for sampler in ranks(before, 4):
+            seen += itertools.islice(sampler, steps)
+            states.append(sampler.state_dict())
+        assert len({*map(str, states)}) == 1
+        rest = [list(sampler) for sampler in ranks(after, 4, states[0]["given"])]
+        left = size - steps * before
+        draws = [*seen, *itertools.chain(*rest)]
+        found = [draw.sample for draw in draws]
+        if remainder == "keep":
+            assert sorted(found) == list(range(size))
+        elif remainder == "drop":
+            assert len(set(found)) == len(found) == size - left % after
+        else:
+            assert set(found) == set(range(size))
+            assert len(found) == size + -left % after
+        if remainder != "keep":
+            assert len({len(part) for part in rest}) == 1
+        assert {(draw.epoch, draw.draw) for draw in draws} <= {(4, 0)}
+
+
+def test_its_order_is_that_of_a_loader(dataset, paths):
+    for rank in range(2):
+        options = {"shuffle": True, "seed": 6, "rank": rank, "num_ranks": 2}
+        order = vl.Loader(paths, SAMPLER, batch_size=3, workers=0, **options).order
+        sampler = vl.EpochSampler(dataset, **options)
+        for epoch in range(2):
+            assert [draw.sample for draw in sampler] == order.batch(epoch, 0).tolist()
+
+
+def test_ranks_share_what_another_sampler_draws():
+    def make(**ranks):
+        return vl.EpochSampler(WeightedRandomSampler([1, 9, 1, 5], 14), seed=8, **ranks)
+
+    whole = list(make())
+    for rank in range(2):
+        assert list(make(rank=rank, num_ranks=2)) == whole[rank::2]
+
+
+def test_ten_million_samples_begin_and_go_on_at_once():
+    sampler = vl.EpochSampler(10**7, seed=1)
+    whole = list(itertools.islice(sampler, 3000))
+    sampler.load_state_dict({"epoch": 0, "given": 2000})
+    tracemalloc.start()
+    assert list(itertools.islice(sampler, 1000)) == whole[2000:]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10**6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [({"rank": 2, "num_ranks": 2}, "rank must be"), ({"remainder": "wrap"}, "remainder must be")],
+)
+def test_wrong_ranks_are_refused(wrong, words):
+    with pytest.raises(vl.ArgumentError, match=words):
+        vl.EpochSampler(4, **wrong)

@@ -88,11 +88,11 @@ def apply(monkeypatch, place, error):
         inject(monkeypatch, owner, name, error, only=only or (lambda *_: bool(current)))
     original = libav.CpuDecoder.decode
 
-    def decode(self, plan):
+    def decode(self, plan, **options):
         if is_bad(self._index):
             current.append(None)
         try:
-            yield from original(self, plan)
+            yield from original(self, plan, **options)
         finally:
             current.clear()
 

@@ -1,3 +1,4 @@
+import gc
 import random
 import shutil
 
@@ -6,6 +7,7 @@ import pytest
 import torch
 
 import videoloader as vl
+from videoloader.decoding.assembly import Assembly
 from videoloader.demo.videos import encode_video, read_frame_number
 
 NAMES = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "vp9.webm", "av1.mp4"]
@@ -127,6 +129,21 @@ def test_an_epoch_goes_on_with_other_ranks(paths):
     assert samples(seen + rest) == samples(loader(paths, seed=3, shuffle=True))
 
 
+def test_a_run_goes_on_with_another_number_of_workers(paths):
+    options = {"shuffle": True, "seed": 3, "flip": 0.5, "batch_size": 1}
+    with loader(paths, **options) as whole:
+        expected = samples(whole)
+    with loader(paths, workers=1, **options) as before:
+        iterator = iter(before)
+        seen = [next(iterator) for _ in range(2)]
+        state = before.state_dict()
+    with loader(paths, workers=2, **options) as after:
+        after.load_state_dict(state)
+        rest = list(after)
+    assert len(rest) == 3
+    assert samples(seen + rest) == expected
+
+
 def test_a_state_of_another_data_set_is_refused(paths):
     with pytest.raises(vl.ArgumentError, match="size=5, this one has size=4"):
         loader(paths[:4]).load_state_dict(loader(paths).state_dict())
@@ -233,6 +250,19 @@ def test_a_bad_file_is_skipped(paths, tmp_path):
         (1, "bad.mp4"),
         (3, "missing.mp4"),
     ]
+
+
+@pytest.mark.parametrize("on_error", ["skip", "replace", "mask"])
+def test_failures_that_are_kept_hold_no_batch(paths, tmp_path, on_error):
+    gc.collect()
+    others = {id(each) for each in gc.get_objects() if type(each) is Assembly}  # of other tests
+    batches = loader(broken(paths, tmp_path), on_error=on_error)
+    taken = len(list(batches))
+    gc.collect()
+    assert taken
+    assert len({failure.sample for failure in batches.failures}) == 2
+    kept = [each for each in gc.get_objects() if type(each) is Assembly]
+    assert not [each for each in kept if id(each) not in others]
 
 
 def test_a_bad_file_is_replaced_by_the_next_that_decodes(paths, tmp_path):

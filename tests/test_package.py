@@ -195,6 +195,7 @@ LAYERS = {
     "ops": "errors operators pipeline fn",
     "plugin": "errors tensors readers pipeline fn ops",
     "video": "errors forking sources workers indexing sampling decoding",
+    "compat": "errors forking sources indexing sampling decoding video",
     "epoch_sampler": "errors sampling",
     "dataset": "errors sources indexing sampling decoding readers epoch_sampler",
     "loader": "errors indexing sampling decoding readers pipeline",
@@ -259,6 +260,17 @@ def test_a_pure_layer_imports_no_heavy_library(layer):
                 continue
             wrong.append(f"{path.relative_to(ROOT)}:{line}: imports {module} {when}")
     assert not wrong
+
+
+def test_what_is_neutral_in_iterators_imports_no_framework():
+    for name in ("iteration", "epoch_plan", "base_iterator"):
+        tops = {module for module, _, _ in imports(PACKAGE / "plugin" / f"{name}.py")}
+        assert not [
+            module
+            for module in tops
+            if module.split(".")[0] in ("torch", "jax", "tensorflow")
+            or module.startswith("videoloader.plugin.pytorch")
+        ]
 
 
 def test_the_layer_law_sees_every_kind_of_import(tmp_path):

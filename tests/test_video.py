@@ -52,6 +52,26 @@ def test_iteration_gives_all_frames(video):
     assert numbers(video) == list(range(COUNT))
 
 
+def test_iteration_may_begin_anywhere_at_any_size(video):
+    assert numbers(video.iterate(17)) == list(range(17, COUNT))
+    assert list(video.iterate(COUNT)) == []
+    small = next(video.iterate(30, size=(48, 64), interpolation="bicubic"))
+    assert torch.equal(
+        small, video.get_frames([30], size=(48, 64), interpolation="bicubic").frames[0]
+    )
+    with pytest.raises(vl.FrameRangeError, match=f"frame {COUNT + 1} .*{COUNT}"):
+        next(video.iterate(COUNT + 1))
+
+
+def test_frames_of_an_iteration_are_the_callers_own(path):
+    with vl.Video(path, matrix="swscale") as video:
+        wanted = video.get_frames(start=0, stop=6).frames
+        for number, frame in zip(range(6), video.iterate(), strict=False):
+            assert torch.equal(frame, wanted[number])
+            assert frame.is_contiguous()
+            frame.zero_()  # a reference picture of the decoder is another
+
+
 def test_iteration_with_threads_gives_the_same_frames(path, video):
     with vl.Video(path, threads=2) as threaded:
         frames = list(threaded)

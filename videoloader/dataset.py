@@ -37,6 +37,7 @@ from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
+from videoloader.readers.draws import check_clips
 from videoloader.readers.failures import ErrorPolicy, Failures, SampleFailure
 from videoloader.readers.global_random import seeded
 from videoloader.readers.known_bad import SkipKnown, kept_videos
@@ -134,6 +135,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
         memory_limit: bytes that it may allocate, see `BatchDecoder`.
         max_pixels: of a picture; videos that claim more fail, see `Video`.
         indexes: made beforehand, by path; others are made as they are needed.
+        clips_per_video: samples of each video, each drawn by itself: with n videos, samples k,
+            n + k, 2 n + k, ... are of video k.
 
     Attributes:
         classes: names of the folders, or the texts of a table, that labels are taken from, sorted;
@@ -177,6 +180,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         memory_limit: MemoryLimit = "auto",
         max_pixels: int = MAX_PIXELS,
         indexes: Mapping[str, VideoIndex] | None = None,
+        clips_per_video: int = 1,
     ) -> None:
         if decode not in ("local", "worker"):
             raise ArgumentError(f'decode must be "local" or "worker", got {decode!r}')
@@ -196,7 +200,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
             }
         every = find_sources(videos, indexes or {})
         of_every, self.classes = find_labels(videos, every, labels)
-        self._videos, self.labels = kept_videos(every, of_every, skip_known)
+        self._videos, self.labels, _ = kept_videos(every, skip_known, labels=of_every)
+        self._size = len(self._videos) * check_clips(clips_per_video, sampler)
         self._requests = SampleRequests(self._videos, sampler, framing, seed, pad_mode, fill_value)
         failures = Failures(policy, SharedRecords())
         self._sampled = SampleDecoder(
@@ -240,7 +245,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._epoch.fill_(_UNSET if epoch is None else epoch)
 
     def __len__(self) -> int:
-        return len(self._videos)
+        return self._size
 
     @property
     def failures(self) -> list[SampleFailure]:
@@ -314,18 +319,21 @@ class ClipDataset(Dataset[dict[str, Any]]):
             "frame_numbers": torch.from_numpy(clip.indices.reshape(shape)),
             "times": torch.from_numpy(clip.times.reshape(shape)),
             "mask": torch.from_numpy(clip.mask.reshape(shape)),
-            "sample": self._videos.row(draw.sample),
+            "sample": self._row(draw),
         }
         if self.labels is not None:
-            sample["label"] = self.labels[draw.sample]
+            sample["label"] = self.labels[self._requests.video(draw.sample)]
         if self._sampled.failures.policy.on_error != "raise":
-            sample["error"], sample["requested"] = error, self._videos.row(asked.sample)
+            sample["error"], sample["requested"] = error, self._row(asked)
         if self.transform is None and self.sample_transform is None:
             return sample
         with seeded(self._requests.transform_rng(*draw)):
             if self.transform is not None:
                 sample["frames"] = self.transform(frames)
             return sample if self.sample_transform is None else self.sample_transform(sample)
+
+    def _row(self, draw: Draw) -> int:
+        return self._videos.row(self._requests.video(draw.sample))
 
     def _decoder(self) -> BatchDecoder:
         """Decodes in this process, be it the worker of a loader, or in one that it supervises."""

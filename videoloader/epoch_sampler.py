@@ -12,10 +12,13 @@ from torch.utils.data import Dataset, Sampler
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling import generator
+from videoloader.sampling.order import EpochOrder, Remainder
+from videoloader.sampling.permutation import Permutation
 
 __all__ = ["Draw", "EpochSampler"]
 
-_ORDER_STAGE = 2  # of the randomness of orders; those of `ClipDataset` come before
+_ORDER_STAGE = 2  # of the randomness of other samplers; those of `ClipDataset` come before
+_TOGETHER = 1024  # numbers of an order that are computed at a time
 
 
 class Draw(NamedTuple):
@@ -39,11 +42,17 @@ class EpochSampler(Sampler[Draw]):
     their number or how long they live, on ranks, or on where a run was interrupted. Samplers that
     shard it, such as the one that Lightning puts around it, and batch samplers pass them on.
 
+    With `rank` and `num_ranks` it gives the part of one process, as `Loader` divides an epoch: of
+    each `num_ranks` samples in a row the `rank`-th. Leave them out under a trainer that divides by
+    a sampler of its own, as Lightning and accelerate do: the part would be divided again.
+
     Each pass is the next epoch, from 0 on. `set_epoch` says which one is next; Lightning and
     accelerate call it. A run that was interrupted goes on by `load_state_dict`, which
     torchdata's `StatefulDataLoader` calls, or by `set_epoch(epoch, skip=...)`. With a plain
     `DataLoader` count the samples of the batches that were trained on: `state_dict` is ahead by
-    those that wait in workers. Of an epoch that was at its end, nothing is left to go on with: the
+    those that wait in workers. A state counts the samples of all ranks, so an epoch goes on with
+    any number of workers and of ranks, and none is lost or repeated; all ranks load the state of
+    one of them. Of an epoch that was at its end, nothing is left to go on with: the
     next pass is empty, and the one after it is the next epoch.
 
     Args:
@@ -51,8 +60,14 @@ class EpochSampler(Sampler[Draw]):
             sampler (weighted, balanced, sharding, ...), which may draw a number several times. Its
             order comes from torch's random numbers, which are seeded for each epoch, unless it has
             a generator of its own; its `set_epoch` is called if it has one.
-        shuffle: take another permutation in each epoch. Another sampler has its own order.
+        shuffle: take another permutation in each epoch, that of a `Loader` with this seed. Another
+            sampler has its own order.
         seed: of the order.
+        rank: which part of the epoch this process takes.
+        num_ranks: number of parts.
+        remainder: what becomes of samples that `num_ranks` does not divide: `repeat` the first of
+            the epoch until all ranks have as many, the default with several ranks; `drop` them; or
+            `keep` them, so that some ranks have one more.
 
     >>> sampler = EpochSampler(3, shuffle=False)
     >>> list(sampler), next(iter(sampler))
@@ -66,20 +81,32 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         *,
         shuffle: bool = True,
         seed: int = 0,
+        rank: int = 0,
+        num_ranks: int = 1,
+        remainder: Remainder | None = None,
     ) -> None:
         self._inner: Sampler[int] | None = None
+        self._numbers: NDArray[np.int64] | None = None  # None: all of them, in order
+        self._size = 0
         if isinstance(samples, Sampler):
             self._inner = samples
         elif isinstance(samples, Dataset):
-            self._numbers = np.arange(len(cast(Any, samples)))
+            self._size = len(cast(Any, samples))
         elif isinstance(samples, int):
-            self._numbers = np.arange(samples)
+            self._size = samples
         else:
             self._numbers = np.fromiter(samples, dtype=np.int64)
-        if self._inner is None and not len(self._numbers):
+            self._size = len(self._numbers)
+        if self._inner is None and not self._size:
             raise ArgumentError("there are no samples to draw from")
         self._shuffle = shuffle
         self._seed = seed
+        self._rank = rank
+        self._num_ranks = num_ranks
+        if remainder is None:
+            remainder = "keep" if num_ranks == 1 else "repeat"
+        self._remainder: Remainder = remainder
+        self._order(1, 1)  # checks the arguments
         self._next = (0, 0)  # epoch, and how many of its samples to leave out
         self._now = (0, 0)  # the same of the pass under way: how many it has given
 
@@ -88,27 +115,30 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
 
         Args:
             epoch: counted from 0.
-            skip: how many of its samples to leave out, as an interrupted run has had them; by
-                default none, or those of the state that was loaded, if it is of this epoch.
+            skip: how many of its samples to leave out, of all ranks, as an interrupted run has had
+                them; by default none, or those of the state that was loaded, if it is of this
+                epoch.
         """
         if skip is not None or epoch != self._next[0]:
             self._next = (epoch, skip or 0)
 
     def __len__(self) -> int:
-        return len(self._numbers) if self._inner is None else len(cast(Any, self._inner))
+        size = self._size if self._inner is None else len(cast(Any, self._inner))
+        return self._order(size, 1).num_steps() if size else 0
 
     def __iter__(self) -> Iterator[Draw]:
-        epoch, skip = self._next
-        numbers = self._order(epoch)
-        draws = _occurrences(numbers)
+        epoch, done = self._next
+        listed = self._listed(epoch)
+        size = self._size if listed is None else len(listed)
         self._next = (epoch + 1, 0)
-        self._now = (epoch, skip)
-        for place in range(skip, len(numbers)):
-            self._now = (epoch, place + 1)
-            yield Draw(int(numbers[place]), epoch, int(draws[place]))
+        self._now = (epoch, done)
+        for place in self._places(size, epoch, done, shuffle=self._shuffle and listed is None):
+            done = min(done + self._num_ranks, size)
+            self._now = (epoch, done)
+            yield Draw(place, epoch) if listed is None else listed[place]
 
     def state_dict(self) -> dict[str, int]:
-        """Where the pass under way is: its epoch, and how many samples it has given."""
+        """Where the pass under way is: its epoch, and how many samples all ranks were given."""
         epoch, given = self._now
         return {"epoch": epoch, "given": given}
 
@@ -116,17 +146,47 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         """Let the next pass go on from there."""
         self._now = self._next = (state["epoch"], state["given"])
 
-    def _order(self, epoch: int) -> NDArray[np.int64]:
-        """Numbers of an epoch."""
-        rng = generator(self._seed, stage=_ORDER_STAGE, epoch=epoch)
-        if self._inner is None:
-            return rng.permutation(self._numbers) if self._shuffle else self._numbers
-        set_epoch = getattr(self._inner, "set_epoch", None)
+    def _order(self, size: int, together: int, *, shuffle: bool = False) -> EpochOrder:
+        """Of the places of an epoch, `together` of this rank at a time."""
+        return EpochOrder(
+            size, together, shuffle, self._seed, self._rank, self._num_ranks, self._remainder
+        )
+
+    def _places(self, size: int, epoch: int, done: int, *, shuffle: bool) -> Iterator[int]:
+        """The places of this rank in an epoch of which some samples are done."""
+        if not size:
+            return
+        whole, rest = divmod(self._order(size, 1).num_steps(done), _TOGETHER)
+        order = self._order(size, _TOGETHER, shuffle=shuffle)
+        for step in range(whole):
+            yield from order.batch(epoch, step, done).tolist()
+        if rest:
+            done += whole * order.samples_per_step
+            yield from self._order(size, rest, shuffle=shuffle).batch(epoch, 0, done).tolist()
+
+    def _listed(self, epoch: int) -> list[Draw] | None:
+        """The draws of an epoch in order, of a sampler or a list of numbers."""
+        if self._inner is not None:
+            numbers = self._drawn(self._inner, epoch)
+        elif self._numbers is None:
+            return None
+        elif self._shuffle:
+            places = Permutation(self._size, seed=self._seed, epoch=epoch)[np.arange(self._size)]
+            numbers = self._numbers[places]
+        else:
+            numbers = self._numbers
+        draws = _occurrences(numbers).tolist()
+        return [Draw(n, epoch, draw) for n, draw in zip(numbers.tolist(), draws, strict=True)]
+
+    def _drawn(self, inner: Sampler[int], epoch: int) -> NDArray[np.int64]:
+        """What another sampler draws in an epoch."""
+        set_epoch = getattr(inner, "set_epoch", None)
         if callable(set_epoch):
             set_epoch(epoch)
+        rng = generator(self._seed, stage=_ORDER_STAGE, epoch=epoch)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
-            return np.fromiter(self._inner, dtype=np.int64)
+            return np.fromiter(inner, dtype=np.int64)
 
 
 def _occurrences(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

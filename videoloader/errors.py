@@ -93,4 +93,10 @@ class TooManyFailuresError(VideoError, RuntimeError):
 
 
 class OperatorError(VideoError, RuntimeError):
-    """An operator failed; names the operator and the sample, keeps the cause."""
+    """An operator failed; names the operator and the sample, keeps the cause.
+
+    Attributes:
+        sample: the place of the sample in its batch; None if the whole batch failed.
+    """
+
+    sample: int | None = None

@@ -37,11 +37,19 @@ from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.pipeline.run_stats import RunStats
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
-from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
+from videoloader.readers.clip_sources import (
+    ClipSources,
+    Weights,
+    find_labels,
+    find_sources,
+    find_weights,
+)
+from videoloader.readers.draws import DRAWING, check_clips, find_draws
 from videoloader.readers.failures import ErrorPolicy, Failures, SampleFailure
 from videoloader.readers.global_random import seeded
 from videoloader.readers.known_bad import SkipKnown, kept_videos
 from videoloader.readers.labels import Labels
+from videoloader.readers.ranks import find_rank
 from videoloader.readers.sample_decoding import DecodedSamples, SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import divided, stacked
@@ -92,12 +100,16 @@ class Loader:
         labels: one integer a video or row; or by key a mapping, a function or a `LabelColumn` of
             a table, see `ClipDataset`; by default those of the folders, where `dataset` is a
             folder of folders.
+        clips_per_video: samples that an epoch has of each video, each drawn by itself.
+        weights: how often each video is drawn: a number for each video or row, or by key a mapping
+            or function; implies `shuffle`. An epoch has as many samples as without.
+        balanced: draw videos of every label as often; implies `shuffle`.
         transform: called with each sample as a dictionary, on the thread that iterates; what it
             returns is collated. The global random numbers of torch (CPU), NumPy, Python and
             `fn` are seeded for it by the sample, and put back.
-        rank: which part of each step this process takes; by default that of torch.distributed,
-            if it is initialised.
-        num_ranks: number of parts.
+        rank: which part of each step this process takes. By default that of torch.distributed,
+            if it is initialised, or of RANK and WORLD_SIZE in the environment, if both are set.
+        num_ranks: number of parts; 1, with rank=0, for the whole data set on every rank.
         remainder: the last step where it is not full, see `EpochOrder`; `repeat` with several
             ranks by default, else `keep`.
         prefetch: finished batches that wait for the training step.
@@ -147,6 +159,9 @@ class Loader:
         shuffle: bool = False,
         seed: int = 0,
         labels: Labels | None = None,
+        clips_per_video: int = 1,
+        weights: Weights | None = None,
+        balanced: bool = False,
         transform: Callable[[dict[str, Any]], Any] | None = None,
         rank: int | None = None,
         num_ranks: int | None = None,
@@ -168,13 +183,17 @@ class Loader:
         failures = Failures(ErrorPolicy(on_error, max_errors, error_log))
         every = find_sources(dataset, {})
         of_every, self.classes = find_labels(dataset, every, labels)
-        self._videos, self._labels = kept_videos(every, of_every, skip_known)
-        rank, num_ranks = _rank(rank, num_ranks)
+        shares = None if weights is None else find_weights(weights, every)
+        self._videos, self._labels, shares = kept_videos(
+            every, skip_known, labels=of_every, weights=shares
+        )
+        rank, num_ranks = find_rank(rank, num_ranks)
         if remainder is None:
             remainder = "keep" if num_ranks == 1 else "repeat"
-        self.order = EpochOrder(
-            len(self._videos), batch_size, shuffle, seed, rank, num_ranks, remainder
-        )
+        count = len(self._videos) * check_clips(clips_per_video, clips)
+        self._draws = find_draws(shares, self._labels, count, balanced=balanced)
+        shuffle = shuffle or self._draws is not None
+        self.order = EpochOrder(count, batch_size, shuffle, seed, rank, num_ranks, remainder)
         if prefetch < 1:
             raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
         if not isinstance(clips, ClipSampler):
@@ -324,7 +343,11 @@ class Loader:
         def plan(step: int, _: Any) -> NDArray[np.int64]:
             if step >= steps:
                 raise StopIteration
-            return self.order.batch(epoch, step, start)
+            places = self.order.batch(epoch, step, start)
+            draws = self._draws
+            if draws is None:
+                return places
+            return draws.numbers(places, seed=self.order.seed, stage=DRAWING, epoch=epoch)
 
         def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
             keys = [(sample, epoch, 0) for sample in samples.tolist()]
@@ -345,6 +368,7 @@ class Loader:
         tensors = [clips.frames] if isinstance(clips.frames, torch.Tensor) else clips.frames
         wait_for(batch.ready, tensors)
         samples = batch.samples.tolist()
+        videos = [self._requests.video(sample) for sample in samples]
         several = {shape for shape in batch.shapes if len(shape) > 1}
         if len(several) == 1:
             clips = divided(clips, self._samples.output.layout, several.pop())
@@ -353,10 +377,10 @@ class Loader:
             "frame_numbers": stacked(clips.indices),
             "times": stacked(clips.times),
             "mask": stacked(clips.masks),
-            "sample": torch.tensor([self._videos.row(sample) for sample in samples]),
+            "sample": torch.tensor([self._videos.row(video) for video in videos]),
         }
         if self._labels is not None:
-            result["labels"] = torch.tensor([self._labels[sample] for sample in samples])
+            result["labels"] = torch.tensor([self._labels[video] for video in videos])
         if self._samples.failures.policy.on_error in ("replace", "mask"):
             result["error"] = batch.errors
         return (
@@ -373,15 +397,3 @@ class Loader:
                     of_sample = {name: each[at] for name, each in batch.items()}
                     results.append(self._transform(of_sample))
             return default_collate(results)
-
-
-def _rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:
-    """As given, else of torch.distributed."""
-    if (rank is None) != (num_ranks is None):
-        raise ArgumentError("rank and num_ranks come together")
-    if rank is not None and num_ranks is not None:
-        return rank, num_ranks
-    distributed = torch.distributed
-    if distributed.is_available() and distributed.is_initialized():
-        return distributed.get_rank(), distributed.get_world_size()
-    return 0, 1

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import operator
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, overload
 
+import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding import batch as batches
 from videoloader.decoding.arguments import as_device, as_frame_numbers
@@ -25,13 +25,16 @@ from videoloader.decoding.output import (
     Interpolation,
     Layout,
     Matrix,
+    Output,
     OutputFormat,
     ResolutionChange,
     View,
+    normalize_size,
 )
 from videoloader.decoding.reading import read_frames
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
+from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import (
@@ -39,16 +42,19 @@ from videoloader.errors import (
     ArgumentTypeError,
     FrameRangeError,
 )
-from videoloader.forking import ForkSafeLock, reset_after_fork
+from videoloader.forking import ForkSafeLock, cached_property, reset_after_fork
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
 from videoloader.indexing.video import index_video
-from videoloader.sampling import PadMode, pad_frames, plan_decode, select_frames
+from videoloader.sampling import PadMode, Snap, pad_frames, plan_decode, select_frames
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
+from videoloader.workers.processors import usable_processors
 from videoloader.workers.use import Use
 
 __all__ = ["Video"]
+
+_BLOCK = 32  # frames that a GPU decodes at a time for one that iterates
 
 
 class Video:
@@ -123,7 +129,7 @@ class Video:
             self.index = index
             self._threads = threads
             self._batches = batches.BatchDecoder(
-                workers=0, threads=_processors() if threads is None else threads
+                workers=0, threads=usable_processors() if threads is None else threads
             )
         except BaseException:
             self._source.close()
@@ -149,18 +155,48 @@ class Video:
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         """All frames (H, W, C), decoded as they are consumed."""
+        return self.iterate()
+
+    def iterate(
+        self,
+        start: int = 0,
+        *,
+        size: int | tuple[int, int] | None = None,
+        interpolation: Interpolation = "triangular",
+    ) -> Generator[torch.Tensor, None, None]:
+        """The frames (H, W, C) from `start` on, decoded as they are consumed.
+
+        Args:
+            start: first frame.
+            size: (height, width) of the frames, or one number for both; as the video by default.
+            interpolation: filter of resizing, see `get_frames`.
+        """
         self._use.check()
-        gpu = batches.shared_decoder(self.device) if self.device.type == "cuda" else None
+        if not 0 <= start <= len(self):
+            raise FrameRangeError(
+                f"{self.name}: frame {start} requested, the video has {len(self)} frames"
+            )
+        gpu = None
+        if self.device.type == "cuda":
+            if start or size is not None:
+                for first in range(start, len(self), _BLOCK):
+                    frames = range(first, min(first + _BLOCK, len(self)))
+                    clip = self.get_frames(frames, size=size, interpolation=interpolation)
+                    yield from clip.frames.unbind()
+                return
+            gpu = batches.shared_decoder(self.device)
+        scales = size is not None or self._rules.resolution_change == "scale"
         with quick_switches():
             for frame in read_frames(
                 self.index,
                 self._source,
-                View(self.size, scales=self._rules.resolution_change == "scale"),
-                self._output,
+                View(normalize_size(size or self.size), scales=scales),
+                replace(self._output, interpolation=interpolation),
                 self._orientation,
-                threads=self._threads or _processors(),
+                threads=self._threads or usable_processors(),
                 max_pixels=self._rules.max_pixels,
                 gpu=gpu,
+                start=start,
             ):
                 yield frame.to(self.device)
 
@@ -205,6 +241,9 @@ class Video:
         interpolation: Interpolation = "triangular",
         crop: tuple[int, int, int, int] | None = None,
         flip: bool = False,
+        output: Output = "rgb",
+        snap: Snap = "none",
+        window: tuple[int, int, int, int] | None = None,
     ) -> Clip:
         """Decode a set of frames, each distinct one once.
 
@@ -225,10 +264,15 @@ class Video:
                 types only.
             std: what is divided by afterwards.
             interpolation: filter of resizing: `nearest`, `bilinear` (two by two pixels whatever the
-                scale) or `triangular` (averages over the source where it shrinks).
+                scale), `triangular` (averages over the source where it shrinks) or `bicubic`.
             crop: (top, left, height, width) in pixels of the picture as it is displayed, taken
                 before resizing.
             flip: mirror left and right.
+            output: `rgb`; `gray`: luma in one channel; `yuv`: the planes as they are coded,
+                `Clip.planes`; see `OutputFormat`.
+            snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
+            window: (top, left, height, width) of the resized picture, a crop after resizing; all
+                of it by default.
 
         Raises:
             FrameRangeError: a frame lies outside the video and `pad_mode` is `none`.
@@ -250,8 +294,10 @@ class Video:
             size,
             crop,
             flip,
+            snap=snap,
+            window=window,
         )
-        return self._decode(request, dtype, layout, mean, std, interpolation)
+        return self._decode(request, dtype, layout, mean, std, interpolation, output)
 
     @quick_switches()
     def get_frames_at_times(
@@ -270,6 +316,8 @@ class Video:
         interpolation: Interpolation = "triangular",
         crop: tuple[int, int, int, int] | None = None,
         flip: bool = False,
+        output: Output = "rgb",
+        snap: Snap = "none",
     ) -> Clip:
         """The frame on screen at each time: the last that begins at or before it.
 
@@ -292,6 +340,8 @@ class Video:
             interpolation: as for `get_frames`.
             crop: as for `get_frames`.
             flip: as for `get_frames`.
+            output: as for `get_frames`.
+            snap: as for `get_frames`; the tolerance is that of the frame before snapping.
 
         Raises:
             FrameRangeError: a time lies outside the video and `pad_mode` is `none`, or no frame is
@@ -310,8 +360,38 @@ class Video:
             times=times,
             nearest=nearest,
             tolerance=tolerance,
+            snap=snap,
         )
-        return self._decode(request, dtype, layout, mean, std, interpolation)
+        return self._decode(request, dtype, layout, mean, std, interpolation, output)
+
+    @quick_switches()
+    def motion_vectors(self, frames: ArrayLike) -> list[NDArray[Any]]:
+        """The motion vectors of frames, as their codec has them; none where a frame has none.
+
+        Structured arrays with the fields of FFmpeg's `AVMotionVector`, in pixels of the coded
+        picture: `source` (negative: an earlier frame), `w`, `h`, `src_x`, `src_y`, `dst_x`,
+        `dst_y`, `motion_x`, `motion_y`, `motion_scale`, `flags`.
+
+        Raises:
+            UnsupportedError: FFmpeg gives none for this codec; it does for H.264, MPEG-1, -2, -4
+                and H.263.
+        """
+        self._use.check()
+        numbers, _ = pad_frames(as_frame_numbers(frames), len(self), "none", name=self.name)
+        found = read_motion_vectors(
+            self.index, self._source, numbers, max_pixels=self._rules.max_pixels
+        )
+        return [found[number] for number in numbers.tolist()]
+
+    @cached_property
+    def picture_types(self) -> NDArray[np.str_]:
+        """Type of each frame's picture, `I`, `P` or `B`; decodes the video once."""
+        self._use.check()
+        threads = self._threads or usable_processors()
+        with quick_switches():
+            return read_picture_types(
+                self.index, self._source, threads=threads, max_pixels=self._rules.max_pixels
+            )
 
     def decode(self, frames: ArrayLike) -> Iterator[tuple[int, Surface]]:
         """Frame number and surface of each distinct frame, in the order they are decoded.
@@ -367,31 +447,13 @@ class Video:
             self.index,
         )
 
-    def _decode(
-        self,
-        request: ClipRequest,
-        dtype: ElementType,
-        layout: Layout,
-        mean: Sequence[float] | float | None,
-        std: Sequence[float] | float | None,
-        interpolation: Interpolation,
-    ) -> Clip:
+    def _decode(self, request: ClipRequest, *form: Any) -> Clip:
         """The clip of a request, as a batch of one."""
-        output = replace(
-            self._output,
-            dtype=dtype,
-            layout=layout,
-            mean=mean,
-            std=std,
-            interpolation=interpolation,
-        )
+        names = ("dtype", "layout", "mean", "std", "interpolation", "output")
+        output = replace(self._output, **dict(zip(names, form, strict=True)))
         self._use.check()
         if self.device.type == "cuda":
             decoder = batches.shared_decoder(self.device)
             return decoder.run([request], output, self._rules).clips[0]
         with self._lock, self._use.hold():
             return self._batches.run([request], output, self._rules).clips[0]
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))

@@ -309,7 +309,7 @@ def test_a_definition_takes_arguments_of_its_own(videos):
         return fn.readers.video(filenames=files, sequence_length=length, stride=stride)
 
     with graph(FILES, 3, stride=2, batch_size=2) as pipe:
-        assert numbers(pipe.run()[0]) == [[0, 2, 4], [5, 7, 9]]
+        assert numbers(pipe.run()[0]) == [[0, 2, 4], [6, 8, 10]]
 
     @pipeline_def(batch_size=2, num_threads=1, seed=3)
     def shadowing(seed):

@@ -1,5 +1,6 @@
 import threading
 
+import numpy as np
 import pytest
 import torch
 from iterated import EPOCH_OF_TEN, FILES, TEN, ending, labelled, values_of
@@ -336,3 +337,34 @@ def test_a_dropped_iterator_ends_its_threads(videos):
     next(iterator)
     assert threading.active_count() > 1
     del iterator
+
+
+def test_all_pipelines_begin_before_one_is_waited_for():
+    """Each source waits for the other, as several GPUs would work at the same time."""
+    both = threading.Barrier(2)
+
+    def source():
+        both.wait(60)
+        return [[1]]
+
+    pipes = [pipeline_def(lambda: fn.external_source(source))(batch_size=1) for _ in range(2)]
+    with GenericIterator(pipes, ["x"], size=4, prepare_first_batch=False) as iterator:
+        assert [[part["x"].tolist() for part in batch] for batch in iterator] == [[[[1]]] * 2] * 2
+
+
+@pytest.mark.gpu
+def test_each_pipeline_of_an_iterator_has_its_gpu():
+    count = torch.cuda.device_count()
+    if count < 2:
+        pytest.skip("needs two GPUs")
+
+    @pipeline_def(batch_size=2)
+    def graph(shard):
+        return fn.external_source(lambda: np.full((2, 3), shard, np.float32), batch=True).gpu() + 1
+
+    pipes = [graph(gpu, device_id=gpu) for gpu in range(count)]
+    with GenericIterator(pipes, ["x"], size=4 * count) as iterator:
+        for batch in iterator:
+            for gpu, part in enumerate(batch):
+                assert part["x"].device == torch.device("cuda", gpu)
+                assert (part["x"] == gpu + 1).all()

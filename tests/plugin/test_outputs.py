@@ -8,14 +8,14 @@ from videoloader import fn
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import LastBatchPolicy, RaggedIterator, feed_ndarray
-from videoloader.plugin.pytorch.outputs import sparse_coo, sparse_list
+from videoloader.plugin.pytorch.outputs import packed, sparse_coo, sparse_list
 from videoloader.tensors import TensorList
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 DENSE, LIST = RaggedIterator.DENSE_TAG, RaggedIterator.SPARSE_LIST_TAG
-SPARSE = RaggedIterator.SPARSE_COO_TAG
+SPARSE, PACKED = RaggedIterator.SPARSE_COO_TAG, RaggedIterator.PACKED_TAG
 
 SAMPLES = [
     np.arange(6).reshape(2, 3),
@@ -55,6 +55,32 @@ def test_ragged_outputs_are_lists_or_sparse_tensors(count):
         assert np.array_equal(tensor.coalesce().to_dense().numpy(), expected)
         # Zeros of a sample are stored, what lies outside it is not.
         assert tensor.values().numel() == sum(sample.numel() for sample in batch)
+
+
+@pytest.mark.parametrize("lengths", [(2, 0, 3, 1), (2, 2, 2, 2)])
+@pytest.mark.parametrize("count", [4, 3])
+def test_clips_of_several_lengths_are_packed(count, lengths):
+    clips = [
+        np.random.default_rng(n).normal(size=(length, 2, 3)) for n, length in enumerate(lengths)
+    ]
+    batches = epoch(clips, PACKED, size=count, last_batch_policy=LastBatchPolicy.PARTIAL)
+    for number, (batch,) in enumerate(batches):
+        expected = clips[:count][2 * number : 2 * number + 2]
+        ends = batch.cu_seqlens.tolist()
+        assert batch.cu_seqlens.dtype == torch.int32
+        assert len(ends) == len(expected) + 1
+        assert batch.values.shape[0] == ends[-1]
+        for clip, begin, end in zip(expected, ends, ends[1:], strict=False):
+            assert np.array_equal(batch.values[begin:end].numpy(), clip)
+
+
+def test_a_packed_batch_may_be_empty_but_has_one_shape_behind_the_first_dimension():
+    given = packed("x", TensorList([torch.ones(2, 3), torch.ones(1, 3)]), 0)
+    assert given.values.shape == (0, 3)
+    assert given.cu_seqlens.tolist() == [0]
+    for samples in ([torch.ones(2, 3), torch.ones(2, 4)], [torch.tensor(1.0)] * 2):
+        with pytest.raises(UnsupportedError, match="output 'x' cannot be packed"):
+            packed("x", TensorList(samples), 2)
 
 
 def test_a_sparse_batch_may_be_of_scalars_or_empty():

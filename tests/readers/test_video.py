@@ -61,6 +61,21 @@ def test_step_and_stride(videos):
     assert clips == [[0, 2, 4], [15, 17, 19], [30, 32, 34]]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "starts"),  # those of DALI 2.4 for a video of 40 frames
+    [
+        ({}, list(range(0, 39, 3))),
+        ({"stride": 2}, [0, 6, 12, 18, 24, 30]),
+        ({"stride": 5}, [0, 15]),
+        ({"stride": 5, "pad_mode": "edge"}, [0, 15, 30]),
+        ({"stride": 20, "sequence_length": 4, "pad_mode": "constant"}, [0]),
+    ],
+)
+def test_clips_begin_where_dalis_do_by_default(videos, arguments, starts):
+    clips = epoch(reader(**{"filenames": ["a"], "sequence_length": 3} | arguments))
+    assert [clip[0] for clip in clips] == starts
+
+
 def test_a_negative_stride_plays_the_same_clips_backwards(videos):
     forward = epoch(reader(sequence_length=4, stride=3))
     backward = epoch(reader(sequence_length=4, stride=-3))
@@ -208,7 +223,10 @@ def test_shards_part_the_clips(videos):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"filenames": None}, "needs one of filenames, file_root, file_list, dataset, got none"),
+        (
+            {"filenames": None},
+            "needs one of filenames, file_root, file_list, dataset, index, got none",
+        ),
         ({"file_root": "x"}, "got filenames and file_root"),
         ({"labels": [1]}, "1 labels for 3 filenames"),
         ({"sequence_length": None}, r"needs sequence_length \(or a sampler\)"),
@@ -218,7 +236,20 @@ def test_shards_part_the_clips(videos):
         ({"pad_mode": "mirror"}, "pad_mode must be one of"),
         ({"sampler": UniformClip(3)}, "sampler excludes sequence_length"),
         ({"sampler": 3, "sequence_length": None}, "sampler must be a clip sampler"),
-        ({"uniform_sample": True, "stride": 2}, "uniform_sample excludes stride and step"),
+        ({"uniform_sample": True, "stride": 2}, "uniform_sample excludes stride, step"),
+        ({"fps": 5, "stride": 2}, "give stride or fps"),
+        ({"fps": 5, "uniform_sample": True}, "uniform_sample excludes stride, step, fps"),
+        ({"clips_per_video": 2, "step": 3}, "clips_per_video excludes step"),
+        (
+            {"clips_per_video": 2, "sampler": DenseClips(3), "sequence_length": None},
+            "give a sampler that draws",
+        ),
+        ({"shuffle_buffer": 8}, "shuffle_buffer goes with clips_per_decode"),
+        ({"shuffle_buffer": 3, "clips_per_decode": 4}, "at least that many clips"),
+        ({"filter": {"min_frames": 3}}, "filter goes with a data set index"),
+        ({"weights": [1, 2]}, "3 videos, but 2 weights"),
+        ({"weights": [1, 2, 3], "balanced": True}, "give weights or balanced"),
+        ({"balanced": True}, "balanced needs labels"),
         ({"sequence_length": 41}, "none of the 3 videos is long enough"),
         ({"num_shards": 31}, "30 samples are too few for 31 shards"),
         ({"sequence_lenght": 3}, "did you mean .*sequence_length"),
@@ -263,6 +294,13 @@ def decoded(*inputs, **arguments):
         ({"start_frame": 8, "sequence_length": 4, "pad_mode": "none"}, [8, 9]),
         ({"start_frame": 8, "sequence_length": 4, "pad_mode": "wrap"}, [8, 9, 0, 1]),
         ({"start_frame": 8, "sequence_length": 4}, [8, 9, 0, 0]),
+        ({"start_frame": 8, "end_frame": 13, "pad_mode": "none"}, [8, 9]),
+        ({"start_frame": 8, "end_frame": 13, "pad_mode": "none", "stride": 2}, [8]),
+        ({"start_frame": 7, "sequence_length": 5, "pad_mode": "none", "stride": 2}, [7, 9]),
+        ({"start_frame": 2, "sequence_length": 5, "pad_mode": "none", "stride": -2}, [2, 0]),
+        ({"end_frame": 13, "pad_mode": "none"}, list(range(10))),
+        ({"end_frame": 12}, [*range(10), 0, 0]),
+        ({"start_frame": -2, "end_frame": 2, "pad_mode": "edge"}, [0, 0, 0, 1]),
     ],
 )
 def test_a_decoder_gives_the_frames_asked_for(videos, arguments, frames):
@@ -294,6 +332,19 @@ def test_a_decoder_takes_a_list_of_frames_for_each_sample(videos):
         ({"times": [0.5]}, UnsupportedError, "times is not supported yet"),
         ({"output_type": types.GRAY}, ArgumentError, "output_type must be one of"),
         ({"frames": [99], "pad_mode": "none"}, FrameRangeError, "frame 99 requested"),
+        ({"start_frame": 40}, FrameRangeError, "a.mp4: no frame from start_frame=40"),
+        ({"start_frame": 5, "end_frame": 5}, FrameRangeError, "before end_frame=5"),
+        ({"start_frame": 5, "end_frame": 3}, FrameRangeError, "before end_frame=3"),
+        (
+            {"start_frame": 40, "sequence_length": 3, "pad_mode": "none"},
+            FrameRangeError,
+            "no frame from start_frame=40",
+        ),
+        (
+            {"start_frame": -2, "end_frame": 2, "pad_mode": "none"},
+            FrameRangeError,
+            "frame -2 requested",
+        ),
     ],
 )
 def test_arguments_of_a_decoder_are_checked(videos, arguments, error, message):

@@ -65,7 +65,7 @@ def ranks(count, **arguments):
     return [EpochOrder(rank=rank, num_ranks=count, **arguments) for rank in range(count)]
 
 
-@given(st.integers(1, 60), st.integers(1, 7), st.integers(1, 5), st.booleans(), st.integers(0, 2))
+@given(st.integers(1, 60), st.integers(1, 7), st.integers(1, 7), st.booleans(), st.integers(0, 2))
 def test_the_ranks_share_the_samples_and_lose_none(size, batch_size, count, shuffle, epoch):
     orders = ranks(count, size=size, batch_size=batch_size, shuffle=shuffle)
     batches = all_batches(orders, epoch)
@@ -73,7 +73,7 @@ def test_the_ranks_share_the_samples_and_lose_none(size, batch_size, count, shuf
     assert all(0 < len(batch) <= batch_size for batch in batches)
 
 
-@given(st.integers(1, 60), st.integers(1, 7), st.integers(1, 5))
+@given(st.integers(1, 60), st.integers(1, 7), st.integers(1, 7))
 def test_ranks_that_repeat_or_drop_have_equal_batches(size, batch_size, count):
     for remainder in ("repeat", "drop"):
         orders = ranks(count, size=size, batch_size=batch_size, remainder=remainder)
@@ -93,8 +93,8 @@ def test_ranks_that_repeat_or_drop_have_equal_batches(size, batch_size, count):
 @given(
     st.integers(1, 60),
     st.integers(1, 7),
-    st.integers(1, 5),
-    st.integers(1, 5),
+    st.integers(1, 7),
+    st.integers(1, 7),
     st.integers(1, 7),
     st.data(),
 )

@@ -116,6 +116,21 @@ def test_frames_are_those_of_the_local_file(server, clips):
     assert len(server.requests) <= 12
 
 
+def test_a_run_is_fetched_at_once_and_nothing_around_it(server, clips):
+    """Its packets lie close together: one request for all of them, before decoding begins."""
+    index = vl.index_video(clips / "front.mp4")
+    wanted = np.arange(100, 116)
+    (run,) = vl.sampling.plan_decode(index, wanted).runs
+    first, last = index.packets[run.packets[0]], index.packets[run.packets[-1]]
+    needed = int(last["offset"] + last["size"] - first["offset"])
+    with vl.Video(f"{server.url}/front.mp4", index=index) as video:
+        server.forget()
+        video.get_frames(wanted)
+    large = [size for _, _, size in server.requests if size > 2000]
+    assert large == [needed]
+    assert len(server.requests) <= 2  # and the head of the first packet
+
+
 def test_headers_are_read_from_packets_in_stretches(server, clips, monkeypatch):
     monkeypatch.setattr("videoloader.indexing.payloads._MAX_SPAN", 1 << 21)
     index = vl.index_video(f"{server.url}/front.mp4", headers=True)

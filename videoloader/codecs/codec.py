@@ -192,6 +192,7 @@ class Codec:
         options: of FFmpeg's decoder.
         refuses_damage: FFmpeg's decoder, asked to be careful, refuses damage and nothing else.
         reports_damage: FFmpeg's mark of a damaged frame is to be believed.
+        has_motion_vectors: FFmpeg's decoder gives them.
         nvdec: NVDEC's name, None where it does not decode the codec, or does wrongly.
     """
 
@@ -219,6 +220,7 @@ class Codec:
     options: Mapping[str, str] = field(default_factory=dict)
     refuses_damage: bool = False
     reports_damage: bool = False
+    has_motion_vectors: bool = False
     nvdec: str | None = None
 
     @property

@@ -226,6 +226,9 @@ _MPEG2_CODES = StartCodes(
     told_by=b"TMPGEXS",
 )
 
+# Further decoders of FFmpeg that give motion vectors; nothing else is known of these codecs.
+_FURTHER_WITH_MOTION = ("msmpeg4v1", "msmpeg4v2", "msmpeg4v3", "wmv1", "wmv2")
+
 CODECS = {
     codec.name: codec
     for codec in (
@@ -241,6 +244,7 @@ CODECS = {
             # where the stream does not say, and drops the first that come out of order.
             options={"strict": "1"},
             reports_damage=True,
+            has_motion_vectors=True,
             nvdec="H264",
         ),
         Codec(
@@ -297,6 +301,7 @@ CODECS = {
             packs_pictures=True,
             has_stream_headers=True,
             refuses_damage=True,
+            has_motion_vectors=True,
             nvdec="MPEG4",
         ),
         Codec(
@@ -305,6 +310,7 @@ CODECS = {
             describe=_describe_mpeg2,
             is_delimited=True,
             has_stream_headers=True,
+            has_motion_vectors=True,
             nvdec="MPEG2",
         ),
         Codec(
@@ -314,6 +320,7 @@ CODECS = {
             is_delimited=True,
             has_stream_headers=True,
             chroma_siting="center",
+            has_motion_vectors=True,
             nvdec="MPEG1",
         ),
         Codec(
@@ -323,6 +330,7 @@ CODECS = {
             reorders=False,
             chroma_siting="center",
             refuses_damage=True,
+            has_motion_vectors=True,
         ),
         Codec(
             name="flv1",
@@ -331,6 +339,7 @@ CODECS = {
             self_described=True,
             chroma_siting="center",
             refuses_damage=True,
+            has_motion_vectors=True,
         ),
         Codec(name="h261", chroma_siting="center"),
         # Not on NVDEC: on an H200, 2 of 90 pictures came out wrong.
@@ -342,6 +351,7 @@ CODECS = {
             chroma_siting="center",
         ),
         Codec(name="prores", reorders=False),
+        *(Codec(name=name, has_motion_vectors=True) for name in _FURTHER_WITH_MOTION),
     )
 }
 """By FFmpeg's name."""

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.decoding.output import CHANNELS, OutputFormat
+from videoloader.decoding.output import OutputFormat
 from videoloader.errors import ArgumentError, UnsupportedError
 
 __all__ = ["as_device", "as_fill", "as_frame_numbers"]
@@ -41,7 +41,9 @@ def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
 def as_fill(value: int | Sequence[int], output: OutputFormat) -> NDArray[Any]:
     """A fill value as one element for each channel, or one for all."""
     values = np.asarray(value).reshape(-1)
-    fits = np.issubdtype(values.dtype, np.integer) and len(values) in (1, CHANNELS)
+    fits = np.issubdtype(values.dtype, np.integer) and len(values) in (1, output.channels)
     if not fits or values.min() < 0 or values.max() > 255:
-        raise ArgumentError(f"fill_value is a number from 0 to 255, or {CHANNELS}, got {value!r}")
+        raise ArgumentError(
+            f"fill_value is a number from 0 to 255, or {output.channels}, got {value!r}"
+        )
     return output.encode(values)

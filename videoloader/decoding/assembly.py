@@ -27,12 +27,13 @@ from videoloader.decoding.opening import (
     source_name,
 )
 from videoloader.decoding.output import OutputFormat, View, normalize_size
+from videoloader.decoding.planes import plane_shapes, planes_view
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.decoding.work import Work
 from videoloader.errors import ClosedError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.sampling import FILLED, pad_frames
+from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
 
@@ -89,6 +90,7 @@ class _Result(NamedTuple):
     indices: NDArray[np.int64]
     times: NDArray[np.float64]
     mask: NDArray[np.bool_]
+    plane_shapes: tuple[tuple[int, int], ...] = ()
 
 
 class Assembly:
@@ -165,6 +167,13 @@ class Assembly:
     ) -> OpenClip:
         frames = request.frame_numbers(index, source.name)
         numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=source.name)
+        if request.snap == "keyframe":
+            numbers = snap_to_keyframes(numbers, index.keyframes, source.name)
+        if self.output.output == "yuv":
+            view = planes_view(request, index, self._size, self.output)
+            return OpenClip(
+                request, source, ClipFrames(video, index, numbers), mask, view, Orientation()
+            )
         orientation = index.orientation if self.rules.rotate else Orientation()
         displayed = orientation.displayed((index.height, index.width))
         whole = displayed if request.crop is None else request.crop[2:]
@@ -322,6 +331,7 @@ class Assembly:
             np.array(numbers, dtype=np.int64),
             self.failures,
             self._work,
+            [result.plane_shapes for result in results] if self.output.output == "yuv" else (),
         )
 
     def _result(self, clip: OpenClip) -> _Result:
@@ -331,7 +341,8 @@ class Assembly:
             frames = np.where(mask, frames, FILLED)
         times = np.full(len(frames), -1.0)
         times[mask] = clip.index.seconds(frames[mask])
-        return _Result(clip.memory, clip.row, frames, times, mask)
+        shapes = plane_shapes(clip.index) if self.output.output == "yuv" else ()
+        return _Result(clip.memory, clip.row, frames, times, mask, shapes)
 
     def _blank(self, number: int) -> _Result:
         """A clip in place of one whose video cannot be opened, or that there is no memory for."""
@@ -347,8 +358,8 @@ class Assembly:
         memory = self._allocate(self.output.clip_shape(count, size))
         slots = as_movable(_slots(memory, self.output))
         slots[:] = as_movable(self._color(request).to(memory.device))
-        filled = (np.full(count, value) for value in (FILLED, -1.0, False))
-        return _Result(memory, None, *filled)
+        indices, times, mask = (np.full(count, value) for value in (FILLED, -1.0, False))
+        return _Result(memory, None, indices, times, mask)
 
     def _color(self, request: ClipRequest) -> torch.Tensor:
         """A fill value as it stands in a slot: one element for each channel, or one for all."""
@@ -362,4 +373,6 @@ def _size_of(request: ClipRequest, size: tuple[int, int] | None) -> tuple[int, i
 
 def _slots(memory: torch.Tensor, output: OutputFormat) -> torch.Tensor:
     """The memory of a clip as (F, H, W, C)."""
+    if output.output == "yuv":
+        return memory[:, None, :, None]
     return memory.permute([output.layout.index(axis) for axis in "FHWC"])

@@ -36,6 +36,7 @@ from videoloader.decoding.output import (
     Interpolation,
     Layout,
     Matrix,
+    Output,
     OutputFormat,
     ResolutionChange,
     ToneMap,
@@ -46,6 +47,7 @@ from videoloader.decoding.rules import OnError, Rules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
 from videoloader.forking import ForkSafeLock
+from videoloader.workers.processors import usable_processors
 
 if TYPE_CHECKING:
     from videoloader.indexing.index import Orientation, VideoIndex
@@ -75,6 +77,7 @@ def decode_batch(
     tone_map: ToneMap = "none",
     matrix: Matrix = "auto",
     color_range: ColorRange = "auto",
+    output: Output = "rgb",
     rotate: bool = True,
     resolution_change: ResolutionChange = "error",
     on_error: OnError = "raise",
@@ -101,6 +104,7 @@ def decode_batch(
         tone_map: of PQ and HLG pictures, see `OutputFormat`.
         matrix: from Y'CbCr to RGB, see `OutputFormat`.
         color_range: of the samples, see `OutputFormat`.
+        output: `rgb`, `gray` (one channel) or `yuv` (planes as coded), see `OutputFormat`.
         rotate: turn pictures as the container says, as players do.
         resolution_change: what to do with frames of another size than the first where a stream
             changes it: `error`, or `scale` them to the first size; with `size` they are scaled.
@@ -136,6 +140,7 @@ def decode_batch(
         tone_map=tone_map,
         matrix=matrix,
         color_range=color_range,
+        output=output,
         rotate=rotate,
         resolution_change=resolution_change,
         on_error=on_error,
@@ -198,6 +203,7 @@ class BatchDecoder:
         tone_map: ToneMap = "none",
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
+        output: Output = "rgb",
         rotate: bool = True,
         resolution_change: ResolutionChange = "error",
         on_error: OnError = "raise",
@@ -209,11 +215,11 @@ class BatchDecoder:
         Raises:
             ClosedError: another thread closes the decoder meanwhile.
         """
-        output = OutputFormat(
-            dtype, layout, mean, std, interpolation, tone_map, matrix, color_range
+        form = OutputFormat(
+            dtype, layout, mean, std, interpolation, tone_map, matrix, color_range, output
         )
         rules = Rules(rotate, resolution_change, on_error, hybrid, max_pixels)
-        return self.run(requests, output, rules, size=size)
+        return self.run(requests, form, rules, size=size)
 
     @quick_switches()  # until what it made is let go of, too
     def run(
@@ -331,7 +337,7 @@ def _default_workers(workers: int | None) -> int:
         return workers
     if multiprocessing.current_process().daemon or torch.utils.data.get_worker_info() is not None:
         return 0
-    return len(os.sched_getaffinity(0))
+    return usable_processors()
 
 
 def shared_decoder(

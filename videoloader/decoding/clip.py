@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,16 +21,29 @@ class Clip:
     """Frames that were sampled together.
 
     Attributes:
-        frames: tensor of RGB of full range, in the element type and layout that were asked for.
+        frames: tensor of RGB of full range, in the element type and layout that were asked for;
+            with `output="yuv"` (F, samples): the planes of each frame one after another.
         indices: int64[F], the frame that stands at each place, -1 where it was filled.
         times: float64[F], presentation times in seconds, -1 where filled.
         mask: bool[F], False where filled.
+        plane_shapes: (rows, columns) of each plane, with `output="yuv"`.
     """
 
     frames: torch.Tensor
     indices: NDArray[np.int64]
     times: NDArray[np.float64]
     mask: NDArray[np.bool_]
+    plane_shapes: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def planes(self) -> list[torch.Tensor]:
+        """With `output="yuv"`, each plane of the frames, (F, rows, columns): views of `frames`."""
+        sizes = [rows * columns for rows, columns in self.plane_shapes]
+        parts = torch.split(self.frames, sizes, dim=1) if sizes else ()
+        return [
+            part.view(len(part), *shape)
+            for part, shape in zip(parts, self.plane_shapes, strict=True)
+        ]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -63,6 +77,7 @@ class ClipBatch:
             `on_error="skip"`, and stand for others with `"replace"`.
         failures: what went wrong, by request.
         work: that decoding took.
+        plane_shapes: for each clip, with `output="yuv"`, as of `Clip`.
     """
 
     frames: torch.Tensor | list[torch.Tensor]
@@ -72,6 +87,7 @@ class ClipBatch:
     requests: NDArray[np.int64]
     failures: list[ClipFailure]
     work: Work = NO_WORK
+    plane_shapes: Sequence[tuple[tuple[int, int], ...]] = ()
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -82,4 +98,5 @@ class ClipBatch:
     def clips(self) -> list[Clip]:
         """Each clip with its frame numbers, times and mask; its frames are a view of `frames`."""
         parts = zip(self.frames, self.indices, self.times, self.masks, strict=True)
-        return [Clip(*part) for part in parts]
+        shapes = self.plane_shapes or [()] * len(self)
+        return [Clip(*part, shape) for part, shape in zip(parts, shapes, strict=True)]

@@ -36,12 +36,20 @@ class PacketFeed:
         self._index = index
         self._reader = PacketReader(index, source)
         self._drop = drop
+        self._is_local = source.is_local
         self._heads: dict[int, bytes] = {}
 
-    def chunks(self, run: Run, size: int) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+    def chunks(
+        self, run: Run, size: int, drop: Drop | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         """Numbers and bytes of packets, up to `size` at a time.
 
         In front of the first one stands what only the beginning of the stream says of it.
+
+        Args:
+            run: from a plan.
+            size: of the parts.
+            drop: what to leave out of this run; as for all by default.
 
         Raises:
             SourceError: the file cannot be read as it was indexed.
@@ -57,9 +65,20 @@ class PacketFeed:
                 payloads[0] = preamble(self._index, payloads[0], begin, before) + payloads[0]
             return payloads
 
-        for packets, payloads in needed_packets(self._index, read, run, self._drop, size):
+        # Where a read means waiting, the whole run is fetched before it is decoded.
+        part = size if self._is_local else 0
+        drop = self._drop if drop is None else drop
+        for packets, payloads in needed_packets(self._index, read, run, drop, part):
             for start in range(0, len(packets), size):
                 yield packets[start : start + size], payloads[start : start + size]
+
+    def read(self, packets: NDArray[np.int64]) -> list[bytes]:
+        """The bytes of packets as they are in the file; the numbers ascend.
+
+        Raises:
+            SourceError: the file cannot be read as it was indexed.
+        """
+        return self._reader.read(packets)
 
     def _head(self, packet: int, first: int) -> bytes:
         """How a packet begins from which a run that begins at `first` may have to learn."""

@@ -55,8 +55,8 @@ def needed_packets(
     Raises:
         SourceError: the file cannot be read as it was indexed.
     """
-    if len(run.packets) == len(run.frame_packets):
-        drop = "nothing"  # all are wanted
+    if len(run.packets) <= len(run.frame_packets) + (run.frame_packets[0] != run.packets[0]):
+        drop = "nothing"  # all are wanted, or all behind the keyframe
     follows = drop == "unneeded" and follows_references(index.codec) and index.exactness != "decode"
     pictures: PictureReader | None = None
     for start, stop in _parts(index, run, 0 if follows else part):

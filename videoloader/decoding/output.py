@@ -19,6 +19,7 @@ __all__ = [
     "Interpolation",
     "Layout",
     "Matrix",
+    "Output",
     "OutputFormat",
     "ResolutionChange",
     "ToneMap",
@@ -30,10 +31,11 @@ __all__ = [
 
 Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
 ElementType: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
-Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular"]
+Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular", "bicubic"]
 ToneMap: TypeAlias = Literal["none", "reinhard", "hable"]
 Matrix: TypeAlias = Literal["auto", "bt601", "bt709", "bt2020", "swscale"]
 ColorRange: TypeAlias = Literal["auto", "limited", "full"]
+Output: TypeAlias = Literal["rgb", "gray", "yuv"]
 ResolutionChange: TypeAlias = Literal["error", "scale"]
 
 CHANNELS = 3
@@ -51,7 +53,8 @@ class OutputFormat:
         mean, std: for each channel, on the 0-255 scale: (value - mean) / std; float types only.
         interpolation: filter of resizing: `nearest`; `bilinear`, two by two pixels whatever the
             scale; `triangular`, the same where it enlarges, an average over the source where it
-            shrinks.
+            shrinks; `bicubic`, swscale's, on the CPU: with `matrix="swscale"` and no crop in one
+            pass with the colours, as FFmpeg's scale filter and decord do.
         tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
         matrix: from Y'CbCr to RGB. `auto`: as the stream is tagged; untagged, BT.709 from 720 lines
             up and BT.601 below. `bt601`, `bt709`, `bt2020`: this one, whatever the tag. `swscale`:
@@ -59,6 +62,10 @@ class OutputFormat:
             BT.601 at any size; 8 bits, with swscale's rounding.
         color_range: of the samples. `auto`: as the stream is tagged; untagged, limited. `limited`,
             `full`: this one, whatever the tag.
+        output: what the channels are. `rgb`: three. `gray`: one, the luma of the picture in full
+            range, as values 0-255; with `uint16` the samples as they are coded, in their own bits
+            and range: 0-1023 for 10 bits. `yuv`: the planes as they are coded, one after another,
+            in the picture's own size; `uint16` for more than 8 bits.
     """
 
     dtype: ElementType = "uint8"
@@ -69,6 +76,7 @@ class OutputFormat:
     tone_map: ToneMap = "none"
     matrix: Matrix = "auto"
     color_range: ColorRange = "auto"
+    output: Output = "rgb"
 
     def __post_init__(self) -> None:
         for name, choices in (
@@ -78,6 +86,7 @@ class OutputFormat:
             ("tone_map", ToneMap),
             ("matrix", Matrix),
             ("color_range", ColorRange),
+            ("output", Output),
         ):
             if getattr(self, name) not in get_args(choices):
                 raise ArgumentError(
@@ -91,12 +100,21 @@ class OutputFormat:
             given = np.asarray(getattr(self, name), dtype=np.float64)
             values = tuple(given.reshape(-1).tolist())
             object.__setattr__(self, name, values)
-            if len(values) not in (1, CHANNELS) or not np.isfinite(values).all():
-                raise ArgumentError(f"{name} is one number, or {CHANNELS}, got {values}")
+            if len(values) not in (1, self.channels) or not np.isfinite(values).all():
+                raise ArgumentError(f"{name} is one number, or {self.channels}, got {values}")
             if self.dtype in ("uint8", "uint16"):
                 raise ArgumentError(f"{name} needs a float dtype, got dtype={self.dtype!r}")
         if self.std is not None and 0 in np.asarray(self.std):
             raise ArgumentError(f"std must not be 0, got {self.std}")
+        if self.output == "yuv" and self.dtype not in ("uint8", "uint16"):
+            raise ArgumentError(f'output="yuv" takes dtype uint8 or uint16, got {self.dtype!r}')
+        if self.output == "yuv":
+            object.__setattr__(self, "layout", "FHWC")  # planes have none; frames come first
+
+    @property
+    def channels(self) -> int:
+        """Channels of a slot."""
+        return CHANNELS if self.output == "rgb" else 1
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -112,7 +130,9 @@ class OutputFormat:
     def scale_and_shift(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Normalising as one multiplication and addition for each channel of 0-255 values."""
         mean, std = (
-            np.broadcast_to(np.asarray(default if given is None else given, np.float64), CHANNELS)
+            np.broadcast_to(
+                np.asarray(default if given is None else given, np.float64), self.channels
+            )
             for given, default in ((self.mean, 0.0), (self.std, 1.0))
         )
         return (1 / std).astype(np.float32), (-mean / std).astype(np.float32)
@@ -122,18 +142,22 @@ class OutputFormat:
         if self.dtype == "uint8":
             return values.astype(np.uint8)
         if self.dtype == "uint16":
-            return values.astype(np.uint16) * np.uint16(257)
+            return values.astype(np.uint16) * np.uint16(257 if self.output == "rgb" else 1)
         scale, shift = self.scale_and_shift
         normal = (values * scale + shift).astype(np.float32)
         return round_to_bfloat16(normal) if self.dtype == "bfloat16" else normal.astype(self.dtype)
 
     def clip_shape(self, count: int, size: tuple[int, int]) -> tuple[int, ...]:
-        """Shape of a clip of `count` frames of (height, width)."""
-        lengths = {"F": count, "H": size[0], "W": size[1], "C": CHANNELS}
+        """Shape of a clip of `count` frames of (height, width); planes lie in one row."""
+        if self.output == "yuv":
+            return count, size[0] * size[1]
+        lengths = {"F": count, "H": size[0], "W": size[1], "C": self.channels}
         return tuple(lengths[axis] for axis in self.layout)
 
     def slots(self, clip: NDArray[Any]) -> NDArray[Any]:
         """The memory of a clip as slots: (F, H, W, C), whatever the layout."""
+        if self.output == "yuv":
+            return clip[:, None, :, None]
         return clip.transpose([self.layout.index(axis) for axis in "FHWC"])
 
 

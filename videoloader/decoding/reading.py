@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from videoloader.decoding.color import chroma_siting
+from videoloader.decoding.cpu.converters import converter_for
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.cpu.rgb import RgbConverter
+from videoloader.decoding.cpu.run_tasks import SPARE_THREADS
 from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pipelined import pipelined_map
@@ -45,6 +46,7 @@ def read_frames(
     threads: int,
     max_pixels: int | None,
     gpu: BatchDecoder | None = None,
+    start: int = 0,
 ) -> Iterator[torch.Tensor]:
     """The frames (H, W, C) of a video. A fork may go on with it, with decoders of its own.
 
@@ -56,12 +58,13 @@ def read_frames(
         orientation: the turn to apply.
         threads: of the codec on the CPU; with several, frames are converted in another one still.
         max_pixels: of a picture; larger ones do not decode.
-        gpu: decodes as far as it can; a warning tells from where on the CPU does.
+        gpu: decodes as far as it can, from the first frame on; a warning tells from where on the
+            CPU does.
+        start: first frame.
 
     Raises:
         DecodeError: a frame, or one that it needs, is damaged.
     """
-    start = 0
     if gpu is not None:
         try:
             for frames in gpu.read(index, source, orientation, output):
@@ -75,13 +78,18 @@ def read_frames(
     first = (index.width, index.height)
 
     def begin() -> Iterator[torch.Tensor]:
-        decoder = CpuDecoder(index, source, threads=threads, max_pixels=max_pixels)
-        siting = chroma_siting(index.codec)
-        converter = RgbConverter(index.color, orientation, siting=siting, output=output)
+        many = threads if threads == 1 else threads + SPARE_THREADS
+        decoder = CpuDecoder(index, source, threads=many, max_pixels=max_pixels)
+        converter = converter_for(index, orientation, output)
 
         def convert(number: int, surface: Surface) -> torch.Tensor:
             view.check_surface(index.name, number, (surface.width, surface.height), first)
             with blamed_on(index.name):
+                whole = (
+                    converter.whole(surface, view) if isinstance(converter, RgbConverter) else None
+                )
+                if whole is not None:
+                    return torch.from_numpy(whole)
                 shape, dtype = output.clip_shape(1, view.slot), TORCH_TYPES[output.dtype]
                 frame = memory.empty(shape, dtype=dtype, device="cpu")
                 converter.write(surface, as_slots(frame, output)[0], view)

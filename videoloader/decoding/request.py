@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.decoding.arguments import as_frame_numbers
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
-from videoloader.sampling import PadMode, frames_at_times
+from videoloader.sampling import SNAPS, PadMode, Snap, frames_at_times
 from videoloader.sources.address import public
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
@@ -42,6 +42,8 @@ class ClipRequest:
         tolerance: the most seconds between a time and the presentation time of its frame.
         window: (top, left, height, width) of the resized picture, such as a crop after resizing;
             all of it by default.
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            decodes alone; `Clip.indices` says which.
         resolve: called with the index of the video once it is open; gives the request to decode in
             place of this one, of the same source.
     """
@@ -59,6 +61,7 @@ class ClipRequest:
     tolerance: float | None = None
     window: tuple[int, int, int, int] | None = None
     resolve: Callable[[VideoIndex], ClipRequest] | None = None
+    snap: Snap = "none"
 
     def __post_init__(self) -> None:
         if not isinstance(self.index, VideoIndex | None):
@@ -66,6 +69,8 @@ class ClipRequest:
                 "index is a VideoIndex of the file (index_video), or None; got "
                 f"{type(self.index).__name__} {self.index!r:.80}"
             )
+        if self.snap not in SNAPS:
+            raise ArgumentError(f"snap must be one of {', '.join(SNAPS)}, got {self.snap!r}")
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,10 @@ from videoloader.decoding.surface import Surface
 from videoloader.errors import UnsupportedError
 
 if TYPE_CHECKING:
+    from av import VideoFrame
     from av.video.reformatter import VideoReformatter
 
-__all__ = ["swscale_matrix", "to_rgb"]
+__all__ = ["RgbScaler", "swscale_matrix", "to_rgb"]
 
 # FFmpeg's SWS_CS_* and AVCOL_RANGE_*.
 _MATRICES = {"bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 5, "smpte240m": 7, "bt2020nc": 9}
@@ -36,25 +38,68 @@ def to_rgb(surface: Surface, matrix: str, range_: str, reformatter: VideoReforma
     Raises:
         UnsupportedError: swscale does not know the matrix.
     """
-    import av
-
-    frame = surface.frame
-    name = frame.format.name
-    if frame.format.is_rgb or frame.format.has_palette:
+    if _is_rgb(surface):
         return surface
-    if name.startswith("yuvj") and range_ == "tv":  # swscale takes the name for the range
-        frame = av.VideoFrame(frame.width, frame.height, name.replace("yuvj", "yuv"))
-        for target, plane in zip(Surface(frame).planes, surface.planes, strict=True):
-            target[...] = plane
     return Surface(
         reformatter.reformat(
-            frame,
+            _frame_in_range(surface, range_),
             format="rgb24",
             src_colorspace=_code(matrix),
             src_color_range=_RANGES[range_],
             threads=1,
         )
     )
+
+
+class RgbScaler:
+    """Resizes surfaces to `rgb24` in one pass, bit for bit as FFmpeg's scale filter by default.
+
+    Its filter is bicubic. decord makes its frames this way.
+    """
+
+    def __init__(self) -> None:
+        self._graph: Any = None
+        self._key: tuple[Any, ...] = ()
+
+    def scale(self, surface: Surface, matrix: str, range_: str, size: tuple[int, int]) -> Surface:
+        """A surface at (height, width); the other arguments are those of `to_rgb`."""
+        from av.filter import Graph
+
+        options = f"{size[1]}:{size[0]}:flags=bicubic"
+        frame = surface.frame
+        if not _is_rgb(surface):
+            frame = _frame_in_range(surface, range_)
+            options += f":in_color_matrix={_filter_name(matrix)}:in_range={range_}"
+        key = (frame.format.name, frame.width, frame.height, options)
+        if key != self._key:
+            graph = Graph()
+            graph.threads = 1
+            source = graph.add_buffer(
+                width=frame.width, height=frame.height, format=frame.format, time_base=Fraction(1)
+            )
+            steps = [graph.add("scale", options), graph.add("format", "rgb24")]
+            graph.link_nodes(source, *steps, graph.add("buffersink")).configure()
+            self._graph, self._key = graph, key
+        self._graph.vpush(frame)
+        return Surface(self._graph.vpull())
+
+
+def _is_rgb(surface: Surface) -> bool:
+    form = surface.frame.format
+    return form.is_rgb or form.has_palette
+
+
+def _frame_in_range(surface: Surface, range_: str) -> VideoFrame:
+    """The frame of a surface, under the name of a format that swscale takes for this range."""
+    import av
+
+    frame = surface.frame
+    name = frame.format.name
+    if name.startswith("yuvj") and range_ == "tv":  # swscale takes the name for the range
+        frame = av.VideoFrame(frame.width, frame.height, name.replace("yuvj", "yuv"))
+        for target, plane in zip(Surface(frame).planes, surface.planes, strict=True):
+            target[...] = plane
+    return frame
 
 
 def swscale_matrix(
@@ -103,3 +148,9 @@ def _code(matrix: str) -> int:
             f'swscale has no conversion to RGB from matrix {matrix!r}; use matrix="auto"'
         )
     return _MATRICES[matrix]
+
+
+def _filter_name(matrix: str) -> str:
+    """The scale filter's name of a matrix."""
+    _code(matrix)
+    return {"bt470bg": "bt470", "bt2020nc": "bt2020"}.get(matrix, matrix)

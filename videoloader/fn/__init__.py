@@ -12,12 +12,15 @@ import videoloader.operators
 import videoloader.readers.all_readers
 import videoloader.readers.decoder
 import videoloader.readers.external
-import videoloader.readers.video  # noqa: F401  (importing these declares the operators)
+import videoloader.readers.video
+import videoloader.readers.video_input
+import videoloader.readers.video_resize  # noqa: F401  (importing these declares the operators)
 from videoloader.fn import (  # noqa: F401
     _conditional,
     decoders,
     eager_math,
     experimental,
+    inputs,
     io,
     noise,
     random,
@@ -34,6 +37,7 @@ globals().update(public_functions(""))
 _modules = [
     "decoders",
     "experimental",
+    "inputs",
     "io",
     "noise",
     "random",

@@ -61,7 +61,9 @@ LEGACY = {
     "experimental.filter": "filter",
     "experimental.inflate": "decoders.inflate",
     "experimental.median_blur": "median_blur",
+    "experimental.inputs.video": "inputs.video",
     "experimental.peek_image_shape": "peek_image_shape",
+    "experimental.readers.video": "readers.video",
     "image_decoder": "decoders.image",
     "image_decoder_crop": "decoders.image_crop",
     "image_decoder_random_crop": "decoders.image_random_crop",
@@ -130,6 +132,8 @@ class Function:
         values = (*inputs, *given.values())
         has_nodes = any(isinstance(value, DataNode) for value in values)
         is_source = operator.kind == "source" or operator is CONSTANT
+        if operator.parts is not None:
+            return _add_parts(operator, device, name, given)
         if has_nodes or is_source or is_defining():
             if layout is not None:
                 raise ArgumentError(
@@ -324,6 +328,20 @@ def _add_node(
     is_list = operator.kind == "source" and constants.get("num_outputs") is not None
     several = is_list or len(outputs) != 1
     return Outputs(outputs) if several else outputs[0]
+
+
+def _add_parts(operator: Operator, device: str, name: str | None, given: Mapping[str, Any]) -> Any:
+    """The nodes of two operators, the second on the first output of the first."""
+    assert operator.parts is not None
+    first, second = map(OPERATORS.__getitem__, operator.parts)
+    operator.convert({k: v for k, v in given.items() if not isinstance(v, DataNode)})
+    given = {key: value for key, value in given.items() if key not in operator.unused}
+    later = {key: value for key, value in given.items() if second.declares(key)}
+    given = {key: value for key, value in given.items() if key not in later}
+    outputs = _add_node(first, (), device, name, given)
+    if not isinstance(outputs, Outputs):
+        return _add_node(second, (outputs,), device, None, later)
+    return Outputs((_add_node(second, (outputs[0],), device, None, later), *outputs[1:]))
 
 
 def _argument(value: Any) -> Any:

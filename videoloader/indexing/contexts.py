@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ def open_decoder(
     threads: int = 1,
     careful: bool = False,
     max_pixels: int | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> av.VideoCodecContext:
     """A decoder that takes packets directly, no container behind it.
 
@@ -52,6 +53,7 @@ def open_decoder(
         careful: refuse packets that break the rules of the codec, where FFmpeg would otherwise
             conceal the damage and go on.
         max_pixels: refuse pictures of more.
+        options: of FFmpeg's decoder, besides those that the codec needs.
 
     Raises:
         UnsupportedError: FFmpeg has no such decoder, or it refuses the extradata.
@@ -70,12 +72,12 @@ def open_decoder(
         context.width, context.height = width, height
         context.thread_count = threads
         context.thread_type = "FRAME" if threads > 1 else "NONE"
-        options = dict(known.options)
+        chosen = {**known.options, **(options or {})}
         if max_pixels is not None:
-            options["max_pixels"] = str(min(max_pixels, _MOST_PIXELS))
+            chosen["max_pixels"] = str(min(max_pixels, _MOST_PIXELS))
         if careful and known.refuses_damage:
-            options["err_detect"] = "explode"
-        context.options = options
+            chosen["err_detect"] = "explode"
+        context.options = chosen
         context.open()
     except (av.error.FFmpegError, ValueError) as error:
         raise UnsupportedError(

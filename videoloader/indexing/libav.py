@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 __all__ = [
+    "StreamHeader",
     "demux_packets",
     "find_best_stream",
     "index_by_demuxing",
+    "read_stream_header",
 ]
 
 _NO_TIME = np.iinfo(np.int64).min
@@ -99,6 +101,39 @@ def find_best_stream(source: Source) -> int:
     """The number of the video stream that FFmpeg calls best."""
     with _open(source, None) as (_, video):
         return video.index
+
+
+class StreamHeader(NamedTuple):
+    """What FFmpeg takes from the header of a container for a video stream.
+
+    `duration` and `begin` are in seconds, None where nothing tells, `bit_rate` in bits a second, 0
+    where nothing tells. `frame_rate` is FFmpeg's guess at the rate that all times are multiples of.
+    `pixel_aspect_ratio` is 0 where nothing tells.
+    """
+
+    duration: float | None
+    begin: float | None
+    bit_rate: int
+    num_frames: int | None
+    frame_rate: float | None
+    pixel_aspect_ratio: Fraction
+
+
+def read_stream_header(source: Source, stream: int) -> StreamHeader:
+    """What the header of a container says of a video stream, whatever its packets are."""
+    with _open(source, stream) as (_, video):
+        seconds_per_tick = _fraction(video.time_base)
+        rate = video.base_rate
+        context = video.codec_context
+        ratio = None if context is None else context.sample_aspect_ratio
+        return StreamHeader(
+            None if video.duration is None else float(video.duration * seconds_per_tick),
+            None if video.start_time is None else float(video.start_time * seconds_per_tick),
+            video.bit_rate or 0,
+            video.frames or None,
+            float(_fraction(rate)) if rate else None,
+            _fraction(ratio) if ratio else Fraction(0),
+        )
 
 
 def _choose(container: InputContainer, stream: int | None) -> VideoStream:

@@ -202,6 +202,8 @@ class Operator:
         absent: arguments of DALI's that are not there yet, with the one value that is harmless.
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
         absent_devices: devices of DALI's operator that this one does not run on, and what to do.
+        parts: names of the two operators that it stands for, if any: the second works on the first
+            output of the first, and what it declares among the arguments goes to it.
         returns_channels: whether channels that were not last in the first input go back to their
             place in the outputs.
     """
@@ -230,6 +232,7 @@ class Operator:
     absent: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     unused: tuple[str, ...] = ()
     absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    parts: tuple[str, str] | None = None
     returns_channels: bool = True
 
     per_sample: tuple[str, ...] = field(init=False)

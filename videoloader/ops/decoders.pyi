@@ -371,7 +371,8 @@ class Video:
 
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
     give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
-    exactly that many, or with `pad_mode="none"` those that exist. The output is uint8
+    exactly that many. With `pad_mode="none"` both end where the video does, and a frame in a list
+    that the video does not have is an error; so is a range without any frame. The output is uint8
     (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the times (float64)
     if they were asked for.
 

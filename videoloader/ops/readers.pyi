@@ -25,8 +25,9 @@ class Caffe:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -50,8 +51,8 @@ class Caffe:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -93,8 +94,9 @@ class Caffe2:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -121,8 +123,8 @@ class Caffe2:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -182,8 +184,9 @@ class COCO:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -220,8 +223,8 @@ class COCO:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -270,8 +273,9 @@ class File:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -299,8 +303,8 @@ class File:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -336,8 +340,9 @@ class MXNet:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -360,8 +365,8 @@ class MXNet:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -402,8 +407,9 @@ class NemoAsr:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -434,8 +440,8 @@ class NemoAsr:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -488,8 +494,9 @@ class Numpy:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -524,8 +531,8 @@ class Numpy:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -566,8 +573,9 @@ class Sequence:
             default ImageType.RGB).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
             shards (bool (0 or 1); default False).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -591,8 +599,8 @@ class Sequence:
         stride: int = 1,
         image_type: Any = ...,
         random_shuffle: bool | int = False,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -633,8 +641,9 @@ class TFRecord:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -658,8 +667,8 @@ class TFRecord:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -699,8 +708,12 @@ class Video:
         filenames: the files: paths, URLs or `Item`s (path or list of paths).
         dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
             folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
-        labels: of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a
-            function; an empty list numbers them (list of int, mapping, LabelColumn or function).
+        index: a data set index or its path; the same as `dataset` (object).
+        filter: which videos of a data set index: a mapping of limits by name, or an expression of
+            pyarrow; see `Videos.filter` (object).
+        labels: of `filenames`, `dataset` or `index`: one for each; or by key a mapping, a
+            `LabelColumn` or a function; an empty list numbers them (list of int, mapping,
+            LabelColumn or function).
         file_root: a folder of folders; each is a class (path).
         file_list: lines of `path label [start [end]]` (path).
         file_list_format: unit of start and end: seconds from the first frame, or frame numbers (one
@@ -710,10 +723,24 @@ class Video:
         file_list_include_end: whether the end frame is in the range (bool (0 or 1); default True).
         sequence_length: frames in a clip (int, at least 1).
         stride: from frame to frame; negative plays backwards (int; default 1).
-        step: from clip to clip; -1: clips lie end to end (int; default -1).
+        step: frames from clip to clip; -1: `sequence_length * stride`, and with `fps` end to end
+            (int; default -1).
+        fps: frames of a clip in a second, in place of `stride`: the frames nearest to times 1 / fps
+            apart, by presentation times (float).
+        clips_per_video: clips of each video in an epoch, at random places, in place of `step`; with
+            `sampler` how often it draws from each (int, at least 1).
+        clips_per_decode: neighbouring clips of a video that are decoded together and given out over
+            several batches; needs memory for `shuffle_buffer` clips (int, at least 1; default 1).
+        shuffle_buffer: clips among which those of `clips_per_decode` are spread; 16 times as many
+            by default (int, at least 1).
+        weights: how often clips are drawn: a number for each video, which its clips share, or for
+            each row of the index; or by key a mapping or function. Needs and implies a random order
+            (list of float, mapping or function).
+        balanced: draw clips of every label as often; implies a random order (bool (0 or 1); default
+            False).
         uniform_sample: one clip a file, its frames spread over the file (bool (0 or 1); default
             False).
-        sampler: any clip sampler, in place of the four above (object).
+        sampler: any clip sampler, in place of the arguments above (object).
         pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
             'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'none').
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
@@ -737,8 +764,9 @@ class Video:
         enable_timestamps: an output with the time of every frame, in seconds from the first frame
             of the video (bool (0 or 1); default False).
         random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
-        shard_id: which part of the clips to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the clips to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
         on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
@@ -757,7 +785,7 @@ class Video:
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
     Not supported yet: channels, dtype, file_list_frame_num, file_list_include_preceding_frame,
-    index, normalized, pad_sequences.
+    normalized, pad_sequences.
 
     Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
     prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check, tensor_init_bytes.
@@ -768,6 +796,8 @@ class Video:
         *,
         filenames: Any = None,
         dataset: Any = None,
+        index: Any = None,
+        filter: Any = None,
         labels: Any = None,
         file_root: str | _PathLike[str] | None = None,
         file_list: str | _PathLike[str] | None = None,
@@ -777,6 +807,12 @@ class Video:
         sequence_length: int | None = None,
         stride: int = 1,
         step: int = -1,
+        fps: float | None = None,
+        clips_per_video: int | None = None,
+        clips_per_decode: int = 1,
+        shuffle_buffer: int | None = None,
+        weights: Any = None,
+        balanced: bool | int = False,
         uniform_sample: bool | int = False,
         sampler: Any = None,
         pad_mode: str = 'none',
@@ -791,8 +827,8 @@ class Video:
         enable_frame_num: str = 'none',
         enable_timestamps: bool | int = False,
         random_shuffle: bool | int = False,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,
@@ -809,7 +845,6 @@ class Video:
         dtype: Any = ...,
         file_list_frame_num: Any = ...,
         file_list_include_preceding_frame: Any = ...,
-        index: Any = ...,
         initial_fill: Any = ...,
         lazy_init: Any = ...,
         normalized: Any = ...,
@@ -819,6 +854,215 @@ class Video:
         read_ahead: Any = ...,
         skip_cached_images: Any = ...,
         skip_vfr_check: Any = ...,
+        tensor_init_bytes: Any = ...,
+    ) -> None: ...
+    def __call__(self, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class VideoResize:
+    """Read clips of videos, and resize them: `fn.readers.video` with `fn.resize` on its clips.
+
+    It takes the arguments of both and becomes these two nodes; `name` is that of the reader. The
+    decoder resizes by itself where it can, see `fn.resize`.
+
+    Args:
+        filenames: the files: paths, URLs or `Item`s (path or list of paths).
+        dataset: a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a
+            folder, glob, text list, tar archive or URL, or a list of them and of `Item`s (object).
+        index: a data set index or its path; the same as `dataset` (object).
+        filter: which videos of a data set index: a mapping of limits by name, or an expression of
+            pyarrow; see `Videos.filter` (object).
+        labels: of `filenames`, `dataset` or `index`: one for each; or by key a mapping, a
+            `LabelColumn` or a function; an empty list numbers them (list of int, mapping,
+            LabelColumn or function).
+        file_root: a folder of folders; each is a class (path).
+        file_list: lines of `path label [start [end]]` (path).
+        file_list_format: unit of start and end: seconds from the first frame, or frame numbers (one
+            of 'timestamps', 'frames'; default 'timestamps').
+        file_list_rounding: frame for a time between two (one of 'start_down_end_up',
+            'start_up_end_down', 'all_up', 'all_down'; default 'start_down_end_up').
+        file_list_include_end: whether the end frame is in the range (bool (0 or 1); default True).
+        sequence_length: frames in a clip (int, at least 1).
+        stride: from frame to frame; negative plays backwards (int; default 1).
+        step: frames from clip to clip; -1: `sequence_length * stride`, and with `fps` end to end
+            (int; default -1).
+        fps: frames of a clip in a second, in place of `stride`: the frames nearest to times 1 / fps
+            apart, by presentation times (float).
+        clips_per_video: clips of each video in an epoch, at random places, in place of `step`; with
+            `sampler` how often it draws from each (int, at least 1).
+        clips_per_decode: neighbouring clips of a video that are decoded together and given out over
+            several batches; needs memory for `shuffle_buffer` clips (int, at least 1; default 1).
+        shuffle_buffer: clips among which those of `clips_per_decode` are spread; 16 times as many
+            by default (int, at least 1).
+        weights: how often clips are drawn: a number for each video, which its clips share, or for
+            each row of the index; or by key a mapping or function. Needs and implies a random order
+            (list of float, mapping or function).
+        balanced: draw clips of every label as often; implies a random order (bool (0 or 1); default
+            False).
+        uniform_sample: one clip a file, its frames spread over the file (bool (0 or 1); default
+            False).
+        sampler: any clip sampler, in place of the arguments above (object).
+        pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
+            'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'none').
+        fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
+            (0,)).
+        resolution_change: what to do with frames of another size than the first: `error`, or
+            `scale` them to it (one of 'error', 'scale'; default 'error').
+        matrix: from Y'CbCr to RGB: `auto` by the tags of the stream, `bt601`, `bt709` or `bt2020`
+            whatever the tags, or `swscale` as PyAV, decord2, torchcodec and OpenCV convert (one of
+            'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
+        color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
+            the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
+            134217728).
+        time_limit: seconds that a worker process may take for a run of packets (number of seconds
+            over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
+        image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
+        enable_frame_num: an output with the number of the first frame (`scalar`) or of every frame
+            (`sequence`) (one of 'none', 'scalar', 'sequence'; default 'none').
+        enable_timestamps: an output with the time of every frame, in seconds from the first frame
+            of the video (bool (0 or 1); default False).
+        random_shuffle: a new permutation of all clips every epoch (bool (0 or 1); default False).
+        shard_id: which part of the clips to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        resize_x: width of the output; 0: not given (float; may be per sample).
+        resize_y: height of the output; 0: not given (float; may be per sample).
+        resize_z: depth of the output, of volumes; 0: not given (float; may be per sample).
+        size: (height, width), (depth, height, width), or one number for all; negative: mirrored
+            (float or list of float; may be per sample).
+        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
+            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
+            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
+        max_size: bound of the output: one number or (height, width) (float or list of float).
+        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
+            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
+        roi_start: corner of the part of the input that becomes the output (float or list of float;
+            may be per sample).
+        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
+            sample).
+        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
+        antialias: widen the filter when shrinking (bool (0 or 1); default True).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Not supported yet: channels, file_list_frame_num, file_list_include_preceding_frame, normalized,
+    pad_sequences.
+
+    Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
+    minibatch_size, prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check,
+    temp_buffer_hint, tensor_init_bytes.
+    """
+
+    def __init__(
+        self,
+        *,
+        filenames: Any = None,
+        dataset: Any = None,
+        index: Any = None,
+        filter: Any = None,
+        labels: Any = None,
+        file_root: str | _PathLike[str] | None = None,
+        file_list: str | _PathLike[str] | None = None,
+        file_list_format: str = 'timestamps',
+        file_list_rounding: str = 'start_down_end_up',
+        file_list_include_end: bool | int = True,
+        sequence_length: int | None = None,
+        stride: int = 1,
+        step: int = -1,
+        fps: float | None = None,
+        clips_per_video: int | None = None,
+        clips_per_decode: int = 1,
+        shuffle_buffer: int | None = None,
+        weights: Any = None,
+        balanced: bool | int = False,
+        uniform_sample: bool | int = False,
+        sampler: Any = None,
+        pad_mode: str = 'none',
+        fill_value: int | _Sequence[int] = ...,
+        resolution_change: str = 'error',
+        matrix: str = 'auto',
+        color_range: str = 'auto',
+        max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
+        image_type: Any = ...,
+        enable_frame_num: str = 'none',
+        enable_timestamps: bool | int = False,
+        random_shuffle: bool | int = False,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
+        stick_to_shard: bool | int = False,
+        pad_last_batch: bool | int = False,
+        on_error: str | None = None,
+        max_errors: Any = None,
+        error_log: str | _PathLike[str] | None = None,
+        skip_known: Any = None,
+        seed: int | None = None,
+        resize_x: float | _Values | None = None,
+        resize_y: float | _Values | None = None,
+        resize_z: float | _Values | None = None,
+        size: float | _Sequence[float] | _Values | None = None,
+        resize_shorter: float | _Values | None = None,
+        resize_longer: float | _Values | None = None,
+        mode: str = 'default',
+        max_size: float | _Sequence[float] | None = None,
+        subpixel_scale: bool | int = True,
+        roi_start: float | _Sequence[float] | _Values | None = None,
+        roi_end: float | _Sequence[float] | _Values | None = None,
+        roi_relative: bool | int = False,
+        interp_type: Any = ...,
+        mag_filter: Any = None,
+        min_filter: Any = None,
+        antialias: bool | int = True,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        additional_decode_surfaces: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        channels: Any = ...,
+        dont_use_mmap: Any = ...,
+        file_list_frame_num: Any = ...,
+        file_list_include_preceding_frame: Any = ...,
+        initial_fill: Any = ...,
+        lazy_init: Any = ...,
+        minibatch_size: Any = ...,
+        normalized: Any = ...,
+        pad_sequences: Any = ...,
+        prefetch_queue_depth: Any = ...,
+        preserve: Any = ...,
+        read_ahead: Any = ...,
+        skip_cached_images: Any = ...,
+        skip_vfr_check: Any = ...,
+        temp_buffer_hint: Any = ...,
         tensor_init_bytes: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
@@ -851,8 +1095,9 @@ class Webdataset:
         shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
             (0 or 1); default False).
         shuffle_after_epoch_seed: of that order; a fixed one by default (int).
-        shard_id: which part of the samples to read (int, at least 0; default 0).
-        num_shards: number of parts (int, at least 1; default 1).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
@@ -879,8 +1124,8 @@ class Webdataset:
         random_shuffle: bool | int = False,
         shuffle_after_epoch: bool | int = False,
         shuffle_after_epoch_seed: int | None = None,
-        shard_id: int = 0,
-        num_shards: int = 1,
+        shard_id: int | None = None,
+        num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
         on_error: str | None = None,

@@ -162,6 +162,9 @@ def _fused(steps: Sequence[Step], outputs: Sequence[DataNode]) -> list[Step]:
             after = _absorbed(following[0], last, form) if len(following) == 1 else None
             if after is None or _needs_pictures(following[0], step.node):
                 break
+            if step.node.constants.get("clips_per_decode", 1) > 1 and _varies(following[0]):
+                # Clips of later batches are decoded too, whose arguments are not known yet.
+                break
             chain.append(following[0])
             last, form = following[0], after
         absorbed.update(chain)
@@ -191,6 +194,11 @@ def _absorbed(node: Node, before: Node, form: DecodedForm) -> DecodedForm | None
         return operator.absorb(form, arguments)
     except VideoError:  # it will say so with the video at hand, and name the sample
         return None
+
+
+def _varies(node: Node) -> bool:
+    """Whether an argument may differ between samples."""
+    return bool(node.varying) or any(isinstance(v, PerSample) for v in node.constants.values())
 
 
 def _needs_pictures(node: Node, decoder: Node) -> bool:

@@ -147,10 +147,12 @@ def failure(
     place = _place(error)
     sample = "" if position is None else f"sample {position} of "
     file = f" ({origin})" if origin and origin not in str(error) else ""
-    return OperatorError(
+    failed = OperatorError(
         f"{node.describe()} failed on {sample}batch {iteration}{file}: "
         f"{type(error).__name__}: {error}{place}"
     )
+    failed.sample = position
+    return failed
 
 
 def _place(error: Exception) -> str:

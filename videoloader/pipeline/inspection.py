@@ -47,6 +47,10 @@ class Inspection:
         self._built()
         return len(self._outputs)
 
+    def fed_inputs(self) -> dict[str, str]:
+        """External sources that are fed, by name, with the torch device that each puts data on."""
+        return {name: source.device for name, source in self._built().fed.items()}
+
     def output_dtype(self) -> list[DataType | None]:
         """The element types that the constructor was told, one for each output."""
         return self._expected.dtypes(self.num_outputs)
@@ -155,7 +159,7 @@ class Inspection:
         return sorted(found, key=lambda failure: failure.time)
 
     def stats(self) -> RunStats:
-        """What was done so far.
+        """What was done since the pipeline was built or restored.
 
         A mapping from the name of each operator to its samples, seconds and failed samples. Its
         `stages` say how long each stage worked and waited, and `str()` of it in one line whether
@@ -170,7 +174,7 @@ class Inspection:
             work=program.meter.work,
             engines=program.engines(),
             errors=sum(failures.count for failures in program.failures().values()),
-        )
+        ).since(self._monitor.before)
 
     def describe(self) -> str:
         """The stages of the pipeline, one a line, and what decoders do of the operators."""

@@ -55,11 +55,11 @@ class Monitor:
         self.begin()
 
     def begin(self, failures: Failures | None = None) -> None:
-        """Count anew, such as for an epoch."""
+        """Count anew, such as for an epoch. What a run had done `before` is up to it to say."""
         self.samples = self.first_samples = 0
         self.meter = Meter()
         self._errors = 0 if failures is None else failures.count
-        self._told = RunStats()
+        self._told = self.before = RunStats()
         now = time.monotonic()
         if self._on_stats is not None:
             self._next_call = now + self._interval

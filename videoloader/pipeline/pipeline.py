@@ -28,9 +28,10 @@ from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
 from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
-from videoloader.readers.external import ExternalSource
+from videoloader.readers.external import FedSource
 from videoloader.readers.failures import ErrorPolicy
 from videoloader.tensors import TensorList
+from videoloader.workers.processors import usable_processors
 from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Pipeline"]
@@ -169,14 +170,14 @@ class Pipeline(Inspection):
         if isinstance(prefetch_queue_depth, Mapping) and not exec_async:
             raise ArgumentError("two depths of queues need exec_async=True")
         self.batch_size = _at_least_one("batch_size", batch_size)
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        self.num_threads = (
-            cores or 1 if num_threads in (None, -1) else _at_least_one("num_threads", num_threads)
-        )
+        if num_threads in (None, -1):
+            num_threads = usable_processors()
+        self.num_threads = _at_least_one("num_threads", num_threads)
         self.device_id = None if device_id in (None, -1) else device_id
         self._state = None if checkpoint is None else Checkpoint.read(checkpoint)
         if self._state is not None:
             seed = self._state.checked_seed(seed)
+        self._has_seed = seed is not None and seed >= 0
         self.seed: int = secrets.randbits(63) if seed is None or seed < 0 else int(seed)
         if isinstance(prefetch_queue_depth, Mapping):
             prefetch_queue_depth = max(prefetch_queue_depth.values())
@@ -389,7 +390,7 @@ class Pipeline(Inspection):
         cuda_stream: Any = None,
         use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
     ) -> None:
-        """Queue a batch for an `external_source` that has no source of its own.
+        """Queue a batch for an `external_source` that has no source of its own, or `inputs.video`.
 
         Args:
             data_node: the node or its name.
@@ -408,6 +409,12 @@ class Pipeline(Inspection):
         if self._runner is not None:
             self._runner.allow(self._built().num_fed or 0)
 
+    def feed_inputs(self, batches: Mapping[str, Any]) -> None:
+        """Feed several sources a batch each, by name; if one refuses its batch, none is fed."""
+        self._built().feed(batches)
+        if self._runner is not None:
+            self._runner.allow(self._built().num_fed or 0)
+
     def checkpoint(self, filename: str | Path | None = None) -> bytes:
         """The state of the pipeline after the last batch that was taken.
 
@@ -421,13 +428,42 @@ class Pipeline(Inspection):
         if not self._has_checkpoints:
             raise ArgumentError("checkpoint() needs a pipeline with enable_checkpointing=True")
         self._built().check_has_no_state()
-        taken = self.resumed_at if self._runner is None else self._runner.taken
         state = Checkpoint(
-            self.seed, self.batch_size, taken, self._epoch, self._epoch_start
+            self.seed, self.batch_size, self.next_batch, self._epoch, self._epoch_start
         ).write()
         if filename is not None:
             Path(filename).write_bytes(state)
         return state
+
+    def restore(self, checkpoint: str | bytes) -> None:
+        """Go on where `checkpoint()` was called, dropping the batches made ahead.
+
+        Readers stay open, so this takes no longer for a large data set. A pipeline without a seed
+        of its own takes that of the checkpoint, and is then built again, as are those with external
+        sources.
+        """
+        if not self._has_checkpoints:
+            raise ArgumentError("restore() needs a pipeline with enable_checkpointing=True")
+        if self._is_closed:
+            raise ArgumentError("the pipeline is closed")
+        state = Checkpoint.read(checkpoint)
+        state.check(self.batch_size)
+        seed = state.checked_seed(self.seed if self._has_seed else None)
+        if self._runner is not None:
+            self._runner.close()
+        program = self._program
+        if program is not None and (program.may_end or seed != self.seed):
+            program.close()
+            self._program = None  # external sources have a state, readers have none
+        self.seed, self._state = seed, state
+        self._epoch, self._epoch_start = state.epoch, state.epoch_start
+        self._runner = self._scheduled = None
+        self._monitor.begin()
+        if self._program is not None:
+            self._monitor.before = self.stats()
+        self._setup_ended = False
+        if program is not None:
+            self.build()
 
     def serialize(
         self, define_graph: Callable[[], Any] | None = None, filename: str | Path | None = None
@@ -508,6 +544,11 @@ class Pipeline(Inspection):
     def resumed_at(self) -> int:
         """Number of the first batch: 0, or by the checkpoint."""
         return 0 if self._state is None else self._state.batches
+
+    @property
+    def next_batch(self) -> int:
+        """Number of the batch that `run` gives next."""
+        return self.resumed_at if self._runner is None else self._runner.taken
 
     @property
     def is_restored_from_checkpoint(self) -> bool:
@@ -611,9 +652,9 @@ class Pipeline(Inspection):
         assert self._program is not None
         return self._program
 
-    def _fed_source(self, name: str) -> ExternalSource:
+    def _fed_source(self, name: str) -> FedSource:
         source = self._built().sources.get(name)
-        if not isinstance(source, ExternalSource):
+        if not isinstance(source, FedSource):
             raise ArgumentError(f"the pipeline has no external source named {name!r}")
         return source
 

@@ -39,7 +39,7 @@ from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
-from videoloader.readers.external import ExternalSource
+from videoloader.readers.external import ExternalSource, FedSource
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.failures import ErrorPolicy, Failures
 from videoloader.readers.planned import Identity, PlannedClip, ReadError, ReadSample
@@ -157,6 +157,24 @@ class Program:
         return stages
 
     @property
+    def fed(self) -> dict[str, ExternalSource]:
+        """The sources that are fed, by name."""
+        pairs = self.sources.items()
+        return {name: s for name, s in pairs if isinstance(s, ExternalSource) and s.is_fed}
+
+    def feed(self, batches: Mapping[str, Any]) -> None:
+        """Queue a batch for each of several sources, or for none where one refuses its own."""
+        sources = self.fed
+        if unknown := batches.keys() - sources.keys():
+            raise ArgumentError(
+                f"the pipeline has no external source {', '.join(sorted(unknown))} to be fed; "
+                f"it has {', '.join(sources)}"
+            )
+        made = [(sources[name], sources[name].column(batch)) for name, batch in batches.items()]
+        for source, column in made:
+            source.queue(column)
+
+    @property
     def num_fed(self) -> int | None:
         """Batches that may be made ahead by what was fed; None without sources that are fed."""
         fed = [source for source in self._external if source.is_fed]
@@ -174,8 +192,8 @@ class Program:
         return [source.parallel for source in self._external if source.parallel is not None]
 
     @property
-    def _external(self) -> list[ExternalSource]:
-        return [s for s in self.sources.values() if isinstance(s, ExternalSource)]
+    def _external(self) -> list[FedSource]:
+        return [s for s in self.sources.values() if isinstance(s, FedSource)]
 
     def close(self) -> None:
         """End worker processes."""
@@ -195,13 +213,13 @@ class Program:
     def resume(self, epoch: int, first: int) -> None:
         """Have external sources go on in an epoch that began with batch `first`."""
         for source in self.sources.values():
-            if isinstance(source, ExternalSource):
+            if isinstance(source, FedSource):
                 source.resume(epoch, first)
 
     def check_has_no_state(self) -> None:
         """Fail for sources of which no checkpoint can tell where they are."""
         for name, source in self.sources.items():
-            if isinstance(source, ExternalSource) and source.has_state:
+            if isinstance(source, FedSource) and source.has_state:
                 raise UnsupportedError(
                     f"no checkpoint of a pipeline with external source {name!r}: nobody knows "
                     "where an iterable, a generator or a function without an argument is; give it "
@@ -470,7 +488,7 @@ class Program:
             origin = state.origins[position]
             raise failure(node, state.iteration, position, origin, cause) from cause
         self.meter.add_work(decoded.work)
-        if decoded.places is not None:
+        if len(decoded.places) < count:
             state.keep(decoded.places, self._recyclers)
             whole = state.whole()
         given = [whole.value(data).source_info for data in node.inputs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -161,6 +161,50 @@ class BatchIterator(ABC, Generic[Batch]):
         """
         return [pipeline.checkpoint() for pipeline in self._pipelines]
 
+    def state_dict(self) -> dict[str, Any]:
+        """Where the iterator stands after the last batch that it gave: text and integers.
+
+        The pipelines need `enable_checkpointing=True`.
+        """
+        plan = self._plan
+        return {
+            "pipelines": [state.decode() for state in self.checkpoints()],
+            "taken": self._taken,
+            "has_begun": self._has_begun,
+            "has_stopped": self._has_stopped,
+            "plan": None if plan is None else [plan.epoch, plan.first, plan.start],
+            "reader": self._reader_size(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with the batch after the one that an iterator gave before `state_dict()`.
+
+        The pipelines are restored in place. After the last batch of an epoch the next loop is the
+        next epoch. `len()` stays that of the whole epoch.
+
+        Raises:
+            ArgumentError: the state is of other pipelines: their number, seed, batch size, samples
+                or shards. `Loader` goes on with another number of ranks.
+        """
+        states, plan = state["pipelines"], state["plan"]
+        if len(states) != len(self._pipelines) or (plan is None) != (self._planner is None):
+            raise ArgumentError(
+                f"the state is of an iterator over {len(states)} pipelines, this one has "
+                f"{len(self._pipelines)}; size and reader_name must be the same too"
+            )
+        if state["reader"] != self._reader_size():
+            raise ArgumentError(
+                f"the state is of a reader of (samples, shards) {state['reader']}, this one has "
+                f"{self._reader_size()}; Loader goes on with another number of ranks"
+            )
+        for pipeline, each in zip(self._pipelines, states, strict=True):
+            pipeline.restore(each)
+        self._taken, self._has_begun = state["taken"], state["has_begun"]
+        self._has_stopped = state["has_stopped"]
+        if self._planner is not None and plan is not None:
+            epoch, first, start = plan
+            self._plan = replace(self._planner.plan(epoch, first), start=start)
+
     def close(self) -> None:
         """Close the pipelines."""
         for pipeline in self._pipelines:
@@ -176,6 +220,11 @@ class BatchIterator(ABC, Generic[Batch]):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _reader_size(self) -> list[int] | None:
+        """Samples and shards of the reader."""
+        planner = self._planner
+        return [planner.samples, planner.num_shards] if isinstance(planner, ReaderPlanner) else None
 
     def _resumed_at(self) -> int:
         """Where the pipelines are, if they go on from a checkpoint."""
@@ -199,11 +248,16 @@ class BatchIterator(ABC, Generic[Batch]):
         return self._has_stopped or (self._plan is not None and self._taken >= self._plan.stop)
 
     def _run(self) -> list[tuple[TensorList, ...]]:
-        """A batch of every pipeline; they stay in step when one of them fails."""
+        """A batch of every pipeline; they stay in step when one of them fails.
+
+        All begin before one is waited for, so that several GPUs work at the same time.
+        """
         batches, failure = [], None
         for pipeline in self._pipelines:
+            pipeline.schedule_run()
+        for pipeline in self._pipelines:
             try:
-                batches.append(pipeline.run())
+                batches.append(pipeline.outputs())
             except (VideoError, StopIteration) as error:
                 failure = failure or error
         self._has_begun = True

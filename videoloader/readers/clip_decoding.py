@@ -18,6 +18,7 @@ from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
 from videoloader.readers.replacing import decode_replacing
 from videoloader.readers.samples import taken
+from videoloader.readers.sharing import Decoded, SharedDecoding
 from videoloader.sampling import FILLED
 from videoloader.sources.faults import blamed_on
 
@@ -52,7 +53,7 @@ class DecodedClips:
         others: for each clip the outputs beside the pictures.
         layout: of a clip.
         origins: for each clip the file that it comes from; "" where it has no name.
-        places: positions in the batch of the clips that are left; None where all are.
+        places: positions in the batch of the clips that are left.
         work: that decoding took.
     """
 
@@ -60,7 +61,7 @@ class DecodedClips:
     others: list[list[torch.Tensor]]
     layout: str
     origins: list[str] = field(default_factory=list)
-    places: list[int] | None = None
+    places: list[int] = field(default_factory=list)
     work: Work = NO_WORK
 
 
@@ -92,89 +93,134 @@ def decode_planned(
     output = output or OutputFormat()
     options = {name: arguments[0][name] for name in _PASSED_ON if name in arguments[0]}
     output = replace(output, **{name: options.pop(name) for name in _COLORS if name in options})
-    chosen = list(clips)
-    others: list[list[torch.Tensor]] = [[] for _ in clips]
+    run = partial(_decode, clips, decoder, arguments, fuse, output, options)
+    sharing = SharedDecoding.of(clips)
+    try:
+        decoded = run(sharing.own, sharing, may_be_empty=bool(sharing.held))
+    finally:
+        sharing.give_up()
+    if not sharing.held:
+        return decoded
+    made = _by_position(decoded)
+    # Only now, since other batches may wait for this one.
+    held = {at: shared.take() for at, shared in sharing.held.items()}
+    made |= {at: clip for at, clip in held.items() if clip is not None}
+    work = decoded.work
+    failed = sorted(held.keys() - made.keys())
+    if failed:
+        again = run(failed, SharedDecoding(), may_be_empty=bool(made))
+        made |= _by_position(again)
+        work += again.work
+    return _joined(made, output.layout, work)
+
+
+def _decode(
+    clips: Sequence[PlannedClip],
+    decoder: media.ClipDecoder,
+    arguments: Sequence[Mapping[str, Any]],
+    fuse: Fuse,
+    output: OutputFormat,
+    options: Mapping[str, Any],
+    own: Sequence[int],
+    sharing: SharedDecoding,
+    *,
+    may_be_empty: bool,
+) -> DecodedClips:
+    """Decode the clips at some positions of a batch, and clips of later batches along with them.
+
+    `may_be_empty`: all of them may be left out, since others of the batch are there.
+    """
+    if not own:
+        return DecodedClips([], [], output.layout)
+    chosen = [clips[at] for at in own]
+    asking = [*own, *(at for _, at in sharing.along)]
+    others: list[list[torch.Tensor]] = [[] for _ in asking]
     errors: dict[int, Exception] = {}
     opened: dict[int, media.Index] = {}
     left_out: set[int] = set()
 
-    def resolve(position: int, index: Any) -> media.ClipRequest:
+    def resolve(place: int, clip: PlannedClip, index: Any) -> media.ClipRequest:
         """The request of a clip, now that its video is open; what goes wrong costs the clip."""
         with blamed_on(index.name):
-            return request_of(position, index)
+            return request_of(place, clip, index)
 
-    def request_of(position: int, index: Any) -> media.ClipRequest:
-        clip = chosen[position]
-        opened[position] = index
+    def request_of(place: int, clip: PlannedClip, index: Any) -> media.ClipRequest:
+        opened[place] = index
         frames = clip.select(index)
-        others[position] = clip.others(index, frames)
+        others[place] = clip.others(index, frames)
         displayed = media.displayed_size(index)
         form = DecodedForm.of(displayed)
-        size = _size(arguments[position])
+        given = arguments[asking[place]]
+        size = _size(given)
         if size is not None:
             form = replace(form, view=replace(form.view, size=size))
         try:
-            form = fuse(position, form)
+            form = fuse(asking[place], form)
         except Exception as error:
-            errors[position] = error
+            errors[place] = error
             raise
         return media.ClipRequest(
             clip.source,
             frames,
             index=index,
             pad_mode="constant" if (frames == FILLED).any() else "none",
-            fill_value=_fill_value(arguments[position]),
+            fill_value=_fill_value(given),
             size=form.view.size if form.is_resized or size is not None else None,
             crop=form.view.crop,
             flip=form.view.flip,
             window=form.view.window,
         )
 
-    def decode(positions: Sequence[int]) -> ClipBatch:
+    def decode(places: Sequence[int]) -> ClipBatch:
+        along = list(enumerate((each.planned for each, _ in sharing.along), len(own)))
         requests = [
             media.ClipRequest(
-                chosen[at].source,
-                np.zeros(chosen[at].length, dtype=np.int64),
-                index=chosen[at].index,
-                fill_value=_fill_value(arguments[at]),
-                size=_size(arguments[at]),
-                resolve=partial(resolve, at),
+                clip.source,
+                np.zeros(clip.length, dtype=np.int64),
+                index=clip.index,
+                fill_value=_fill_value(arguments[asking[place]]),
+                size=_size(arguments[asking[place]]),
+                resolve=partial(resolve, place, clip),
             )
-            for at in positions
+            for place, clip in [*((at, chosen[at]) for at in places), *along]
         ]
         batch: ClipBatch = decoder.decode(requests, on_error="mask", **output.keywords, **options)
-        return batch
+        return sharing.keep(batch, others, len(places)) if along else batch
 
-    def choose(at: int, failure: ClipFailure) -> bool:
-        clip, error = chosen[at], errors.get(at, failure.error)
-        if at in errors:
-            raise SampleError(at, error) from error
+    def choose(place: int, failure: ClipFailure) -> bool:
+        clip, error = chosen[place], errors.get(place, failure.error)
+        if place in errors:
+            raise SampleError(own[place], error) from error
         try:
             if clip.note is not None:
                 clip.note(failure)
             if clip.on_error == "skip":
-                left_out.add(at)
-            if clip.on_error == "mask" or (at in left_out and len(left_out) < len(chosen)):
+                left_out.add(place)
+            is_left_out = place in left_out and (may_be_empty or len(left_out) < len(chosen))
+            if clip.on_error == "mask" or is_left_out:
                 return False
-            left_out.discard(at)
+            left_out.discard(place)
             if clip.instead is None:
                 raise error
-            chosen[at] = clip.instead(error)
+            chosen[place] = clip.instead(error)
         except Exception as none_left:
-            raise SampleError(at, none_left) from none_left
+            raise SampleError(own[place], none_left) from none_left
         return True
 
-    batch = decode_replacing(decode, len(chosen), choose)
+    batch = decode_replacing(decode, len(own), choose)
     for failure in batch.failures:
-        at = failure.request
-        others[at] = chosen[at].others(opened.get(at), batch.indices[at])
-    places = None
+        place = failure.request
+        others[place] = chosen[place].others(opened.get(place), batch.indices[place])
+    left = [place for place in range(len(own)) if place not in left_out]
     if left_out:
-        places = [at for at in range(len(chosen)) if at not in left_out]
-        batch = taken(batch, places)
-        others, chosen = [others[at] for at in places], [chosen[at] for at in places]
+        batch = taken(batch, left)
     return DecodedClips(
-        batch.frames, others, output.layout, list(map(str, chosen)), places, batch.work
+        batch.frames,
+        [others[place] for place in left],
+        output.layout,
+        [str(chosen[place]) for place in left],
+        [own[place] for place in left],
+        batch.work,
     )
 
 
@@ -186,3 +232,28 @@ def _fill_value(arguments: Mapping[str, Any]) -> Any:
 def _size(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
     size = arguments.get("size")
     return None if size is None else (size[0], size[-1])
+
+
+def _by_position(decoded: DecodedClips) -> dict[int, Decoded]:
+    clips = zip(decoded.frames, decoded.others, decoded.origins, strict=True)
+    return {
+        at: Decoded(frames, others, origin)
+        for at, (frames, others, origin) in zip(decoded.places, clips, strict=True)
+    }
+
+
+def _joined(made: Mapping[int, Decoded], layout: str, work: Work) -> DecodedClips:
+    """A batch of clips of several decodings, by position."""
+    places = sorted(made)
+    clips = [made[at] for at in places]
+    frames: Any = [clip.frames for clip in clips]
+    if len({each.shape for each in frames}) == 1:
+        frames = torch.stack(frames)
+    return DecodedClips(
+        frames,
+        [clip.others for clip in clips],
+        layout,
+        [clip.origin for clip in clips],
+        places,
+        work,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -19,6 +19,7 @@ from videoloader.readers.media import Index
 from videoloader.readers.order import Order
 from videoloader.readers.planned import Identity, PlannedClip
 from videoloader.readers.scopes import Scopes
+from videoloader.readers.sharing import Along, SharedClip
 from videoloader.sampling import generator, pad_frames
 
 __all__ = ["ClipReader"]
@@ -36,6 +37,9 @@ class ClipReader:
         frame_num: "none", "scalar" or "sequence": the output of frame numbers.
         timestamps: whether there is an output of times.
         failures: takes what goes wrong; its policy says what becomes of clips that fail.
+
+    Clips that are to be decoded together (`Order.group`) are planned as such: the first of them
+    that comes takes the later ones along. Batches are planned in order, in one thread.
     """
 
     scopes: Scopes
@@ -45,15 +49,33 @@ class ClipReader:
     frame_num: str
     timestamps: bool
     failures: Failures = field(default_factory=Failures)
+    _waiting: dict[Place, SharedClip] = field(default_factory=dict)
+    _next: int = 0
 
     def plan(self, iteration: int) -> list[PlannedClip]:
         """The clips of a batch."""
+        if iteration != self._next:
+            self._waiting.clear()
+        self._next = iteration + 1
         clips = [
-            self._planned(place, number, tries=len(self.order.epochs.shard(place.epoch)))
+            self._sharing(
+                place, self._planned(place, number, len(self.order.epochs.shard(place.epoch)))
+            )
             for place, number in self.order.batch(iteration)
         ]
         self.failures.ask(len(clips))
         return clips
+
+    def _sharing(self, place: Place, planned: PlannedClip) -> PlannedClip:
+        """A clip with those of its group that come later, or as one of them."""
+        shared = self._waiting.pop(place, None)
+        if shared is not None:
+            return replace(planned, shared=shared)
+        along = []
+        for other in self.order.mates(place):
+            shared = self._waiting[other] = SharedClip()
+            along.append(Along(shared, self._planned(other, self.order.number(other), tries=1)))
+        return replace(planned, along=tuple(along)) if along else planned
 
     def reset(self) -> None:
         """Nothing to do: a reader never ends."""

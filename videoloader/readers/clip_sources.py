@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,20 @@ __all__ = [
     "ClipSources",
     "IndexedVideos",
     "ListedVideos",
+    "Weights",
+    "filtered",
     "find_labels",
     "find_sources",
+    "find_weights",
 ]
 
 Place: TypeAlias = "str | os.PathLike[str] | Item"
 ClipSources: TypeAlias = "Place | Sequence[Place] | DatasetIndex | Videos"
 """Folders, globs, text lists, archives, files, URLs, items; a data set index or its path."""
+
+
+Weights: TypeAlias = "Sequence[float] | NDArray[Any] | Mapping[str, float] | Callable[[str], float]"
+"""How often videos are drawn: a number for each video or row; or by key, a mapping or function."""
 
 
 class ListedVideos:
@@ -140,7 +147,12 @@ def find_sources(
     if isinstance(videos, Videos):
         if not len(videos):
             name = shown(str(videos.dataset.path))
-            raise ArgumentError(f"{name}: no videos; all {len(videos.dataset)} rows are failures")
+            failed, rows = len(videos.dataset.failed), len(videos.dataset)
+            raise ArgumentError(
+                f"{name}: no videos; all {rows} rows are failures"
+                if failed == rows
+                else f"{name}: no videos; the filter leaves none of {rows - failed}"
+            )
         return IndexedVideos(videos)
     items = list(_items([videos] if isinstance(videos, str | os.PathLike | Item) else videos))
     if not items:
@@ -148,6 +160,40 @@ def find_sources(
     if isinstance(videos, str | os.PathLike) and len(items) == 1:
         _check_there(items[0])
     return ListedVideos(items, indexes)
+
+
+def filtered(videos: ClipSources, wanted: Any) -> Videos:
+    """The videos of a data set index that meet a condition.
+
+    Args:
+        videos: a data set index, or its path.
+        wanted: limits by name, or an expression; see `Videos.filter`.
+
+    Raises:
+        ArgumentError: the videos are listed, so nothing is known of them.
+    """
+    if isinstance(videos, str | os.PathLike) and os.fspath(videos).endswith(".parquet"):
+        videos = open_dataset(videos)
+    if not isinstance(videos, DatasetIndex | Videos):
+        raise ArgumentError(
+            "a filter needs a data set index (index_dataset), which knows the sizes"
+        )
+    return videos.filter(**wanted) if isinstance(wanted, Mapping) else videos.filter(wanted)
+
+
+def find_weights(weights: Weights, found: ListedVideos | IndexedVideos) -> NDArray[np.float64]:
+    """The weight of each video.
+
+    Raises:
+        ArgumentError: not every video has one.
+    """
+    if isinstance(weights, Mapping) or callable(weights):
+        weigh = weights if callable(weights) else weights.__getitem__
+        try:
+            return np.array([float(weigh(key)) for key in found.keys()])  # noqa: SIM118  (a method)
+        except KeyError as error:
+            raise ArgumentError(f"no weight for {error}") from error
+    return _one_each("weights", np.asarray(weights, dtype=np.float64).reshape(-1), found)
 
 
 def find_labels(
@@ -168,7 +214,7 @@ def find_labels(
     """
     if labels is not None:
         if not isinstance(labels, Mapping | LabelColumn) and not callable(labels):
-            return _listed_labels(labels, found), []
+            return [int(label) for label in _one_each("labels", np.asarray(labels), found)], []
         return labels_of_keys(labels, found.keys())
     if not isinstance(found, ListedVideos):
         return None, []
@@ -214,14 +260,16 @@ def _check_there(item: Item) -> None:
         raise SourceError(f"{shown(path)}: no such folder or file")
 
 
-def _listed_labels(labels: Sequence[int], videos: ListedVideos | IndexedVideos) -> list[int]:
-    """The label of each video, of those of videos or of rows."""
-    if len(labels) == len(videos):
-        return [int(label) for label in labels]
+def _one_each(
+    what: str, values: NDArray[Any], videos: ListedVideos | IndexedVideos
+) -> NDArray[Any]:
+    """The value of each video, of those of videos or of rows."""
+    if len(values) == len(videos):
+        return values
     rows = ""
     if isinstance(videos, IndexedVideos):
         dataset = videos.videos.dataset
-        if len(labels) == len(dataset):
-            return [int(labels[row]) for row in videos.rows]
+        if len(values) == len(dataset):
+            return values[videos.rows]
         rows = f" in {len(dataset)} rows"
-    raise ArgumentError(f"{len(videos)} videos{rows}, but {len(labels)} labels")
+    raise ArgumentError(f"{len(videos)} videos{rows}, but {len(values)} {what}")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, StaleIndexError
 from videoloader.forking import cached_property
 from videoloader.readers.media import Index
-from videoloader.sampling import ClipSampler, DenseClips, UniformClip, sample_frames
+from videoloader.sampling import ClipSampler, DenseClips, RandomClip, UniformClip, sample_frames
 
 __all__ = ["Clips", "clip_rule", "count_clips", "usual_length"]
 
@@ -24,6 +24,8 @@ _LONG, _USUAL_FPS = 300, 30.0  # a video that is long enough
 @dataclass(frozen=True)
 class Clips:
     """Every clip of some videos, numbered video by video.
+
+    Numbers from their count on are further draws of the same clips.
 
     Args:
         sampler: what takes them.
@@ -52,8 +54,15 @@ class Clips:
         """The number, among all clips, of the first of a video."""
         return int(self._ends[video] - self.counts[video])
 
+    @property
+    def taken(self) -> NDArray[np.int64]:
+        """How many clips of each video are taken."""
+        videos = np.searchsorted(self._ends, self.left_out, side="right")
+        return self.counts - np.bincount(videos, minlength=len(self.counts))
+
     def _among_all(self, number: int) -> int:
         """The number of a clip among all, those that are left out counted."""
+        number %= len(self)
         if not len(self.left_out):
             return number
         before = self.left_out - np.arange(len(self.left_out))
@@ -78,8 +87,7 @@ class Clips:
         else:
             video = self.video(number)
             count = int(self.counts[video])
-            place = self._among_all(number) - self.first(video)
-            found = _dense(self.sampler, index, scope, place)
+            found = _dense(self.sampler, index, scope, self._among_all(number) - self.first(video))
             if found is None:
                 raise StaleIndexError(
                     f"{index.name}: has fewer than the {count} clips that it had when they were "
@@ -113,30 +121,48 @@ def clip_rule(
     uniform_sample: bool,
     sampler: ClipSampler | None,
     pad_mode: str,
+    fps: float | None,
+    clips_per_video: int | None,
 ) -> ClipSampler:
     """The sampler that the arguments of a reader describe."""
     if sampler is not None:
-        if sequence_length is not None or stride != 1 or step != -1 or uniform_sample:
+        if sequence_length is not None or (stride, step, fps) != (1, -1, None) or uniform_sample:
             raise ArgumentError(
-                "fn.readers.video: sampler excludes sequence_length, stride, step, uniform_sample"
+                "fn.readers.video: sampler excludes sequence_length, stride, step, fps, "
+                "uniform_sample"
             )
         if not isinstance(sampler, ClipSampler):
             raise ArgumentError(
                 f"fn.readers.video: sampler must be a clip sampler of videoloader.sampling, "
                 f"got {sampler!r}"
             )
+        if clips_per_video is not None and isinstance(sampler, DenseClips):
+            raise ArgumentError(
+                "fn.readers.video: DenseClips takes every clip of a video; for clips_per_video "
+                "give a sampler that draws, such as RandomClip"
+            )
         return sampler
     if sequence_length is None:
         raise ArgumentError("fn.readers.video needs sequence_length (or a sampler)")
+    if fps is not None and stride != 1:
+        raise ArgumentError("fn.readers.video: give stride or fps, not both")
     if uniform_sample:
-        if stride != 1 or step != -1:
-            raise ArgumentError("fn.readers.video: uniform_sample excludes stride and step")
+        if (stride, step, fps, clips_per_video) != (1, -1, None, None):
+            raise ArgumentError(
+                "fn.readers.video: uniform_sample excludes stride, step, fps and clips_per_video"
+            )
         return UniformClip(sequence_length)
     if step == 0 or step < -1:
         raise ArgumentError(f"fn.readers.video: step must be at least 1, or -1, got {step}")
-    return DenseClips(
-        sequence_length, abs(stride), None if step == -1 else step, partial=pad_mode != "none"
-    )
+    if clips_per_video is not None:
+        if step != -1:
+            raise ArgumentError("fn.readers.video: clips_per_video excludes step")
+        return RandomClip(sequence_length, abs(stride), fps)
+    partial = pad_mode != "none"
+    if fps is not None:
+        return DenseClips(sequence_length, 1, None if step == -1 else step, fps, partial)
+    step = sequence_length * abs(stride) if step == -1 else step
+    return DenseClips(sequence_length, abs(stride), step, partial=partial)
 
 
 def _dense(

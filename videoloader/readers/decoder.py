@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding import limits
 from videoloader.decoding.output import ColorRange, Matrix
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.operators.arguments import BOOL, IMAGE, INT, INTS, TEXT, Argument, Kind
 from videoloader.operators.operator import declare
 from videoloader.readers import media
@@ -118,7 +118,10 @@ def wanted_frames(
     sequence_length: int | None,
     pad_mode: str,
 ) -> NDArray[np.int64]:
-    """Frame numbers asked for; some may lie outside the video unless `pad_mode` is none."""
+    """Frame numbers asked for; some may lie outside the video.
+
+    With `pad_mode="none"` a range ends where the video does. One without a frame is an error.
+    """
     if frames is not None:
         return np.asarray(frames, dtype=np.int64)
     stride = 1 if stride is None else stride
@@ -128,8 +131,14 @@ def wanted_frames(
     chosen = select_frames(
         num_frames=num_frames, start=start, stop=end_frame, stride=stride, count=sequence_length
     )
-    if pad_mode == "none" and sequence_length is not None:
+    if pad_mode == "none" and start >= 0:
         chosen = chosen[(chosen >= 0) & (chosen < num_frames)]
+    if not len(chosen) and (start_frame, end_frame) != (None, None) and sequence_length != 0:
+        stop = "" if end_frame is None else f" and before end_frame={end_frame}"
+        raise FrameRangeError(
+            f"no frame from start_frame={start}{stop} in steps of {stride}; the video has "
+            f"{num_frames}"
+        )
     return chosen
 
 
@@ -180,13 +189,17 @@ def decode_video(
 
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
     give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
-    exactly that many, or with `pad_mode="none"` those that exist. The output is uint8
+    exactly that many. With `pad_mode="none"` both end where the video does, and a frame in a list
+    that the video does not have is an error; so is a range without any frame. The output is uint8
     (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the times (float64)
     if they were asked for.
     """
 
     def select(index: media.Index) -> NDArray[np.int64]:
-        wanted = wanted_frames(index.num_frames, **selection)
+        try:
+            wanted = wanted_frames(index.num_frames, **selection)
+        except FrameRangeError as error:
+            raise FrameRangeError(f"{str(planned) or 'video'}: {error}") from None
         pad_mode = selection["pad_mode"]
         return pad_frames(wanted, index.num_frames, pad_mode, name=str(planned))[0]
 

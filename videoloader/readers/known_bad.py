@@ -72,18 +72,22 @@ def read_known(given: SkipKnown | None) -> KnownBad:
 
 
 def kept_videos(
-    videos: ListedVideos | IndexedVideos, labels: Sequence[int] | None, given: SkipKnown | None
-) -> tuple[ListedVideos | IndexedVideos, list[int] | None]:
-    """The videos that are not known to be damaged, and their labels; none of them is opened.
+    videos: ListedVideos | IndexedVideos,
+    given: SkipKnown | None,
+    *,
+    labels: Sequence[int] | None = None,
+    weights: NDArray[np.float64] | None = None,
+) -> tuple[ListedVideos | IndexedVideos, list[int] | None, NDArray[np.float64] | None]:
+    """The videos that are not known to be damaged, their labels and weights; none is opened.
 
     Raises:
         ArgumentError: no video is left.
     """
     kept = kept_numbers(videos, read_known(given))
     if kept is None:
-        return videos, None if labels is None else list(labels)
+        return videos, None if labels is None else list(labels), weights
     chosen = None if labels is None else [labels[number] for number in kept.tolist()]
-    return videos.take(kept), chosen
+    return videos.take(kept), chosen, None if weights is None else weights[kept]
 
 
 def kept_numbers(

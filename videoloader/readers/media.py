@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.indexer import Indexer
+from videoloader.decoding.opening import open_any, source_name
 from videoloader.decoding.request import ClipRequest
 from videoloader.errors import UnsupportedError
 from videoloader.sampling import FILLED
@@ -80,10 +81,10 @@ class ClipDecoder(Protocol):
         """What decodes now."""
 
 
-def index_video(item: Item, indexer: Indexer) -> Index:
+def index_video(video: Item | bytes, indexer: Indexer) -> Index:
     """The index of a video, made in a worker process where FFmpeg has to look at it."""
-    with blamed_on(item.name), item.open() as source:
-        index: Index = indexer.index(source, item)
+    with blamed_on(source_name(video)), open_any(video) as source:
+        index: Index = indexer.index(source, video if isinstance(video, Item) else None)
         return index
 
 

@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.readers.epochs import Epochs, Place
+from videoloader.sampling.grouping import GroupedOrder
 from videoloader.sampling.permutation import Permutation
+from videoloader.sampling.weighted import WeightedDraws
 
 __all__ = ["Order", "Shuffle"]
 
 _COMMON_SEED = 0x5EED  # of what all shards agree on
+_BLOCK, _BLOCKS = 1024, 8  # positions that are worked out at a time, and how often they are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,9 @@ class Order:
         stage: of the reader in its pipeline.
         files: where each file ends among the samples; `shuffle.after_epoch` then permutes whole
             files, and keeps the samples of a file together and in order.
+        group: neighbours that are to stay near each other, see `GroupedOrder`; 1 for no groups.
+        window: samples among which those of a group are spread.
+        draws: what is drawn at each place of an epoch instead of every sample once.
 
     >>> order = Order(Epochs(size=4, batch_size=2))
     >>> [number for _, number in order.batch(1)]
@@ -61,6 +67,12 @@ class Order:
     seed: int = 0
     stage: int = 0
     files: NDArray[np.int64] | None = field(default=None, compare=False)
+    group: int = 1
+    window: int = 1
+    draws: WeightedDraws | None = field(default=None, compare=False)
+    _blocks: dict[tuple[int, int], NDArray[np.int64]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def batch(self, iteration: int) -> list[tuple[Place, int]]:
         """The places of a batch, and the number in the data set of the sample at each."""
@@ -82,7 +94,53 @@ class Order:
         return numbers
 
     def _numbers(self, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers at some positions, of which many are worked out at a time."""
+        blocks = positions // _BLOCK
+        found = np.empty(len(positions), dtype=np.int64)
+        for block in set(blocks.tolist()):
+            inside = blocks == block
+            found[inside] = self._block(epoch, block)[positions[inside] - block * _BLOCK]
+        return found
+
+    def _block(self, epoch: int, block: int) -> NDArray[np.int64]:
+        known = self._blocks.get((epoch, block))
+        if known is None:
+            first, end = block * _BLOCK, len(self.epochs.shard(epoch))
+            known = self._worked_out(epoch, np.arange(first, min(first + _BLOCK, end)))
+            if len(self._blocks) >= _BLOCKS:
+                self._blocks.clear()
+            self._blocks[epoch, block] = known
+        return known
+
+    def _worked_out(self, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        numbers = self._ordered(epoch, positions)
+        if self.draws is None:
+            return numbers
+        return self.draws.numbers(numbers, seed=_COMMON_SEED, stage=self.stage, epoch=epoch)
+
+    def mates(self, place: Place) -> list[Place]:
+        """The later places of its window that have samples of the same group, in order."""
+        if self.group == 1:
+            return []
+        shard = self.epochs.shard(place.epoch)
+        later = self._grouped().mates(place.position, shard, epoch=place.epoch)
+        return [Place(place.epoch, position) for position in later]
+
+    def _grouped(self) -> GroupedOrder:
+        return GroupedOrder(
+            self.epochs.size,
+            self.group,
+            self.window,
+            _COMMON_SEED,
+            self.seed,
+            self.stage,
+            self.shuffle.is_random,
+        )
+
+    def _ordered(self, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         shard = self.epochs.shard(epoch)
+        if self.group > 1:
+            return self._grouped().numbers(positions, shard, epoch=epoch)
         if self.shuffle.is_random:
             positions = _permutation(len(shard), self.seed, self.stage, epoch)[positions]
         numbers = shard.start + positions

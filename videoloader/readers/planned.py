@@ -14,6 +14,7 @@ from videoloader.decoding.clip import ClipFailure
 from videoloader.decoding.rules import OnError
 from videoloader.operators.batch import Sample
 from videoloader.readers.media import Index
+from videoloader.readers.sharing import Along, SharedClip
 from videoloader.sources.address import shown
 
 __all__ = ["Identity", "PlannedClip", "ReadError", "ReadSample"]
@@ -59,6 +60,8 @@ class PlannedClip:
         on_error: what to do when it fails.
         note: is told that it failed, and may end the batch by an error.
         instead: the clip to take in place of this one when it fails, by what went wrong.
+        shared: where the clip is, if an earlier batch may decode it along with its own.
+        along: clips of later batches to decode along with this one.
     """
 
     source: Any
@@ -70,6 +73,8 @@ class PlannedClip:
     on_error: OnError = "raise"
     note: Callable[[ClipFailure], object] | None = None
     instead: Callable[[Exception], PlannedClip] | None = None
+    shared: SharedClip | None = None
+    along: tuple[Along, ...] = ()
 
     def __str__(self) -> str:
         if isinstance(self.source, str | Path):

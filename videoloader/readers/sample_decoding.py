@@ -19,6 +19,7 @@ from videoloader.readers.failures import Failures
 from videoloader.readers.replacing import decode_replacing
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import taken
+from videoloader.sources.faults import drop_frames
 
 __all__ = ["DecodedSamples", "SampleDecoder", "SampleKey"]
 
@@ -111,11 +112,14 @@ class SampleDecoder:
 
         def choose(at: int, failure: ClipFailure) -> bool:
             sample, epoch, draw = chosen[at]
+            video = self.requests.video(sample)
+            if on_error != "raise":
+                drop_frames(failure.error)
             self.failures.add(
-                videos.item(sample),
+                videos.item(video),
                 failure.error,
                 frame=failure.frame,
-                sample=videos.row(sample),
+                sample=videos.row(video),
                 epoch=epoch if in_epochs else None,
             )
             if on_error == "raise":

@@ -25,6 +25,9 @@ _SAMPLING, _TRANSFORM, _FRAMING = 0, 1, 2  # stages of randomness
 class SampleRequests:
     """Requests for samples, which depend on `seed`, number, epoch and draw alone.
 
+    Sample n is of video n modulo the number of videos, so numbers past the videos are further clips
+    of them.
+
     Attributes:
         videos: of the data set.
         sampler: which frames of a video make up its clip.
@@ -64,7 +67,8 @@ class SampleRequests:
                 not open.
         """
         resolve = partial(self._resolve, (sample, epoch, draw), note_shape)
-        item, index = self.videos.item(sample), self.videos.index(sample)
+        video = self.video(sample)
+        item, index = self.videos.item(video), self.videos.index(video)
         if not may_be_blank:
             return ClipRequest(item, (), index, resolve=resolve)
         return ClipRequest(
@@ -75,6 +79,10 @@ class SampleRequests:
             size=self.framing.slot,
             resolve=resolve,
         )
+
+    def video(self, sample: int) -> int:
+        """The number of the video that a sample is of."""
+        return sample % len(self.videos)
 
     def transform_rng(self, sample: int, epoch: int, draw: int = 0) -> np.random.Generator:
         """The random numbers of a sample's transform."""

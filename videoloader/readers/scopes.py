@@ -43,6 +43,7 @@ class Scopes:
     Args:
         videos: where they are.
         labels: of each, or None.
+        weights: how often each is drawn, or None.
         ranges: of each, by number; all of the video where there is none.
         limits: how a range becomes frame numbers.
         kept: indexes that were made to count clips.
@@ -51,6 +52,7 @@ class Scopes:
 
     videos: ListedVideos | IndexedVideos
     labels: NDArray[np.int32] | None = None
+    weights: NDArray[np.float64] | None = None
     ranges: dict[int, Entry] = field(default_factory=dict)
     limits: FrameRange = field(default_factory=FrameRange)
     kept: PackedIndexes = field(default_factory=lambda: PackedIndexes(_KEPT_BYTES))
@@ -86,7 +88,8 @@ class Scopes:
             if number in self.ranges
         }
         labels = None if self.labels is None else self.labels[kept]
-        return Scopes(self.videos.take(kept), labels, ranges, self.limits)
+        weights = None if self.weights is None else self.weights[kept]
+        return Scopes(self.videos.take(kept), labels, weights, ranges, self.limits)
 
     def clips(
         self,
@@ -95,6 +98,7 @@ class Scopes:
         backwards: bool,
         num_threads: int,
         failures: Failures | None,
+        clips_per_video: int = 1,
         known: KnownBad | None = None,
     ) -> Clips:
         """All clips that a sampler takes.
@@ -105,10 +109,11 @@ class Scopes:
             num_threads: that read the tables of files.
             failures: takes the videos that cannot be read, which have no clip then; None to raise
                 their errors.
+            clips_per_video: how often a sampler of one clip is asked for one of each video.
             known: clips end to end that hold a damaged frame are left out.
         """
         if not isinstance(sampler, DenseClips):
-            return Clips(sampler, np.ones(len(self), dtype=np.int64), backwards)
+            return Clips(sampler, np.full(len(self), clips_per_video, dtype=np.int64), backwards)
         if isinstance(self.videos, IndexedVideos) and sampler.fps is None:
             counts = _by_length(sampler, self.videos.num_frames)
         else:

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import ANY, BOOL, IMAGE, INT, PATH, TEXT, Argument, Kind
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.arguments import (
+    ANY,
+    BOOL,
+    FLOAT,
+    IMAGE,
+    INT,
+    PATH,
+    TEXT,
+    Argument,
+    Kind,
+)
+from videoloader.operators.operator import OPERATORS, SourceContext, declare
 from videoloader.operators.random import SEED
 from videoloader.readers.clip_reader import ClipReader
 from videoloader.readers.clip_sources import (
     IndexedVideos,
     ListedVideos,
+    filtered,
     find_labels,
     find_sources,
+    find_weights,
 )
-from videoloader.readers.clips import clip_rule
+from videoloader.readers.clips import Clips, clip_rule
 from videoloader.readers.decoder import (
     DECODING,
     FILL,
@@ -40,24 +53,34 @@ from videoloader.readers.known_bad import read_known
 from videoloader.readers.labels import LabelColumn
 from videoloader.readers.listing import PATHS
 from videoloader.readers.order import Order, Shuffle
+from videoloader.readers.ranks import find_shard
 from videoloader.readers.scopes import Scopes
 from videoloader.sampling import DenseClips
+from videoloader.sampling.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
 from videoloader.types import UINT8, ImageType
 
-__all__ = ["read_video"]
+__all__ = ["READ_VIDEO", "read_video"]
 
 
-_RULE = ("sequence_length", "stride", "step", "uniform_sample", "sampler", "pad_mode")
-
-
-_SOURCES = ("filenames", "file_root", "file_list", "dataset")
+_RULE = (
+    *("sequence_length", "stride", "step", "uniform_sample", "sampler", "pad_mode"),
+    *("fps", "clips_per_video"),
+)
+_SOURCES = ("filenames", "file_root", "file_list", "dataset", "index")
+_SPREAD = 16  # groups of clips in a window of the order by default
 
 
 def _labels(value: Any) -> Any:
     if isinstance(value, Mapping | LabelColumn) or callable(value):
         return value
     return tuple(map(int, value))
+
+
+def _weights(value: Any) -> Any:
+    if isinstance(value, Mapping) or callable(value):
+        return value
+    return tuple(map(float, value))
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -76,6 +99,16 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         raise ArgumentError("fn.readers.video: filenames is empty")
     if arguments.get("stride") == 0:
         raise ArgumentError("fn.readers.video: stride must not be 0")
+    if "filter" in given and ways[0] not in ("dataset", "index"):
+        raise ArgumentError("fn.readers.video: filter goes with a data set index")
+    if "weights" in given and arguments.get("balanced"):
+        raise ArgumentError("fn.readers.video: give weights or balanced, not both")
+    together, window = arguments.get("clips_per_decode"), arguments.get("shuffle_buffer")
+    if window is not None and (not together or window < together or together == 1):
+        raise ArgumentError(
+            "fn.readers.video: shuffle_buffer goes with clips_per_decode and holds at least that "
+            f"many clips, got {window} for {together}"
+        )
 
 
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
@@ -97,12 +130,20 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
             "a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a "
             "folder, glob, text list, tar archive or URL, or a list of them and of `Item`s",
         ),
+        Argument("index", ANY, None, "a data set index or its path; the same as `dataset`"),
+        Argument(
+            "filter",
+            ANY,
+            None,
+            "which videos of a data set index: a mapping of limits by name, or an expression of "
+            "pyarrow; see `Videos.filter`",
+        ),
         Argument(
             "labels",
             Kind("list of int, mapping, LabelColumn or function", _labels),
             None,
-            "of `filenames` or `dataset`: one for each; or by key a mapping, a `LabelColumn` or a "
-            "function; an empty list numbers them",
+            "of `filenames`, `dataset` or `index`: one for each; or by key a mapping, a "
+            "`LabelColumn` or a function; an empty list numbers them",
         ),
         Argument("file_root", PATH, None, "a folder of folders; each is a class"),
         Argument("file_list", PATH, None, "lines of `path label [start [end]]`"),
@@ -125,14 +166,63 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         ),
         Argument("sequence_length", INT, None, "frames in a clip", least=1),
         Argument("stride", INT, 1, "from frame to frame; negative plays backwards"),
-        Argument("step", INT, -1, "from clip to clip; -1: clips lie end to end"),
+        Argument(
+            "step",
+            INT,
+            -1,
+            "frames from clip to clip; -1: `sequence_length * stride`, and with `fps` end to end",
+        ),
+        Argument(
+            "fps",
+            FLOAT,
+            None,
+            "frames of a clip in a second, in place of `stride`: the frames nearest to times "
+            "1 / fps apart, by presentation times",
+        ),
+        Argument(
+            "clips_per_video",
+            INT,
+            None,
+            "clips of each video in an epoch, at random places, in place of `step`; with `sampler` "
+            "how often it draws from each",
+            least=1,
+        ),
+        Argument(
+            "clips_per_decode",
+            INT,
+            1,
+            "neighbouring clips of a video that are decoded together and given out over several "
+            "batches; needs memory for `shuffle_buffer` clips",
+            least=1,
+        ),
+        Argument(
+            "shuffle_buffer",
+            INT,
+            None,
+            "clips among which those of `clips_per_decode` are spread; 16 times as many by default",
+            least=1,
+        ),
+        Argument(
+            "weights",
+            Kind("list of float, mapping or function", _weights),
+            None,
+            "how often clips are drawn: a number for each video, which its clips share, or for "
+            "each row of the index; or by key a mapping or function. Needs and implies a random "
+            "order",
+        ),
+        Argument(
+            "balanced",
+            BOOL,
+            default=False,
+            doc="draw clips of every label as often; implies a random order",
+        ),
         Argument(
             "uniform_sample",
             BOOL,
             default=False,
             doc="one clip a file, its frames spread over the file",
         ),
-        Argument("sampler", ANY, None, "any clip sampler, in place of the four above"),
+        Argument("sampler", ANY, None, "any clip sampler, in place of the arguments above"),
         PAD("none"),
         FILL,
         *DECODING,
@@ -148,8 +238,14 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         Argument(
             "random_shuffle", BOOL, default=False, doc="a new permutation of all clips every epoch"
         ),
-        Argument("shard_id", INT, 0, "which part of the clips to read", least=0),
-        Argument("num_shards", INT, 1, "number of parts", least=1),
+        Argument(
+            "shard_id",
+            INT,
+            None,
+            "which part of the clips to read; the rank of the process if num_shards is not given",
+            least=0,
+        ),
+        Argument("num_shards", INT, None, "number of parts; by default that of ranks", least=1),
         Argument("stick_to_shard", BOOL, default=False, doc="read the same part in every epoch"),
         Argument(
             "pad_last_batch", BOOL, default=False, doc="end an epoch with copies of its last clip"
@@ -188,7 +284,6 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         "dtype": UINT8,
         "file_list_frame_num": False,
         "file_list_include_preceding_frame": False,
-        "index": None,
         "normalized": False,
         "pad_sequences": False,
     },
@@ -228,6 +323,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         backwards=arguments["stride"] < 0,
         num_threads=context.num_threads,
         failures=tolerant,
+        clips_per_video=arguments["clips_per_video"] or 1,
         known=known,
     )
     if not len(clips):
@@ -235,18 +331,27 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
             f"fn.readers.video: none of the {len(scopes)} videos is long enough for {sampler}; "
             'pad_mode="edge" keeps short ones'
         )
+    draws = _draws(scopes, clips, balanced=arguments["balanced"])
     epochs = Epochs(
         len(clips),
         context.batch_size,
-        arguments["num_shards"],
-        arguments["shard_id"],
+        *find_shard(arguments),
         arguments["stick_to_shard"],
         arguments["pad_last_batch"],
     )
+    group = arguments["clips_per_decode"]
     return ClipReader(
         scopes,
         clips,
-        Order(epochs, Shuffle(arguments["random_shuffle"]), context.seed, context.stage),
+        Order(
+            epochs,
+            Shuffle(arguments["random_shuffle"] or draws is not None),
+            context.seed,
+            context.stage,
+            group=group,
+            window=arguments["shuffle_buffer"] or _SPREAD * group,
+            draws=draws,
+        ),
         arguments["pad_mode"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],
@@ -254,7 +359,30 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     )
 
 
+READ_VIDEO = OPERATORS["readers.video"]
+
+
+def _draws(scopes: Scopes, clips: Clips, *, balanced: bool) -> WeightedDraws | None:
+    """How clips are drawn; None for each of them once an epoch."""
+    weights, counts = scopes.weights, clips.taken
+    if weights is None:
+        if not balanced:
+            return None
+        if scopes.labels is None:
+            raise ArgumentError("fn.readers.video: balanced needs labels")
+        weights = balanced_weights(scopes.labels, counts=counts)
+    return WeightedDraws.of(weights, counts=counts)
+
+
 def _scopes(arguments: Mapping[str, Any]) -> Scopes:
+    """The videos that arguments name, with labels and weights."""
+    scopes, weights = _named(arguments), arguments["weights"]
+    return (
+        scopes if weights is None else replace(scopes, weights=find_weights(weights, scopes.videos))
+    )
+
+
+def _named(arguments: Mapping[str, Any]) -> Scopes:
     """The videos that arguments name; those of lists are not looked at."""
     if arguments["file_root"] is not None:
         return _of_entries(list_folders(arguments["file_root"]), FrameRange())
@@ -266,6 +394,9 @@ def _scopes(arguments: Mapping[str, Any]) -> Scopes:
         )
         return _of_entries(read_file_list(arguments["file_list"], limits.unit), limits)
     given, labels = arguments["dataset"], arguments["labels"]
+    given = arguments["index"] if given is None else given
+    if arguments["filter"] is not None:
+        given = filtered(given, arguments["filter"])
     videos: ListedVideos | IndexedVideos
     if given is None:
         given = arguments["filenames"]
@@ -287,4 +418,4 @@ def _of_entries(entries: Sequence[Entry], limits: FrameRange) -> Scopes:
         for number, entry in enumerate(entries)
         if entry.start is not None or entry.end is not None
     }
-    return Scopes(videos, labels, ranges, limits)
+    return Scopes(videos, labels, ranges=ranges, limits=limits)

@@ -9,6 +9,7 @@ from videoloader.sampling.clips import (
     sample_frames,
 )
 from videoloader.sampling.closure import needed_pictures
+from videoloader.sampling.keyframes import SNAPS, Snap, snap_to_keyframes
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode
 from videoloader.sampling.random import generator
@@ -18,6 +19,7 @@ from videoloader.sampling.times import frames_at_times
 __all__ = [
     "FILLED",
     "PAD_MODES",
+    "SNAPS",
     "ClipSampler",
     "DecodePlan",
     "DenseClips",
@@ -25,6 +27,7 @@ __all__ = [
     "RandomClip",
     "Run",
     "SegmentClip",
+    "Snap",
     "UniformClip",
     "check_pad_mode",
     "clip_span",
@@ -35,4 +38,5 @@ __all__ = [
     "plan_decode",
     "sample_frames",
     "select_frames",
+    "snap_to_keyframes",
 ]

@@ -19,7 +19,7 @@ from videoloader.errors import (
 )
 from videoloader.sources.address import scrubbed
 
-__all__ = ["as_video_error", "blamed_on", "is_mistake"]
+__all__ = ["as_video_error", "blamed_on", "drop_frames", "is_mistake"]
 
 _MISTAKES = (
     AssertionError,
@@ -87,6 +87,21 @@ def blamed_on(name: object, kind: type[VideoError] = DecodeError) -> Iterator[No
         if is_mistake(error):
             raise
         raise as_video_error(error, name, kind) from error
+
+
+def drop_frames(error: BaseException) -> None:
+    """Let go of the frames that an error and its causes passed through, and of what they hold.
+
+    For errors that are kept: a frame of the decoder holds the memory of its whole batch.
+    """
+    todo: list[BaseException | None] = [error]
+    done: set[int] = set()
+    while todo:
+        each = todo.pop()
+        if each is not None and id(each) not in done:
+            done.add(id(each))
+            each.__traceback__ = None
+            todo += [each.__cause__, each.__context__]
 
 
 def _is_memory(error: Exception) -> bool:

@@ -221,7 +221,7 @@ class _RemoteSource(Source):
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """The bytes of each (offset, size), several requests under way at a time."""
         if len(ranges) < 2:
-            return super().read_ranges(ranges)
+            return [self._read_alone(*each) for each in ranges]
         with ThreadPoolExecutor(min(len(ranges), _AT_ONCE)) as pool:
             return list(pool.map(self._read_alone, *zip(*ranges, strict=True)))
 

@@ -155,7 +155,7 @@ class TensorList(Computable):
 
     def is_dense_tensor(self) -> bool:
         """Whether all samples have one shape, so that `as_tensor()` works."""
-        return len({sample.shape for sample in self._samples}) <= 1
+        return self._dense is not None or len({sample.shape for sample in self._samples}) <= 1
 
     def as_tensor(self) -> SampleTensor:
         """The batch as one tensor (N, ...): a view where the batch is one block, else a copy.

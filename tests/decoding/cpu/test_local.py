@@ -168,10 +168,10 @@ def test_the_frames_of_a_clip_that_fail_are_told_one_by_one(damaged, threads):
 def test_a_mistake_in_any_thread_is_raised(path, monkeypatch, error):
     original = libav.CpuDecoder.decode
 
-    def decode(self, plan):
+    def decode(self, plan, **options):
         if max(run.frames.max() for run in plan.runs) > 60:
             raise error
-        yield from original(self, plan)
+        yield from original(self, plan, **options)
 
     monkeypatch.setattr(libav.CpuDecoder, "decode", decode)
     with vl.Video(path, threads=3) as video, pytest.raises(type(error)):

@@ -12,7 +12,8 @@ import videoloader as vl
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 from videoloader.decoding.nvdec.hardware import unsupported_reason
-from videoloader.decoding.nvdec.pool import NvdecJob, NvdecPool
+from videoloader.decoding.nvdec.pool import NvdecPool
+from videoloader.decoding.nvdec.session import NvdecJob
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing import open_source
 from videoloader.sampling import plan_decode

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import wait
 
 import numpy as np
 import pytest
@@ -18,10 +19,12 @@ from fake_gpu import (  # noqa: F401  (fake_gpu is a fixture)
 from videoloader.codecs.records import parameter_sets
 from videoloader.codecs.registry import nal_syntax
 from videoloader.decoding.nvdec import feeder as hardware_feed
-from videoloader.decoding.nvdec import pool as nvdec
+from videoloader.decoding.nvdec import session as nvdec_session
+from videoloader.decoding.nvdec import sessions
 from videoloader.decoding.nvdec.descriptor import describe
 from videoloader.decoding.nvdec.hardware import unsupported_reason
-from videoloader.decoding.nvdec.pool import NvdecJob, NvdecPool
+from videoloader.decoding.nvdec.pool import NvdecPool
+from videoloader.decoding.nvdec.session import NvdecJob
 from videoloader.decoding.nvdec.targets import picture_of
 from videoloader.decoding.output import View
 from videoloader.demo.videos import encode_video, read_frame_number
@@ -166,13 +169,13 @@ def test_what_the_gpu_does_not_decode_is_known_before(fake_gpu, demo_folder, tmp
 
 def test_a_picture_of_another_size_than_the_index_says_is_refused(pool, demo_folder, monkeypatch):
     _, jobs = jobs_of(demo_folder / "h264.mp4", [[0]])
-    monkeypatch.setattr(nvdec, "surface_shape", lambda index: (1, 1))
+    monkeypatch.setattr(nvdec_session, "surface_shape", lambda index: (1, 1))
     with pytest.raises(UnsupportedError, match="changes its size"):
         pool.submit(jobs[0]).result()
 
 
 def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
-    monkeypatch.setattr(nvdec, "_TABLE_ROWS", 16)
+    monkeypatch.setattr(nvdec_session, "_TABLE_ROWS", 16)
     clips = [list(range(90)), list(range(0, 90, 2)), [5, 5, 5]]
     assert decode(NvdecPool(0, threads=1), demo_folder / "h264.mp4", clips) == clips
 
@@ -276,7 +279,27 @@ def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
     holder.clear()
     pool._threads.submit(int).result(10)  # the thread is free again
     assert stream.waits == len(kept) + 1  # once more when the session goes
-    assert (pool._idle, pool._count, pool._used) == ([], 0, 0)
+    assert (pool._sessions.idle, pool._sessions.count, pool._sessions.used) == ([], 0, 0)
+    pool.close()
+
+
+def test_jobs_that_are_cancelled_while_they_wait_are_over(fake_gpu, demo_folder, monkeypatch):
+    pool = NvdecPool(0, threads=1)
+    begun, may_go_on = threading.Event(), threading.Event()
+    decode_one = nvdec_session.Session.decode
+
+    def hold(session, job):
+        begun.set()
+        may_go_on.wait(60)
+        return decode_one(session, job)
+
+    monkeypatch.setattr(nvdec_session.Session, "decode", hold)
+    _, (job,) = jobs_of(demo_folder / "h264.mp4", [[0]])
+    first, *others = (pool.submit(job) for _ in range(3))
+    assert begun.wait(60)
+    assert [future.cancel() for future in [first, *others]] == [False, *(True for _ in others)]
+    may_go_on.set()
+    assert not wait([first, *others], timeout=60).not_done
     pool.close()
 
 
@@ -301,10 +324,14 @@ def test_what_a_session_that_goes_has_queued_is_waited_for(fake_gpu, demo_folder
     kept, superfluous = pool._take(job), pool._take(job)
     kept._stream, superfluous._stream = Watched(), Watched()
     pool._give_back(superfluous)
-    monkeypatch.setattr(nvdec, "_MOST_SESSIONS", 1)
+    monkeypatch.setattr(sessions, "_MOST_SESSIONS", 1)
     pool._give_back(kept)
     assert (kept._stream.waits, superfluous._stream.waits) == (0, 1)
-    assert (pool._idle, pool._count, pool._used) == ([kept], 1, kept.decoder.memory)
+    assert (pool._sessions.idle, pool._sessions.count, pool._sessions.used) == (
+        [kept],
+        1,
+        kept.decoder.memory,
+    )
     pool.close()
     assert (kept._stream.waits, superfluous._stream.waits) == (1, 1)
 
@@ -341,7 +368,7 @@ def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
     monkeypatch,
     rows,
 ):
-    monkeypatch.setattr(nvdec, "_TABLE_ROWS", rows)
+    monkeypatch.setattr(nvdec_session, "_TABLE_ROWS", rows)
     launch = FakeConverter.launch
 
     def note(converter, table, stream, tiles=None):

@@ -12,7 +12,7 @@ import videoloader as vl
 from videoloader.codecs.buffering import Buffering
 from videoloader.codecs.records import setup_units
 from videoloader.codecs.registry import nal_syntax
-from videoloader.decoding.nvdec import pool as nvdec
+from videoloader.decoding.nvdec import sessions
 from videoloader.decoding.nvdec.elementary import first_sequence
 from videoloader.decoding.nvdec.hardware import DecoderKind, DecoderRoom, StreamNeeds, stream_needs
 from videoloader.decoding.nvdec.pool import NvdecPool
@@ -115,7 +115,7 @@ def test_decoders_that_no_memory_is_left_for_go(fake_gpu, streams):
     one = next(iter(streams.values()))
     pool = NvdecPool(0, threads=1)
     decode(pool, one, [[0]])
-    memory = pool._idle[0].decoder.memory
+    memory = pool._sessions.idle[0].decoder.memory
     small = NvdecPool(0, threads=1, memory=2 * memory)
     pool.close()
     del pool
@@ -232,11 +232,11 @@ def test_a_size_that_comes_again_gets_a_session_of_its_own(fake_gpu, vp9):
 
 
 def test_sizes_take_turns_where_there_is_no_room_for_all(fake_gpu, vp9, monkeypatch):
-    monkeypatch.setattr(nvdec, "_MOST_SESSIONS", 1)
+    monkeypatch.setattr(sessions, "_MOST_SESSIONS", 1)
     pool = NvdecPool(0, threads=1)
     for path in vp9 * 3:
         assert decode(pool, path, [[0, 8]]) == [[0, 8]]
-    assert (pool.stats.decoders, pool._count) == (1, 1)
+    assert (pool.stats.decoders, pool._sessions.count) == (1, 1)
     pool.close()
 
 

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.decoding.color import chroma_siting
+from videoloader.decoding.cpu.converters import SurfaceConverter, converter_for
 from videoloader.decoding.cpu.libav import CpuDecoder
-from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.work import Work
@@ -61,6 +60,7 @@ class CpuTask:
         threads: of the codec.
         max_pixels: of a picture; packets of larger ones do not decode.
         plan: how to decode `frames`, where that is known.
+        reads_on: see `CpuDecoder.decode`.
     """
 
     source: TaskSource
@@ -71,6 +71,7 @@ class CpuTask:
     threads: int = 1
     max_pixels: int | None = None
     plan: DecodePlan | None = None
+    reads_on: bool = False
 
     @property
     def frames(self) -> NDArray[np.int64]:
@@ -89,7 +90,7 @@ class CpuTask:
 def fill_slots(
     frames: Iterator[tuple[int, Surface]],
     targets: Sequence[Target],
-    converter: RgbConverter,
+    converter: SurfaceConverter,
     index: VideoIndex,
 ) -> float:
     """Write each frame into the first slot that wants it, and copy it to others of the same view.
@@ -132,7 +133,7 @@ class _Opened:
     index: VideoIndex
     is_lent: bool
     decoders: dict[tuple[int, int | None], CpuDecoder] = field(default_factory=dict)
-    converters: dict[tuple[OutputFormat, bool], RgbConverter] = field(default_factory=dict)
+    converters: dict[tuple[OutputFormat, bool], SurfaceConverter] = field(default_factory=dict)
 
     def close(self) -> None:
         for decoder in self.decoders.values():
@@ -148,12 +149,11 @@ class _Opened:
             self.decoders[threads, max_pixels] = decoder
         return decoder
 
-    def converter(self, output: OutputFormat, *, rotate: bool) -> RgbConverter:
+    def converter(self, output: OutputFormat, *, rotate: bool) -> SurfaceConverter:
         converter = self.converters.get((output, rotate))
         if converter is None:
             orientation = self.index.orientation if rotate else Orientation()
-            siting = chroma_siting(self.index.codec)
-            converter = RgbConverter(self.index.color, orientation, siting=siting, output=output)
+            converter = converter_for(self.index, orientation, output)
             self.converters = {(output, rotate): converter}  # it holds memory, and one is used
         return converter
 
@@ -190,7 +190,7 @@ class Decoders:
                 converter = opened.converter(task.output, rotate=task.rotate)
                 decoder = opened.decoder(task.threads, task.max_pixels)
                 packets, size, given = decoder.packets_fed, decoder.bytes_fed, decoder.frames_given
-                with closing(decoder.decode(plan)) as frames:
+                with closing(decoder.decode(plan, reads_on=task.reads_on)) as frames:
                     converting = fill_slots(frames, task.targets, converter, opened.index)
                 return Work(
                     decoder.packets_fed - packets,

@@ -7,13 +7,14 @@ makes of the packet, so frames are identified and not counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from videoloader.codecs.registry import codec_of
+from videoloader.decoding.cpu.forward import MOST_FRAMES, ForwardReader
 from videoloader.decoding.feed import PacketFeed
 from videoloader.decoding.needed import Drop
 from videoloader.decoding.surface import Surface
@@ -56,6 +57,7 @@ class CpuDecoder:
         threads: of the codec; more than one pays only where many consecutive packets are decoded.
         drop: what not to decode.
         max_pixels: of a picture; packets of larger ones do not decode.
+        options: of FFmpeg's decoder, besides those that the codec needs.
     """
 
     def __init__(
@@ -66,14 +68,17 @@ class CpuDecoder:
         threads: int = 1,
         drop: Drop = "unneeded",
         max_pixels: int | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> None:
         self._index = index
         self._packets = PacketFeed(index, source, drop=drop)
         self._threads = threads
+        self._options = options
         # FFmpeg counts what it allocates, which is more at the edges than what is shown.
         self._max_pixels = None if max_pixels is None else min(2 * max_pixels, _INT_MAX)
         self._decoder: VideoCodecContext | None = None
         self._setup = b""
+        self._forward: ForwardReader | None = None
         self.packets_fed = 0
         """Packets that decoders were given so far."""
         self.bytes_fed = 0
@@ -84,8 +89,15 @@ class CpuDecoder:
         self._source = source
         reset_after_fork(self, CpuDecoder._begin_anew)
 
-    def decode(self, plan: DecodePlan) -> Generator[tuple[int, Surface], None, None]:
+    def decode(
+        self, plan: DecodePlan, *, reads_on: bool = False
+    ) -> Generator[tuple[int, Surface], None, None]:
         """Frame number and surface of each distinct frame of the plan.
+
+        Args:
+            plan: what to decode.
+            reads_on: go on from the frames of the last call with this set where these follow, and
+                stay behind them for the next.
 
         Raises:
             DecodeError: a packet that a wanted frame needs does not decode. Where this comes out
@@ -95,9 +107,13 @@ class CpuDecoder:
         try:
             with blamed_on(self._index.name):
                 for run in self._joined(plan.runs):
-                    yield from self._decode_run(run)
+                    found = self._read_on(run) if reads_on and self._threads == 1 else None
+                    if found is not None:
+                        yield from found
+                    else:
+                        yield from self._decode_run(run)
         except BaseException:
-            self.close()  # what the decoder holds now is anybody's guess
+            self.close()  # what the decoder holds now is undefined
             raise
 
     def examine(self, plan: DecodePlan) -> Iterator[tuple[int, str | None]]:
@@ -122,13 +138,16 @@ class CpuDecoder:
     def close(self) -> None:
         """Let go of the decoder, and of the demuxer where there is one."""
         self._decoder = None
+        self._forward = None
         self._packets.close()
 
     def _begin_anew(self) -> None:
         """In a fork: a thread that is not here may have been decoding, and so may FFmpeg's own."""
         keep_forever(self._decoder)
         keep_forever(self._packets)
+        keep_forever(self._forward)
         self._decoder = None
+        self._forward = None
         self._packets = PacketFeed(self._index, self._source, drop=self._drop)
 
     def _joined(self, runs: tuple[Run, ...]) -> Iterator[Run]:
@@ -152,6 +171,27 @@ class CpuDecoder:
                     )
                 )
             )
+
+    def _read_on(self, run: Run) -> list[tuple[int, Surface]] | None:
+        """The frames of a run, from where the decoder stands if that leads to them.
+
+        None where it does not work out; the run is decoded by itself then.
+        """
+        index = self._index
+        is_odd = index.exactness == "decode" or index.frame_parts[run.frames].any()
+        if is_odd or len(run.frames) > MOST_FRAMES:
+            return None
+        forward = self._forward
+        if forward is None or not forward.reaches(run):
+            decoder = self._prepare(int(run.packets[0]))
+            forward = ForwardReader(decoder, index, self._packets, run)
+        fed = forward.packets_fed
+        found = forward.read(run)
+        self.packets_fed += forward.packets_fed - fed
+        self._forward = forward  # its decoder is not empty, whatever came of it
+        if found is None:
+            return None
+        return [(number, Surface(frame)) for number, frame in found.items()]
 
     def _decode_run(self, run: Run) -> Iterator[tuple[int, Surface]]:
         wanted = self._wanted(run)
@@ -225,6 +265,9 @@ class CpuDecoder:
 
     def _prepare(self, packet: int) -> VideoCodecContext:
         """A decoder set up for the packets from this one on, holding nothing."""
+        if self._forward is not None and self._decoder is not None:
+            self._decoder.flush_buffers()
+        self._forward = None
         setup = self._index.extradata_of(packet)
         # Without a keyframe in front, what comes out would depend on what was decoded before.
         is_key = bool(self._index.packets["flags"][packet] & np.uint16(PacketFlags.KEY))
@@ -238,6 +281,7 @@ class CpuDecoder:
                 threads=self._threads,
                 careful=True,
                 max_pixels=self._max_pixels,
+                options=self._options,
             )
             self._setup = setup
         return self._decoder

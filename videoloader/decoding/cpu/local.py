@@ -25,6 +25,7 @@ __all__ = ["LocalEngine"]
 
 _FREE_BLOCKS = 2  # of memory, kept for the next batches
 _FEW_PACKETS = 32  # of a run, for which frame threads do not pay
+_NEAR = 8  # frames from the last one of a call to the first of one that follows it
 _LITTLE_WORK = 600_000  # pixels of all packets, for which a second thread does not pay
 
 
@@ -46,6 +47,7 @@ class LocalEngine:
         self._lock = ForkSafeLock()
         self._use = Use("the decoder")
         self._stats = {"tasks": 0, "failures": 0}
+        self._before: tuple[Any, int] = (None, 0)  # video and last frame of the last call
         reset_after_fork(self, LocalEngine._begin_anew)
 
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
@@ -86,12 +88,27 @@ class LocalEngine:
     def _decode_video(
         self, runs: list[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
     ) -> None:
-        parts = self._share(runs, assembly.clips[runs[0].clip].index)
+        clip = assembly.clips[runs[0].clip]
+        # Where the file stays open, a caller may go through it one call after the other.
+        lasts = clip.source is clip.request.source
+        if lasts and self._follows(clip.wanted.video, runs):
+            error = self._attempt(self._lanes[0], runs, assembly, slots, reads_on=True)
+            if error is None:
+                return
+        parts = self._share(runs, clip.index)
 
         def decode(lane: int) -> None:
             self._decode_part(self._lanes[lane], *parts[lane], assembly, slots)
 
         _side_by_side(decode, len(parts))
+
+    def _follows(self, video: Any, runs: list[MergedRun]) -> bool:
+        """Whether these runs are one, behind the last that was decoded and not worth beginning."""
+        wants = runs[0].wants.frames
+        begin, end = int(wants[0]), int(runs[-1].wants.frames[-1])
+        before, self._before = self._before, (video, end)
+        is_near = before[0] == video and 0 < begin - before[1] <= _NEAR
+        return is_near and len(runs) == 1 and len(runs[0].run.packets) >= 2 * len(wants)
 
     def _share(self, runs: list[MergedRun], index: VideoIndex) -> list[tuple[list[MergedRun], int]]:
         """Runs of one video as parts to be decoded at once, each with the threads of its codec."""

@@ -19,6 +19,7 @@ from videoloader.decoding.work import NoteWork
 from videoloader.errors import ArgumentError
 from videoloader.forking import reset_after_fork
 from videoloader.indexing.index import VideoIndex
+from videoloader.workers.processors import usable_processors
 from videoloader.workers.shared_memory import SharedMemory, memory_file
 from videoloader.workers.supervisor import Parcel, Supervisor, WorkerLostError
 
@@ -58,7 +59,7 @@ class CpuPool:
         time_limit: float = 60.0,
         memory_limit: int | None = None,
     ) -> None:
-        count = len(os.sched_getaffinity(0)) if workers is None else workers
+        count = usable_processors() if workers is None else workers
         if count < 1 or time_limit <= 0 or (memory_limit or 1) < 1:
             raise ArgumentError(
                 "workers is 1 or more, time_limit over 0 and memory_limit 1 or more, got "

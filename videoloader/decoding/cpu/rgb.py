@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from videoloader.codecs.color import Color
 from videoloader.decoding.color import Siting, matrix_and_range, rgb_matrix
 from videoloader.decoding.cpu.samples import Box, Planar, Resampler, planar
+from videoloader.decoding.cpu.turning import coded_box, turned
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.surface import Surface
-from videoloader.decoding.swscale import to_rgb
+from videoloader.decoding.swscale import RgbScaler, to_rgb
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import Orientation
 
@@ -41,7 +42,8 @@ class RgbConverter:
     Within 2/255 of the formula of ITU-T H.273 (section 8.3) in float64 on smooth content. Chroma
     is interpolated at its place, except where 8 bits become uint8 at the picture's own size: there
     it is repeated for the pixels that share it, as players do for speed. With `matrix="swscale"`
-    swscale makes 8-bit RGB of the whole picture, and the rest is done to that.
+    swscale makes 8-bit RGB of the whole picture, and the rest is done to that; `bicubic` without a
+    crop resizes in the same pass.
 
     Args:
         color: description of the stream.
@@ -71,6 +73,7 @@ class RgbConverter:
         self._resampler = Resampler(siting, mirrored[::-1] if orientation.transpose else mirrored)
         self._scratch: dict[str, NDArray[Any]] = {}
         self._reformatter: VideoReformatter | None = None
+        self._scaler = RgbScaler()
 
     def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
         """Fill a slot (H, W, 3), which may be any view of its memory.
@@ -81,15 +84,22 @@ class RgbConverter:
             view: which part of the picture; by default all of it at the size of the slot.
         """
         meaning = matrix_and_range(surface.frame, self._color, self._output)
+        coded, turn = (surface.height, surface.width), self._orientation
+        view = (view or View(slot.shape[:2])).within(turned(turn, coded))
+        size = turned(turn, view.size)
         if self._output.matrix == "swscale":
-            surface = self._by_swscale(surface, meaning)
-        coded = surface.height, surface.width
-        view = (view or View(slot.shape[:2])).within(self._turned(coded))
-        size = self._turned(view.size)
-        box = Box(0, 0, *coded) if view.crop is None else self._coded(view.crop, coded)
+            if self._output.interpolation == "bicubic" and view.crop is None and size != coded:
+                surface, coded = self._scaler.scale(surface, *meaning, size), size
+            else:
+                surface = self._by_swscale(surface, meaning)
+        box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
         is_done = surface.pixel_format == "rgb24" and self._output.dtype == "uint8"
         if self._output.matrix == "swscale" and is_done and box[2:] == size:
-            self._deliver(box.of(surface.planes[0]), slot, view)
+            rgb = box.of(surface.planes[0])
+            window = Box(0, 0, *size)
+            if view.window is not None:
+                window = coded_box(turn, view.window, size)
+            self._deliver(window.of(rgb), slot, view)
             return
         picture = planar(surface)
         is_narrow = picture.depth == 8 and self._output.dtype == "uint8"
@@ -99,12 +109,25 @@ class RgbConverter:
         else:
             planes, shift = self._resampler.resample(picture, box, size, self._output.interpolation)
             if view.window is not None:
-                window = self._coded(view.window, size)
+                window = coded_box(turn, view.window, size)
                 planes = [window.of(plane) for plane in planes]
             rgb = self._memory("mixed", (*planes[0].shape, CHANNELS), np.uint16)
             self._mix(planes, self._matrix(picture, meaning, shift), rgb)
         if rgb is not slot:
             self._deliver(self._finish(rgb), slot, view)
+
+    def whole(self, surface: Surface, view: View) -> NDArray[Any] | None:
+        """What swscale makes of a surface, in memory of its own, where a slot would hold just that.
+
+        It saves the copy into the slot. None where more is to be done.
+        """
+        output, size = self._output, (surface.height, surface.width)
+        plain = output.matrix == "swscale" and output.dtype == "uint8" and output.layout == "FHWC"
+        if not plain or self._orientation != Orientation() or view != View(size):
+            return None
+        made = self._by_swscale(surface, matrix_and_range(surface.frame, self._color, output))
+        plane = made.planes[0]
+        return plane if made is not surface and plane.flags.c_contiguous else None
 
     def _by_swscale(self, surface: Surface, meaning: tuple[str, str]) -> Surface:
         from av.video.reformatter import VideoReformatter
@@ -112,20 +135,6 @@ class RgbConverter:
         if self._reformatter is None:
             self._reformatter = VideoReformatter()
         return to_rgb(surface, *meaning, self._reformatter)
-
-    def _turned(self, size: tuple[int, int]) -> tuple[int, int]:
-        """The size of a coded picture when it is displayed, and the other way round."""
-        return size[::-1] if self._orientation.transpose else size
-
-    def _coded(self, part: tuple[int, int, int, int], coded: tuple[int, int]) -> Box:
-        """Where a part of the displayed picture lies in the coded one, of (height, width)."""
-        top, left, height, width = part
-        turn, displayed = self._orientation, self._turned(coded)
-        if turn.flip_y:
-            top = displayed[0] - top - height
-        if turn.flip_x:
-            left = displayed[1] - left - width
-        return Box(left, top, width, height) if turn.transpose else Box(top, left, height, width)
 
     def _is_direct(self, slot: NDArray[Any], view: View) -> bool:
         """Whether a slot is packed RGB and nothing is turned."""

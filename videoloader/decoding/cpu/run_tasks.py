@@ -29,6 +29,7 @@ def task_of(
     *,
     frame: int | None = None,
     threads: int = 1,
+    reads_on: bool = False,
 ) -> CpuTask:
     """The task that decodes runs of one video, or one frame of them.
 
@@ -39,6 +40,7 @@ def task_of(
         source: what a worker opens the video by.
         frame: the only one to decode; all by default.
         threads: of the codec.
+        reads_on: see `CpuDecoder.decode`.
     """
     frames, clips, positions = (
         np.concatenate([getattr(run.wants, name) for run in runs])
@@ -67,4 +69,5 @@ def task_of(
         threads=threads,
         max_pixels=assembly.rules.max_pixels,
         plan=plan,
+        reads_on=reads_on,
     )

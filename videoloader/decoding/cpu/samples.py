@@ -111,7 +111,8 @@ def _directly(frame: VideoFrame) -> Planar | None:
 class Resampler:
     """Brings crops of surfaces to the size of their slots. Not for sharing by threads.
 
-    `triangular` is done by swscale, which is told where chroma lies; the others by OpenCV.
+    `triangular` and `bicubic` are done by swscale, which is told where chroma lies; the others by
+    OpenCV.
 
     Args:
         siting: where chroma lies.
@@ -135,22 +136,25 @@ class Resampler:
                 slice(box.left, box.left + box.width),
             )
             return [plane[rows, columns] for plane in picture.planes], 0
-        key = (picture.frame.format.name, picture.box, box, size)
-        if how == "triangular" or box[2:] == size:
+        key = (picture.frame.format.name, picture.box, box, size, how)
+        if how in _BY_SWSCALE or box[2:] == size:
             graph = self._graphs.get(key)
             if graph is None:
                 _make_room(self._graphs)
-                graph = self._graphs[key] = _Graph(picture, box, size, self._siting)
+                graph = self._graphs[key] = _Graph(
+                    picture, box, size, self._siting, _BY_SWSCALE.get(how, "bilinear")
+                )
             return graph.scale(picture.frame), 16 - picture.depth
-        maps = self._maps.get((*key, how))
+        maps = self._maps.get(key)
         if maps is None:
             _make_room(self._maps)
             luma = _luma_places(box, size, how, self._mirrored)
             maps = [luma, *[_chroma_places(luma, picture, self._siting)] * 2]
-            self._maps[(*key, how)] = maps
+            self._maps[key] = maps
         return list(_pick(picture, maps, how)), 8 if picture.planes[0].dtype == np.uint8 else 0
 
 
+_BY_SWSCALE = {"triangular": "bilinear", "bicubic": "bicubic"}  # its name of the filter
 _KEPT = 16  # geometries
 
 
@@ -162,7 +166,9 @@ def _make_room(kept: dict[Any, Any]) -> None:
 class _Graph:
     """FFmpeg's crop and scale filters for one geometry; samples are moved up to 16 bits."""
 
-    def __init__(self, picture: Planar, box: Box, size: tuple[int, int], siting: Siting) -> None:
+    def __init__(
+        self, picture: Planar, box: Box, size: tuple[int, int], siting: Siting, flags: str
+    ) -> None:
         from av.filter import Graph
 
         above, before = box.top % picture.down, box.left % picture.across
@@ -181,13 +187,17 @@ class _Graph:
             # Cutting between samples of chroma, FFmpeg loses the last of a row or column or takes
             # one for half, which shows where nothing shrinks; with more than 8 bits it cuts
             # between bytes, too. So chroma is brought to the size of luma first.
-            steps += [_crop(whole), _scale(picture, whole, whole[2:], siting), ("format", target)]
+            steps += [
+                _crop(whole),
+                _scale(picture, whole, whole[2:], siting, flags),
+                ("format", target),
+            ]
             steps += [
                 _crop(Box(above, before, box.height, box.width)),
-                _scale(None, box, size, siting),
+                _scale(None, box, size, siting, flags),
             ]
         else:
-            steps += [_crop(box), _scale(picture, box, size, siting)]
+            steps += [_crop(box), _scale(picture, box, size, siting, flags)]
         self._graph = Graph()
         self._graph.threads = 1
         frame = picture.frame
@@ -214,10 +224,10 @@ def _crop(box: Box) -> tuple[str, str]:
 
 
 def _scale(
-    picture: Planar | None, box: Box, size: tuple[int, int], siting: Siting
+    picture: Planar | None, box: Box, size: tuple[int, int], siting: Siting, flags: str
 ) -> tuple[str, str]:
     """The scale filter for a part of a picture, or of one whose chroma is as large as luma."""
-    options = {"w": size[1], "h": size[0], "flags": "bilinear+accurate_rnd"}
+    options = {"w": size[1], "h": size[0], "flags": f"{flags}+accurate_rnd"}
     # Both sides alike: the samples are scaled and not converted.
     options |= {"in_range": "full", "out_range": "full"}
     if picture is None or picture.kind == "yuv":

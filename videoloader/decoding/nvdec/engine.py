@@ -138,7 +138,7 @@ class GpuEngine:
         """
         from videoloader.decoding.nvdec.descriptor import describe
         from videoloader.decoding.nvdec.hardware import unsupported_reason
-        from videoloader.decoding.nvdec.pool import NvdecJob
+        from videoloader.decoding.nvdec.session import NvdecJob
         from videoloader.decoding.nvdec.targets import picture_of
 
         reason = unsupported_reason(index, self._gpu)
@@ -195,7 +195,8 @@ class GpuEngine:
         for run in runs:
             with assembly.contain(run):
                 index = clips[run.clip].index
-                reason = unsupported_reason(index, self._gpu) or _unfit(run.run, index)
+                reason = _unmade(assembly.output) or unsupported_reason(index, self._gpu)
+                reason = reason or _unfit(run.run, index)
                 if reason is None:
                     here.append(run)
                 else:
@@ -346,6 +347,13 @@ class GpuEngine:
             first = self.routed[reason] == 1
         if first:
             _log.warning("%s: decoded on the CPU and uploaded, since %s", name, reason)
+
+
+def _unmade(output: OutputFormat) -> str | None:
+    """Why the kernel does not make what is asked for."""
+    if output.interpolation == "bicubic":
+        return 'interpolation="bicubic" is done on the CPU'
+    return None if output.output == "rgb" else f'output="{output.output}" is made on the CPU'
 
 
 def _unfit(run: Run, index: VideoIndex) -> str | None:

@@ -12,7 +12,7 @@ from videoloader.decoding.color import chroma_siting, resolve
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.nvdec.convert import Converter
 from videoloader.decoding.nvdec.descriptor import MemoryFormat, Picture, describe
-from videoloader.decoding.nvdec.pool import NvdecJob
+from videoloader.decoding.nvdec.session import NvdecJob
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sources.source import Source

@@ -1,8 +1,8 @@
 """Operators under the names that they had in DALI while they were experimental."""
 
-from videoloader.fn.experimental import decoders  # noqa: F401
+from videoloader.fn.experimental import decoders, inputs, readers  # noqa: F401
 from videoloader.fn.function import public_functions
 
 globals().update(public_functions("experimental"))
 
-__all__ = sorted([*public_functions("experimental"), "decoders"])
+__all__ = sorted([*public_functions("experimental"), "decoders", "inputs", "readers"])

@@ -5,6 +5,8 @@ from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 
 from videoloader.fn.experimental import decoders as decoders
+from videoloader.fn.experimental import inputs as inputs
+from videoloader.fn.experimental import readers as readers
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""

@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
+from videoloader.indexing.dataset.filtering import Limits, as_condition, matching_rows
 from videoloader.indexing.dataset.rows import as_error
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.sources.address import is_url, local_path
@@ -21,6 +22,7 @@ from videoloader.sources.source import Check, Source, as_check
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
 __all__ = ["DatasetIndex", "KnownUrls", "Sign", "Videos", "open_dataset"]
 
@@ -118,6 +120,10 @@ class DatasetIndex:
         """The rows that are videos, without the failures."""
         return Videos(self)
 
+    def filter(self, condition: pc.Expression | None = None, /, **limits: Unpack[Limits]) -> Videos:
+        """The videos that meet a condition; see `Videos.filter`."""
+        return self.videos.filter(condition, **limits)
+
     @property
     def failed(self) -> NDArray[np.int64]:
         """Rows that are failures, ascending."""
@@ -201,15 +207,45 @@ class Videos:
 
     >>> videos = open_dataset("set.parquet").videos  # doctest: +SKIP
     >>> captions = table["caption"].take(videos.rows)  # doctest: +SKIP
+    >>> long = videos.filter(min_frames=64, max_aspect=2)  # doctest: +SKIP
     """
 
-    def __init__(self, dataset: DatasetIndex) -> None:
+    def __init__(self, dataset: DatasetIndex, rows: NDArray[np.int64] | None = None) -> None:
         self.dataset = dataset
+        self._rows = rows  # None: all that are no failures
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Row of each video in the data set."""
+        """Row of each video in the data set, ascending."""
+        if self._rows is not None:
+            return self._rows.copy()
         return np.delete(np.arange(len(self.dataset)), self.dataset.failed)
+
+    def filter(self, condition: pc.Expression | None = None, /, **limits: Unpack[Limits]) -> Videos:
+        """Those of these videos that meet a condition, in the same order.
+
+        The columns that the condition names are read from the Parquet file; no video is opened and
+        no index is read. A missing value (null) meets no condition.
+
+        Args:
+            condition: any expression of `pyarrow.compute` over the columns of `DatasetIndex.table`.
+            **limits: conditions that must hold too: `min_` and `max_` of `frames`, `keyframes`,
+                `duration` (seconds), `fps`, `width`, `height`, `pixels` and `aspect` (width /
+                height), both limits included and sizes as displayed; `codecs`, `containers` and
+                `pixel_formats`, a name or several.
+
+        Raises:
+            ArgumentError: there is no such limit, or the condition fits no columns.
+        """
+        wanted = as_condition(condition, limits)
+        if wanted is None:
+            return self
+        rows = self.rows
+        found = matching_rows(self.dataset.path, wanted)
+        found = found[found < len(self.dataset)]
+        kept = np.zeros(len(self.dataset), dtype=bool)
+        kept[found] = True
+        return Videos(self.dataset, rows[kept[rows]])
 
     def row(self, video: int) -> int:
         """The row of one video.
@@ -223,6 +259,8 @@ class Videos:
                 f"which {len(self.dataset.failed)} are failures"
             )
         video = int(video) % len(self)
+        if self._rows is not None:
+            return int(self._rows[video])
         return video + int(np.searchsorted(self.dataset._before, video, side="right"))
 
     @property
@@ -233,6 +271,8 @@ class Videos:
         return lengths[self.rows]
 
     def __len__(self) -> int:
+        if self._rows is not None:
+            return len(self._rows)
         return max(len(self.dataset) - len(self.dataset.failed), 0)
 
     def __getitem__(self, video: int) -> VideoIndex:

@@ -27,10 +27,10 @@ from videoloader.operators.geometry.windows import (
     check_crop,
     crop_window,
 )
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.operator import OPERATORS, Input, declare
 from videoloader.types import InterpType
 
-__all__ = ["fast_resize_crop_mirror", "resize", "resize_crop_mirror", "resized"]
+__all__ = ["RESIZE", "fast_resize_crop_mirror", "resize", "resize_crop_mirror", "resized"]
 
 _HINTS = ("minibatch_size", "temp_buffer_hint", "image_type")
 
@@ -133,6 +133,9 @@ def resize(
     sides = context.outputs[1].shapes[0][0] if len(spec) else 2
     table = torch.tensor([shape[-1 - sides : -1] for shape in spec.shapes], dtype=torch.int32)
     return output, Batch(table)
+
+
+RESIZE = OPERATORS["resize"]
 
 
 def resized(context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]]) -> Batch:

@@ -2,12 +2,13 @@
 
 from videoloader import ops
 from videoloader.plugin.epoch_plan import LastBatchPolicy
+from videoloader.plugin.pytorch import experimental, proxy
 from videoloader.plugin.pytorch.iterator import (
     ClassificationIterator,
     GenericIterator,
     RaggedIterator,
 )
-from videoloader.plugin.pytorch.outputs import feed_ndarray
+from videoloader.plugin.pytorch.outputs import Packed, feed_ndarray
 
 TorchPythonFunction = vars(ops)["TorchPythonFunction"]
 DALIClassificationIterator = ClassificationIterator
@@ -21,7 +22,10 @@ __all__ = [
     "DALIRaggedIterator",
     "GenericIterator",
     "LastBatchPolicy",
+    "Packed",
     "RaggedIterator",
     "TorchPythonFunction",
+    "experimental",
     "feed_ndarray",
+    "proxy",
 ]

@@ -10,17 +10,18 @@ from videoloader.errors import ArgumentError
 from videoloader.pipeline import Pipeline
 from videoloader.plugin.epoch_plan import LastBatchPolicy
 from videoloader.plugin.iteration import BatchIterator
-from videoloader.plugin.pytorch.outputs import dense, sparse_coo, sparse_list
+from videoloader.plugin.pytorch.outputs import Packed, dense, packed, sparse_coo, sparse_list
 from videoloader.tensors import TensorList
 
 __all__ = ["ClassificationIterator", "GenericIterator", "RaggedIterator"]
 
-Value = torch.Tensor | list[torch.Tensor]
+Value = torch.Tensor | list[torch.Tensor] | Packed
 
 _FORMS: dict[str, Callable[[str, TensorList, int], Value]] = {
     "dense": dense,
     "sparse_list": sparse_list,
     "sparse_coo": sparse_coo,
+    "packed": packed,
 }
 
 
@@ -122,6 +123,8 @@ class RaggedIterator(BatchIterator[dict[str, Value]]):
             `SPARSE_LIST_TAG`: a list of tensors, one for each sample.
             `SPARSE_COO_TAG`: one sparse tensor (N, largest extents), in which every element of a
             sample is stored, zeros too.
+            `PACKED_TAG`: a `Packed` of one tensor with the samples one behind the other along their
+            first dimension, and of where each begins; an error where they differ in another one.
         pipelines, output_map, size, reader_name, auto_reset, fill_last_batch, dynamic_shape,
             last_batch_padded, last_batch_policy, prepare_first_batch: as in `GenericIterator`.
     """
@@ -129,6 +132,7 @@ class RaggedIterator(BatchIterator[dict[str, Value]]):
     DENSE_TAG = "dense"
     SPARSE_LIST_TAG = "sparse_list"
     SPARSE_COO_TAG = "sparse_coo"
+    PACKED_TAG = "packed"
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Outputs of pipelines as PyTorch tensors: dense, lists, sparse; copies into given tensors."""
+"""Outputs of pipelines as PyTorch tensors: dense, lists, packed, sparse; copies into others."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -10,7 +10,20 @@ from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.tensors import TensorList, to_tensor
 from videoloader.tensors.printing import distinct_shapes
 
-__all__ = ["dense", "feed_ndarray", "sparse_coo", "sparse_list"]
+__all__ = ["Packed", "dense", "feed_ndarray", "packed", "sparse_coo", "sparse_list"]
+
+
+class Packed(NamedTuple):
+    """Samples one behind the other, as kernels for sequences of several lengths take them.
+
+    Attributes:
+        values: tensor (sum of the lengths, ...).
+        cu_seqlens: int32 (N + 1,), on the device of the values: sample i is
+            `values[cu_seqlens[i]:cu_seqlens[i + 1]]`.
+    """
+
+    values: torch.Tensor
+    cu_seqlens: torch.Tensor
 
 
 def dense(name: str, output: TensorList, count: int) -> torch.Tensor:
@@ -29,6 +42,23 @@ def sparse_list(name: str, output: TensorList, count: int) -> list[torch.Tensor]
     """The first `count` samples, each a tensor of its own shape."""
     samples = output.tensors
     return samples if count >= len(samples) else [sample.clone() for sample in samples[:count]]
+
+
+def packed(name: str, output: TensorList, count: int) -> Packed:
+    """The first `count` samples, joined along their first dimension."""
+    samples = output.tensors[:count]
+    example = output[0] if output.tensors else torch.empty(0)
+    if example.ndim == 0 or len({sample.shape[1:] for sample in samples}) > 1:
+        raise UnsupportedError(
+            f"output {name!r} cannot be packed: its samples, of shapes "
+            f"{distinct_shapes(output.tensors)}, differ in more than their first dimension, or "
+            "have none; take it as a list"
+        )
+    lengths = torch.tensor([0, *(len(sample) for sample in samples)])
+    ends = lengths.cumsum(0).to(torch.int32).to(example.device, non_blocking=True)
+    if output.is_dense_tensor() and count >= len(output.tensors):
+        return Packed(to_tensor(output.as_tensor()).flatten(0, 1), ends)
+    return Packed(torch.cat([*samples, example[:0]]), ends)
 
 
 def sparse_coo(name: str, output: TensorList, count: int) -> torch.Tensor:  # noqa: ARG001

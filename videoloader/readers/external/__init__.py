@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from videoloader.readers.external.feeding import FedSource
 from videoloader.readers.external.source import ExternalSource, external_source
 
-__all__ = ["ExternalSource", "external_source"]
+__all__ = ["ExternalSource", "FedSource", "external_source"]

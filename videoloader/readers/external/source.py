@@ -13,6 +13,7 @@ from videoloader.operators.arguments import ANY, BOOL, INT, Argument, Kind
 from videoloader.operators.batch import Batch
 from videoloader.operators.operator import Columns, SourceContext, declare
 from videoloader.readers.external.data import Output, outputs_of
+from videoloader.readers.external.feeding import FedSource
 from videoloader.readers.external.origin import Origin
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.sample_info import BatchInfo, SampleInfo
@@ -23,7 +24,7 @@ from videoloader.workers.python_pool import PythonPool
 __all__ = ["ExternalSource", "external_source"]
 
 
-class ExternalSource:
+class ExternalSource(FedSource):
     """Source that asks Python code, one call at a time and in order, for samples or batches.
 
     With `parallel=True` worker processes do, several at a time.
@@ -37,35 +38,26 @@ class ExternalSource:
         self._num_outputs: int | None = arguments["num_outputs"]
         self._cuda_stream = arguments["cuda_stream"]
         self.repeats_last = bool(arguments["repeat_last"])
-        """Whether the last batch comes again when no other was fed."""
-        self.is_blocking: bool = bool(arguments["blocking"])
-        """Whether a run waits for a batch to be fed."""
+        self.is_blocking = bool(arguments["blocking"])
         source = arguments["source"]
         self._origin = None if source is None else Origin.of(source, arguments["cycle"] or "no")
+        self.is_fed = self._origin is None
+        self.has_state = self._origin is not None and not self._origin.takes_argument
         self._outputs: list[Output] = outputs_of(
             context.name, self._num_outputs or 1, context.batch_size, context.device, arguments
         )
         self._fed: deque[Batch] = deque()
         self._last: Batch | None = None
-        self.num_fed = 0
-        """Batches that were fed so far."""
         self._epoch = self._next = 0
         self._resumed: int | None = None
         self._give = self._caller()
-        self.parallel: ParallelSource | None = None
-        """Its part in worker processes, with `parallel=True`."""
         if arguments["parallel"]:
             self.parallel = self._in_workers(context.python_pool, arguments)
 
     @property
-    def is_fed(self) -> bool:
-        """Whether its data comes from `Pipeline.feed_input`."""
-        return self._origin is None
-
-    @property
-    def has_state(self) -> bool:
-        """Whether it has a place of its own to go on from, which nobody but itself knows."""
-        return self._origin is not None and not self._origin.takes_argument
+    def device(self) -> str:
+        """The torch device of its batches."""
+        return self._outputs[0].device
 
     def resume(self, epoch: int, first: int) -> None:
         """Go on in an epoch that began with batch `first`."""
@@ -77,8 +69,16 @@ class ExternalSource:
             raise ArgumentError(
                 f"{self._name} has a source of its own ({self._origin}), it cannot be fed"
             )
+        self.queue(self.column(batch, layout, cuda_stream))
+
+    def column(self, batch: Any, layout: str | None = None, cuda_stream: Any = None) -> Batch:
+        """What `queue` takes, of a batch as users give it."""
         stream = self._cuda_stream if cuda_stream is None else cuda_stream
-        self._fed.append(self._outputs[0].column(batch, layout=layout, cuda_stream=stream))
+        return self._outputs[0].column(batch, layout=layout, cuda_stream=stream)
+
+    def queue(self, column: Batch) -> None:
+        """Queue a batch that `column` has made."""
+        self._fed.append(column)
         self.num_fed += 1
 
     def plan(self, iteration: int) -> Columns:
@@ -102,9 +102,6 @@ class ExternalSource:
         self._next = 0
         if self.parallel is not None:
             self.parallel.reset()
-
-    def meta(self) -> None:
-        """Nothing is known of its epochs."""
 
     def _next_fed(self) -> Batch:
         if not self._fed and self._last is None:

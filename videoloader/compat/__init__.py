@@ -1,0 +1,1 @@
+"""Drop-ins: the names of other libraries' readers, on this library's frames."""

@@ -1,0 +1,106 @@
+"""The type in which frames are given: decord's own, torch's or numpy's."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from videoloader.compat.decord.ndarray import NDArray
+from videoloader.errors import ArgumentError, UnsupportedError
+
+__all__ = [
+    "bridge_in",
+    "bridge_out",
+    "from_torch",
+    "reset_bridge",
+    "set_bridge",
+    "to_numpy",
+    "to_torch",
+    "use_torch",
+]
+
+Frames: TypeAlias = NDArray | torch.Tensor | np.ndarray[Any, Any]
+
+_TYPES = ("native", "torch", "numpy")
+_ABSENT = ("mxnet", "tensorflow", "tvm")
+
+
+class _Current(threading.local):
+    """The type of this thread; threads begin with that of the main thread."""
+
+    shared = "native"
+
+    def __init__(self) -> None:
+        self.type = _Current.shared
+
+
+_current = _Current()
+
+
+def set_bridge(new_bridge: str) -> None:
+    """Give frames as `native` (`NDArray`), `torch` or `numpy` from now on, in this thread.
+
+    Set in the main thread it holds for threads that begin later, too.
+
+    Raises:
+        UnsupportedError: a bridge of decord's that is not here.
+        ArgumentError: no bridge of that name.
+    """
+    if new_bridge in _ABSENT:
+        raise UnsupportedError(
+            f'there is no {new_bridge} bridge; use "torch" or "numpy" and convert, or take '
+            "NDArray.to_dlpack() of the native bridge"
+        )
+    if new_bridge not in _TYPES:
+        raise ArgumentError(f"a bridge is one of {', '.join(_TYPES)}, got {new_bridge!r}")
+    _current.type = new_bridge
+    if threading.current_thread() is threading.main_thread():
+        _Current.shared = new_bridge
+
+
+def reset_bridge() -> None:
+    """Give frames as `NDArray` again."""
+    set_bridge("native")
+
+
+def bridge_out(frames: torch.Tensor) -> Frames:
+    """Frames in the type that is set."""
+    if _current.type == "torch":
+        return frames
+    return frames.cpu().numpy() if _current.type == "numpy" else NDArray(frames)
+
+
+def bridge_in(frames: Frames) -> NDArray:
+    """An `NDArray` of what is given."""
+    if isinstance(frames, NDArray):
+        return frames
+    return NDArray(torch.as_tensor(frames))
+
+
+def to_torch(frames: Frames) -> torch.Tensor:
+    """A tensor of the same memory."""
+    return bridge_in(frames)._tensor
+
+
+def to_numpy(frames: Frames) -> np.ndarray[Any, Any]:
+    """A numpy array; of the same memory if it lies on the CPU."""
+    return bridge_in(frames).asnumpy()
+
+
+def from_torch(tensor: torch.Tensor) -> NDArray:
+    """An `NDArray` of the same memory."""
+    return NDArray(tensor)
+
+
+class use_torch:  # noqa: N801  (decord's name)
+    """Give tensors within a `with` block."""
+
+    def __enter__(self) -> None:
+        self._before = _current.type
+        set_bridge("torch")
+
+    def __exit__(self, *_: object) -> None:
+        set_bridge(self._before)

@@ -1,0 +1,122 @@
+"""decord's array and contexts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from videoloader.errors import ArgumentError
+
+__all__ = ["DECORDContext", "NDArray", "array", "cpu", "gpu"]
+
+_CPU, _GPU = 1, 2  # DLPack's numbers of devices
+
+
+@dataclass(frozen=True, slots=True)
+class DECORDContext:
+    """Where frames are decoded and given."""
+
+    device_type: int
+    device_id: int
+
+    @property
+    def device(self) -> str:
+        """The device under torch's name."""
+        return "cpu" if self.device_type == _CPU else f"cuda:{self.device_id}"
+
+    def __repr__(self) -> str:
+        return f"{'cpu' if self.device_type == _CPU else 'gpu'}({self.device_id})"
+
+
+def cpu(dev_id: int = 0) -> DECORDContext:
+    """The CPU."""
+    return DECORDContext(_CPU, dev_id)
+
+
+def gpu(dev_id: int = 0) -> DECORDContext:
+    """A GPU by its number."""
+    return DECORDContext(_GPU, dev_id)
+
+
+class NDArray:
+    """Frames in decord's own array type; it shares the memory of a tensor.
+
+    Args:
+        tensor: of any shape, on the CPU or a GPU.
+    """
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._tensor = tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        return tuple(self._tensor.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type under numpy's name."""
+        return np.dtype(str(self._tensor.dtype).removeprefix("torch."))
+
+    @property
+    def ctx(self) -> DECORDContext:
+        """Where it lies."""
+        device = self._tensor.device
+        return cpu(0) if device.type == "cpu" else gpu(device.index or 0)
+
+    context = ctx
+
+    def asnumpy(self) -> np.ndarray[Any, Any]:
+        """A numpy array; of the same memory if it lies on the CPU."""
+        return self._tensor.cpu().numpy()
+
+    def to_dlpack(self) -> Any:
+        """A DLPack capsule of the same memory."""
+        return self._tensor.__dlpack__()
+
+    def copyto(self, target: NDArray | DECORDContext) -> NDArray:
+        """Copy into another array, or to a device."""
+        if isinstance(target, DECORDContext):
+            return NDArray(self._tensor.to(target.device, copy=True))
+        target._tensor.copy_(self._tensor)
+        return target
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        values = self.asnumpy()
+        if copy or (dtype is not None and np.dtype(dtype) != values.dtype):
+            return values.astype(dtype or values.dtype)
+        return values
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._tensor.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._tensor.__dlpack_device__()
+
+    def __len__(self) -> int:
+        return len(self._tensor)
+
+    def __getitem__(self, key: Any) -> NDArray:
+        return NDArray(self._tensor[key])
+
+    def __repr__(self) -> str:
+        return f"{self.asnumpy()!r}\n<NDArray shape={self.shape}, {self.ctx}>"
+
+
+def array(arr: ArrayLike | NDArray, ctx: DECORDContext | None = None) -> NDArray:
+    """An array with a copy of some values."""
+    tensor = torch.from_numpy(np.array(arr))
+    return NDArray(tensor.to((ctx or cpu(0)).device))
+
+
+def as_context(ctx: object) -> DECORDContext:
+    """A context, or an error that says how to make one."""
+    if not isinstance(ctx, DECORDContext):
+        raise ArgumentError(f"ctx is cpu(0) or gpu(0), got {ctx!r}")
+    return ctx

@@ -1,0 +1,232 @@
+"""decord's `VideoReader` over a `Video`."""
+
+from __future__ import annotations
+
+import io
+import operator
+import os
+import weakref
+from collections.abc import Generator, Iterator
+from functools import partial
+from typing import Any, BinaryIO
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from videoloader.compat.decord.base import DECORDError, as_decord_errors
+from videoloader.compat.decord.bridge import Frames, bridge_out
+from videoloader.compat.decord.fault_tolerance import TolerantFrames
+from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
+from videoloader.compat.kept_frames import KeptFrames
+from videoloader.errors import ArgumentError, DecodeError, FrameRangeError
+from videoloader.video import Video
+
+__all__ = ["VideoReader"]
+
+_SKIPPED = 4  # frames that are read past rather than beginning anew
+
+
+class VideoReader:
+    """A video as decord gives it: frame numbers in, uint8 RGB out, in the type of the bridge.
+
+    Frames are exact. They are decoded one after another while they are asked for one after
+    another, and by the fewest packets otherwise; where many are asked for one by one of one GOP, it
+    is decoded once and kept, up to 256 MB. Threads may not share a reader.
+
+    Args:
+        uri: path or URL, or an open file, which is read to its end.
+        ctx: `cpu(0)` or `gpu(n)`.
+        width: of the frames given; that of the video if -1.
+        height: likewise.
+        num_threads: that decode; as many as is useful if 0 or less.
+        fault_tol: damaged frames that are replaced by the frame before: at most so many, or if
+            below 1 so large a part of the video. With -1 a damaged frame is an error.
+
+    Raises:
+        DECORDError: the video cannot be read.
+    """
+
+    def __init__(
+        self,
+        uri: str | os.PathLike[str] | bytes | BinaryIO,
+        ctx: DECORDContext | None = None,
+        width: int = -1,
+        height: int = -1,
+        num_threads: int = 0,
+        fault_tol: float = -1,
+    ) -> None:
+        self.ctx = as_context(cpu(0) if ctx is None else ctx)
+        if isinstance(uri, io.TextIOBase):
+            raise ArgumentError(f"uri is a path or a file opened in binary mode, got {uri!r}")
+        source: Any = uri.read() if hasattr(uri, "read") else uri
+        with as_decord_errors():
+            self._video = Video(
+                source, self.ctx.device, threads=max(num_threads, 0) or None, matrix="swscale"
+            )
+        if not len(self._video):
+            raise DECORDError(f"{self._video.name}: the video has no frames")
+        shown = self._video.size
+        size = (height if height > 0 else shown[0], width if width > 0 else shown[1])
+        self.height, self.width = size
+        self._resizing: dict[str, Any] = {}
+        if size != shown:  # the filter of decord, which a GPU would leave to the CPU
+            filter_ = "bicubic" if self.ctx.device == "cpu" else "triangular"
+            self._resizing = {"size": size, "interpolation": filter_}
+        self._tolerant = None
+        if fault_tol > 0:
+            limit = fault_tol if fault_tol >= 1 else fault_tol * len(self._video)
+            self._tolerant = TolerantFrames(self._video, limit, self._resizing)
+        weakref.finalize(self, self._video.close).atexit = False
+        self._frames = partial(_decode, self._video, self._resizing, self._tolerant)
+        self._kept = None
+        if self.ctx.device == "cpu":
+            self._kept = KeptFrames(self._video.index, self._frames, (*size, 3))
+        self._position = 0  # of the frame that `next` gives
+        self._last = -2  # that was given by itself
+        self._reading: Generator[torch.Tensor, None, None] | None = None  # gives frame `_position`
+
+    def __len__(self) -> int:
+        return len(self._video)
+
+    def __getitem__(self, idx: int | slice) -> Frames:
+        """A frame (H, W, 3), or the frames of a slice (N, H, W, 3)."""
+        if isinstance(idx, slice):
+            return self.get_batch(range(*idx.indices(len(self))))
+        number = operator.index(idx)
+        if not -len(self) <= number < len(self):
+            raise FrameRangeError(
+                f"{self._video.name}: frame {number} requested, the video has {len(self)} frames"
+            )
+        return bridge_out(self._frame(number % len(self)))
+
+    def __iter__(self) -> Iterator[Frames]:
+        """All frames from the first on."""
+        return (self[number] for number in range(len(self)))
+
+    def next(self) -> Frames:
+        """The frame after the one given last.
+
+        Raises:
+            StopIteration: the last one was given.
+        """
+        if self._position >= len(self):
+            raise StopIteration
+        return bridge_out(self._frame(self._position))
+
+    def get_batch(self, indices: ArrayLike | torch.Tensor | NDArray) -> Frames:
+        """Frames (N, H, W, 3) by number; negative numbers count from the end."""
+        numbers = self._numbers(indices)
+        if len(numbers):
+            self._stop_reading()
+            self._last, self._position = int(numbers[-1]), int(numbers[-1]) + 1
+        return bridge_out(self._frames(numbers))
+
+    def get_frame_timestamp(self, idx: ArrayLike | slice) -> np.ndarray[Any, Any]:
+        """Seconds from the first frame at which frames begin and end: (N, 2), or (2,)."""
+        if isinstance(idx, slice):
+            idx = range(*idx.indices(len(self)))
+        numbers = self._numbers(idx)
+        boundaries = self._video.index.boundaries
+        times = np.stack([boundaries[numbers], boundaries[numbers + 1]], axis=-1) - boundaries[0]
+        found: np.ndarray[Any, Any] = times.astype(np.float32)
+        return found if np.ndim(idx) else found[0]
+
+    def get_key_indices(self) -> list[int]:
+        """Numbers of the keyframes."""
+        return [int(number) for number in self._video.index.keyframes]
+
+    def get_avg_fps(self) -> float:
+        """Frames a second over the whole video."""
+        return self._video.index.average_fps
+
+    def seek(self, pos: int) -> None:
+        """Have `next` give this frame; as exact as `seek_accurate`, unlike decord's."""
+        self.seek_accurate(pos)
+
+    def seek_accurate(self, pos: int) -> None:
+        """Have `next` give this frame."""
+        if not 0 <= pos < len(self):
+            raise FrameRangeError(
+                f"{self._video.name}: seek to frame {pos}, the video has {len(self)} frames"
+            )
+        if pos != self._position:
+            self._stop_reading()
+            self._position = int(pos)
+
+    def skip_frames(self, num: int = 1) -> None:
+        """Leave out the next frames."""
+        if num < 1:
+            raise ArgumentError(f"the number of frames to skip is at least 1, got {num}")
+        self._move(min(self._position + num, len(self)))
+
+    def __repr__(self) -> str:
+        return f"<VideoReader {self._video.name}: {len(self)} frames, {self.ctx}>"
+
+    def _numbers(self, indices: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Frame numbers inside the video."""
+        given = np.asarray(indices)
+        numbers = given.reshape(-1).astype(np.int64)
+        if given.size and not np.array_equal(numbers, given.reshape(-1)):
+            raise ArgumentError(f"{self._video.name}: frame numbers are integers, got {indices!r}")
+        outside = (numbers < -len(self)) | (numbers >= len(self))
+        if outside.any():
+            raise FrameRangeError(
+                f"{self._video.name}: frame {numbers[outside][0]} requested, the video has "
+                f"{len(self)} frames"
+            )
+        return np.where(numbers < 0, numbers + len(self), numbers)
+
+    def _frame(self, number: int) -> torch.Tensor:
+        """One frame: the next of those that are being read, or by itself."""
+        self._move(number)
+        if self._reading is None and number == self._last + 1 and self._tolerant is None:
+            self._reading = self._video.iterate(number, **self._resizing)
+        if self._reading is None:
+            kept = self._kept
+            frame = self._frames(np.array([number]))[0] if kept is None else kept.frame(number)
+        else:
+            frame = self._read()
+        self._last, self._position = number, number + 1
+        return frame
+
+    def _move(self, number: int) -> None:
+        """Bring the frames that are being read to this one, or stop reading."""
+        ahead = number - self._position
+        if self._reading is not None and 0 <= ahead <= _SKIPPED:
+            for _ in range(ahead):
+                self._read()
+        elif ahead:
+            self._stop_reading()
+        self._position = number
+
+    def _read(self) -> torch.Tensor:
+        """The next of the frames that are being read; an error ends the reading."""
+        assert self._reading is not None
+        try:
+            with as_decord_errors():
+                return next(self._reading)
+        except BaseException:
+            self._stop_reading()
+            raise
+
+    def _stop_reading(self) -> None:
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.close()
+
+
+def _decode(
+    video: Video,
+    resizing: dict[str, Any],
+    tolerant: TolerantFrames | None,
+    numbers: np.ndarray[Any, np.dtype[np.int64]],
+) -> torch.Tensor:
+    """Frames by number, all at once."""
+    with as_decord_errors():
+        try:
+            return video.get_frames(numbers, **resizing).frames
+        except DecodeError:
+            if tolerant is None:
+                raise
+            return tolerant.get(numbers)

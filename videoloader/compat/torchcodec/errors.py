@@ -1,0 +1,59 @@
+"""torchcodec's kinds of errors: `RuntimeError` for what its decoder finds wrong.
+
+Each is an error of this library as well, so that code for either catches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from videoloader.errors import (
+    ArgumentError,
+    FormatError,
+    FrameRangeError,
+    SourceError,
+    UnsupportedError,
+)
+
+__all__ = ["PlayedOutsideError", "ValueRuntimeError", "as_runtime_errors"]
+
+
+class ValueRuntimeError(ArgumentError, RuntimeError):
+    """An argument without a meaning."""
+
+
+class PlayedOutsideError(FrameRangeError, RuntimeError):
+    """A time at which no frame is shown."""
+
+
+class FileRuntimeError(SourceError, RuntimeError):
+    """The bytes of a video cannot be had."""
+
+
+class FormatRuntimeError(FormatError, RuntimeError):
+    """The bytes are no video, or the container is damaged."""
+
+
+class UnsupportedRuntimeError(UnsupportedError, RuntimeError):
+    """The video, or a way to decode it, is outside what this library or machine does."""
+
+
+_KINDS: dict[type[Exception], type[Exception]] = {
+    SourceError: FileRuntimeError,
+    FormatError: FormatRuntimeError,
+    UnsupportedError: UnsupportedRuntimeError,
+    ArgumentError: ValueRuntimeError,
+}
+
+
+@contextmanager
+def as_runtime_errors() -> Iterator[None]:
+    """Raise errors about a file, or what is asked of it, as `RuntimeError` too."""
+    try:
+        yield
+    except tuple(_KINDS) as error:
+        if isinstance(error, RuntimeError | TypeError):
+            raise
+        kind = next(kind for known, kind in _KINDS.items() if isinstance(error, known))
+        raise kind(str(error)) from error

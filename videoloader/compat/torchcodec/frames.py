@@ -1,0 +1,113 @@
+"""What decoding gives: frames with their times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import torch
+
+__all__ = ["AudioSamples", "Frame", "FrameBatch"]
+
+
+class _Described:
+    """Prints the shape of `data` in place of its values."""
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__}:"]
+        for name in (field.name for field in fields(self)):  # type: ignore[arg-type]
+            value = getattr(self, name)
+            lines.append(
+                f"  data (shape): {value.shape}" if name == "data" else f"  {name}: {value}"
+            )
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(repr=False)
+class Frame(_Described):
+    """One frame. It unpacks: `data, pts_seconds, duration_seconds = frame`.
+
+    Attributes:
+        data: (C, H, W), or (H, W, C).
+        pts_seconds: when it is shown, in seconds.
+        duration_seconds: for how long.
+    """
+
+    data: torch.Tensor
+    pts_seconds: float
+    duration_seconds: float
+
+    def __post_init__(self) -> None:
+        if self.data.ndim != 3:
+            raise ValueError(f"data must be 3-dimensional, got shape {tuple(self.data.shape)}")
+        self.pts_seconds = float(self.pts_seconds)
+        self.duration_seconds = float(self.duration_seconds)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.data, self.pts_seconds, self.duration_seconds))
+
+
+@dataclass(repr=False)
+class FrameBatch(_Described):
+    """Several frames, or clips of frames. Indexing and iterating give batches of the parts.
+
+    Attributes:
+        data: (..., C, H, W), or (..., H, W, C), with one or two leading dimensions.
+        pts_seconds: float64, of the leading dimensions; on the CPU.
+        duration_seconds: likewise.
+    """
+
+    data: torch.Tensor
+    pts_seconds: torch.Tensor
+    duration_seconds: torch.Tensor
+
+    def __post_init__(self) -> None:
+        if self.data.ndim < 3:
+            raise ValueError(
+                f"data must be at least 3-dimensional, got shape {tuple(self.data.shape)}"
+            )
+        leading = self.data.shape[:-3]
+        for name in ("pts_seconds", "duration_seconds"):
+            shape = getattr(self, name).shape
+            if shape != leading:
+                raise ValueError(
+                    f"the leading dimensions of the inputs do not match: data has "
+                    f"{tuple(leading)}, {name} has {tuple(shape)}"
+                )
+
+    def __iter__(self) -> Iterator[FrameBatch]:
+        for parts in zip(self.data, self.pts_seconds, self.duration_seconds, strict=True):
+            yield FrameBatch(*parts)
+
+    def __getitem__(self, key: Any) -> FrameBatch:
+        return FrameBatch(self.data[key], self.pts_seconds[key], self.duration_seconds[key])
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+@dataclass(repr=False)
+class AudioSamples(_Described):
+    """Samples of sound. They unpack, as a `Frame` does.
+
+    Attributes:
+        data: float32 (channels, samples), from -1 to 1.
+        pts_seconds: when the first is played, in seconds.
+        duration_seconds: for how long they are.
+        sample_rate: samples a second.
+    """
+
+    data: torch.Tensor
+    pts_seconds: float
+    duration_seconds: float
+    sample_rate: int
+
+    def __post_init__(self) -> None:
+        if self.data.ndim != 2:
+            raise ValueError(f"data must be 2-dimensional, got shape {tuple(self.data.shape)}")
+        self.pts_seconds = float(self.pts_seconds)
+        self.sample_rate = int(self.sample_rate)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.data, self.pts_seconds, self.duration_seconds, self.sample_rate))

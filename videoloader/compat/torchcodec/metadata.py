@@ -1,0 +1,136 @@
+"""What is known of a stream, under torchcodec's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+from videoloader.indexing.libav import StreamHeader
+
+__all__ = ["AudioStreamMetadata", "StreamMetadata", "VideoStreamMetadata"]
+
+
+@dataclass(repr=False)
+class StreamMetadata:
+    """A stream, as the header of its container describes it.
+
+    Attributes:
+        duration_seconds_from_header: of the stream, or else of the container.
+        begin_stream_seconds_from_header: time of its first frame.
+        bit_rate: bits a second; 0 if it does not say.
+        codec: FFmpeg's name.
+        stream_index: number of the stream in the container.
+        media_type: `video` or `audio`.
+    """
+
+    duration_seconds_from_header: float | None
+    begin_stream_seconds_from_header: float | None
+    bit_rate: float | None
+    codec: str | None
+    stream_index: int
+    media_type: str
+
+    def __repr__(self) -> str:
+        lines = [f"  {field.name}: {getattr(self, field.name)}\n" for field in fields(self)]
+        return f"{type(self).__name__}:\n{''.join(lines)}"
+
+
+@dataclass(repr=False)
+class VideoStreamMetadata(StreamMetadata):
+    """A video stream: what the header says, and what the index knows.
+
+    Attributes:
+        width: of the frames that are given, rotation applied, before transforms.
+        height: likewise.
+        num_frames_from_header: None if it does not say.
+        average_fps_from_header: FFmpeg's guess at the rate of the stream.
+        pixel_aspect_ratio: width to height of a pixel; 0 if it does not say.
+        rotation: degrees counter-clockwise that frames were turned; None for none.
+        color_primaries: FFmpeg's name, None where untagged; so the next two.
+        color_space: the matrix from Y'CbCr to RGB.
+        color_transfer_characteristic: the transfer function.
+        pixel_format: FFmpeg's name.
+        begin_stream_seconds_from_content: time of the first frame; None with
+            `seek_mode="approximate"`, as the next two.
+        end_stream_seconds_from_content: end of the last frame.
+        num_frames_from_content: frames in the index.
+        duration_seconds: from the first frame to the end of the last.
+        begin_stream_seconds: time of the first frame.
+        end_stream_seconds: end of the last frame.
+        num_frames: frames in the index.
+        average_fps: frames a second over the whole stream.
+    """
+
+    width: int | None
+    height: int | None
+    num_frames_from_header: int | None
+    average_fps_from_header: float | None
+    pixel_aspect_ratio: Fraction | None
+    rotation: float | None
+    color_primaries: str | None
+    color_space: str | None
+    color_transfer_characteristic: str | None
+    pixel_format: str | None
+    begin_stream_seconds_from_content: float | None
+    end_stream_seconds_from_content: float | None
+    num_frames_from_content: int | None
+    duration_seconds: float | None
+    begin_stream_seconds: float | None
+    end_stream_seconds: float | None
+    num_frames: int | None
+    average_fps: float | None
+
+    @classmethod
+    def of_index(
+        cls, known: dict[str, Any], read_header: Callable[[], StreamHeader]
+    ) -> VideoStreamMetadata:
+        """Metadata whose fields of the header are read when the first of them is asked for.
+
+        FFmpeg takes many times longer to look at a header than the index takes to be made.
+
+        Args:
+            known: the other fields.
+            read_header: gives those of the header.
+        """
+        made = cls.__new__(cls)
+        made.__dict__.update(known, _read_header=read_header)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OF_HEADER or "_read_header" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        header = self.__dict__.pop("_read_header")()
+        for field, part in _OF_HEADER.items():
+            self.__dict__.setdefault(field, getattr(header, part))
+        return self.__dict__[name]
+
+
+_OF_HEADER = {
+    "duration_seconds_from_header": "duration",
+    "begin_stream_seconds_from_header": "begin",
+    "bit_rate": "bit_rate",
+    "num_frames_from_header": "num_frames",
+    "average_fps_from_header": "frame_rate",
+    "pixel_aspect_ratio": "pixel_aspect_ratio",
+}
+
+
+@dataclass(repr=False)
+class AudioStreamMetadata(StreamMetadata):
+    """An audio stream.
+
+    Attributes:
+        sample_rate: samples a second.
+        num_channels: of each.
+        sample_format: FFmpeg's name.
+        duration_seconds: of the stream.
+        begin_stream_seconds: time of the first sample.
+    """
+
+    sample_rate: int | None
+    num_channels: int | None
+    sample_format: str | None
+    duration_seconds: float | None
+    begin_stream_seconds: float | None

@@ -1,0 +1,296 @@
+"""torchcodec.samplers: clips at regular and at random places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.compat.torchcodec.frames import FrameBatch
+from videoloader.compat.torchcodec.video_decoder import VideoDecoder
+from videoloader.errors import ArgumentError
+
+__all__ = [
+    "clips_at_random_indices",
+    "clips_at_random_timestamps",
+    "clips_at_regular_indices",
+    "clips_at_regular_timestamps",
+]
+
+Policy: TypeAlias = Literal["repeat_last", "wrap", "error"]
+Points: TypeAlias = NDArray[Any]
+
+
+def clips_at_random_indices(
+    decoder: VideoDecoder,
+    *,
+    num_clips: int = 1,
+    num_frames_per_clip: int = 1,
+    num_indices_between_frames: int = 1,
+    sampling_range_start: int = 0,
+    sampling_range_end: int | None = None,
+    policy: Policy = "repeat_last",
+) -> FrameBatch:
+    """Clips that begin at frames drawn by torch's generator, which torchcodec draws by it too.
+
+    Args:
+        decoder: of the video.
+        num_clips: how many.
+        num_frames_per_clip: how long.
+        num_indices_between_frames: from each frame of a clip to its next.
+        sampling_range_start: first frame that a clip may begin at; negative from the end.
+        sampling_range_end: end of those, exclusive; negative from the end. By default no clip
+            reaches beyond the video.
+        policy: what stands for frames beyond the video: `repeat_last` frame of the clip, `wrap` to
+            its first, or an `error`.
+
+    Returns:
+        Frames of (clips, frames of a clip).
+
+    Raises:
+        ValueError: the arguments contradict each other or the video.
+    """
+    start, end = _index_range(
+        decoder,
+        num_clips,
+        num_frames_per_clip,
+        num_indices_between_frames,
+        sampling_range_start,
+        sampling_range_end,
+        policy,
+    )
+    starts = torch.randint(low=start, high=end, size=(num_clips,))
+    return _by_index(
+        decoder, starts.numpy(), num_frames_per_clip, num_indices_between_frames, policy
+    )
+
+
+def clips_at_regular_indices(
+    decoder: VideoDecoder,
+    *,
+    num_clips: int = 1,
+    num_frames_per_clip: int = 1,
+    num_indices_between_frames: int = 1,
+    sampling_range_start: int = 0,
+    sampling_range_end: int | None = None,
+    policy: Policy = "repeat_last",
+) -> FrameBatch:
+    """Clips that begin at evenly spaced frames; see `clips_at_random_indices`.
+
+    Some begin at the same frame where there are fewer frames than clips.
+    """
+    start, end = _index_range(
+        decoder,
+        num_clips,
+        num_frames_per_clip,
+        num_indices_between_frames,
+        sampling_range_start,
+        sampling_range_end,
+        policy,
+    )
+    starts = torch.linspace(start, end - 1, steps=num_clips, dtype=torch.int)
+    return _by_index(
+        decoder, starts.numpy(), num_frames_per_clip, num_indices_between_frames, policy
+    )
+
+
+def clips_at_random_timestamps(
+    decoder: VideoDecoder,
+    *,
+    num_clips: int = 1,
+    num_frames_per_clip: int = 1,
+    seconds_between_frames: float | None = None,
+    sampling_range_start: float | None = None,
+    sampling_range_end: float | None = None,
+    policy: Policy = "repeat_last",
+) -> FrameBatch:
+    """Clips that begin at times drawn by torch's generator, which torchcodec draws by it too.
+
+    Args:
+        decoder: of the video.
+        num_clips: how many.
+        num_frames_per_clip: how long.
+        seconds_between_frames: from the time of each frame of a clip to that of its next; the
+            average duration of a frame by default.
+        sampling_range_start: first time that a clip may begin at; the first frame's by default.
+        sampling_range_end: end of those, exclusive. By default no clip reaches beyond the video.
+        policy: see `clips_at_random_indices`.
+
+    Returns:
+        Frames of (clips, frames of a clip).
+
+    Raises:
+        ValueError: the arguments contradict each other or the video.
+    """
+    _check_positive(num_clips=num_clips)
+    between, start, end = _time_range(
+        decoder,
+        num_frames_per_clip,
+        seconds_between_frames,
+        sampling_range_start,
+        sampling_range_end,
+        policy,
+    )
+    starts = torch.rand(num_clips, dtype=torch.float64) * (end - start) + start
+    return _by_time(decoder, starts.numpy(), num_frames_per_clip, between, policy)
+
+
+def clips_at_regular_timestamps(
+    decoder: VideoDecoder,
+    *,
+    seconds_between_clip_starts: float,
+    num_frames_per_clip: int = 1,
+    seconds_between_frames: float | None = None,
+    sampling_range_start: float | None = None,
+    sampling_range_end: float | None = None,
+    policy: Policy = "repeat_last",
+) -> FrameBatch:
+    """Clips that begin every so many seconds; see `clips_at_random_timestamps`."""
+    if seconds_between_clip_starts <= 0:
+        raise ArgumentError(
+            f"seconds_between_clip_starts ({seconds_between_clip_starts}) must be > 0"
+        )
+    between, start, end = _time_range(
+        decoder,
+        num_frames_per_clip,
+        seconds_between_frames,
+        sampling_range_start,
+        sampling_range_end,
+        policy,
+    )
+    starts = torch.arange(start, end, seconds_between_clip_starts, dtype=torch.float64)
+    starts = starts[starts < end]  # arange may round to the end
+    return _by_time(decoder, starts.numpy(), num_frames_per_clip, between, policy)
+
+
+def _index_range(
+    decoder: VideoDecoder,
+    num_clips: int,
+    count: int,
+    between: int,
+    start: int,
+    end: int | None,
+    policy: str,
+) -> tuple[int, int]:
+    """Checked arguments; first frame that a clip may begin at, and end of those."""
+    _check(decoder, count, policy)
+    _check_positive(num_clips=num_clips)
+    _check_positive(num_indices_between_frames=between)
+    length = len(decoder)
+    start = start + length if start < 0 else start
+    if start >= length:
+        raise ArgumentError(
+            f"sampling_range_start ({start}) must be smaller than the number of frames ({length})."
+        )
+    if end is None:
+        end = max(length - between * (count - 1), 1)
+        if start >= end:
+            raise ArgumentError(
+                f"We determined that sampling_range_end should be {end}, but it is smaller than or "
+                f"equal to sampling_range_start ({start})."
+            )
+        return start, end
+    end = min(end + length if end < 0 else end, length)
+    if start >= end:
+        raise ArgumentError(
+            f"sampling_range_start ({start}) must be smaller than sampling_range_end ({end})."
+        )
+    return start, end
+
+
+def _time_range(
+    decoder: VideoDecoder,
+    count: int,
+    between: float | None,
+    start: float | None,
+    end: float | None,
+    policy: str,
+) -> tuple[float, float, float]:
+    """Checked arguments: seconds between frames, first time of a clip, and end of those."""
+    _check(decoder, count, policy)
+    metadata = decoder.metadata
+    if metadata.average_fps is None:
+        raise ArgumentError(
+            "Could not infer average fps from video metadata. Try an index-based sampler."
+        )
+    first, last = metadata.begin_stream_seconds, metadata.end_stream_seconds
+    if first is None or last is None:
+        raise ArgumentError(
+            "Could not infer stream end and start from video metadata. Try an index-based sampler."
+        )
+    if between is None:
+        between = 1 / metadata.average_fps
+    elif between <= 0:
+        raise ArgumentError(f"seconds_between_frames ({between}) must be > 0")
+    if start is None:
+        start = first
+    elif start < first:
+        raise ArgumentError(f"sampling_range_start ({start}) must be at least {first}")
+    elif start >= last:
+        raise ArgumentError(f"sampling_range_start ({start}) must be smaller than {last}")
+    if end is None:
+        end = last - (count - 1) * between
+    elif end <= first:
+        raise ArgumentError(f"sampling_range_end ({end}) must be at least {first}")
+    if start >= end:
+        raise ArgumentError(
+            f"sampling_range_start ({start}) must be smaller than sampling_range_end ({end})"
+        )
+    return between, start, min(end, last)
+
+
+def _by_index(
+    decoder: VideoDecoder, starts: Points, count: int, between: int, policy: Policy
+) -> FrameBatch:
+    points = starts[:, None].astype(np.int64) + np.arange(count) * between
+    return _clips(decoder.get_frames_at, points, len(decoder), policy)
+
+
+def _by_time(
+    decoder: VideoDecoder, starts: Points, count: int, between: float, policy: Policy
+) -> FrameBatch:
+    points = starts[:, None] + np.arange(count) * between
+    end = decoder.metadata.end_stream_seconds
+    assert end is not None, "checked with the range"
+    return _clips(decoder.get_frames_played_at, points, end, policy)
+
+
+def _clips(
+    get: Callable[[Sequence[Any]], FrameBatch], points: Points, end: float, policy: Policy
+) -> FrameBatch:
+    """Frames of (clips, frames), those from `end` on replaced as the policy says."""
+    inside = (points < end).sum(axis=1, keepdims=True)
+    column = np.arange(points.shape[1])
+    if policy == "error" and (inside <= column).any():
+        raise ArgumentError(
+            "policy is 'error', and a clip has a frame that is beyond the number of frames in the "
+            "video; leave sampling_range_end out, or choose another policy"
+        )
+    column = np.minimum(column, inside - 1) if policy == "repeat_last" else column % inside
+    chosen = np.take_along_axis(points, np.broadcast_to(column, points.shape), axis=1)
+    frames = get(chosen.reshape(-1))  # type: ignore[arg-type]
+    shape = points.shape
+    return FrameBatch(
+        frames.data.view(*shape, *frames.data.shape[1:]),
+        frames.pts_seconds.view(shape),
+        frames.duration_seconds.view(shape),
+    )
+
+
+def _check(decoder: VideoDecoder, count: int, policy: str) -> None:
+    if len(decoder) < 1:
+        raise ArgumentError(f"Decoder must have at least one frame, found {len(decoder)} frames.")
+    _check_positive(num_frames_per_clip=count)
+    if policy not in ("repeat_last", "wrap", "error"):
+        raise ArgumentError(
+            f"Invalid policy ({policy}). Supported values are repeat_last, wrap, error."
+        )
+
+
+def _check_positive(**given: int) -> None:
+    for name, value in given.items():
+        if value <= 0:
+            raise ArgumentError(f"{name} ({value}) must be strictly positive, must be > 0")

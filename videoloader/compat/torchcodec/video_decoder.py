@@ -1,0 +1,388 @@
+"""`VideoDecoder`: torchcodec's, on a `Video`."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.compat.torchcodec.errors import (
+    PlayedOutsideError,
+    ValueRuntimeError,
+    as_runtime_errors,
+)
+from videoloader.compat.torchcodec.frames import Frame, FrameBatch
+from videoloader.compat.torchcodec.mappings import check_mappings
+from videoloader.compat.torchcodec.metadata import VideoStreamMetadata
+from videoloader.compat.torchcodec.opening import as_source, naming_stream, read_header
+from videoloader.compat.torchcodec.timeline import Timeline
+from videoloader.compat.torchcodec.transforms import geometry_of
+from videoloader.decoding.output import Matrix
+from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.video import index_video
+from videoloader.video import Video
+
+__all__ = ["CpuFallbackStatus", "VideoDecoder"]
+
+_CHUNK = 16  # frames decoded at a time while iterating over transformed ones
+_HDR = ("smpte2084", "arib-std-b67")
+
+
+@dataclass(frozen=True)
+class CpuFallbackStatus:
+    """Whether a decoder for a GPU decodes on the CPU; true if it does.
+
+    Attributes:
+        status_known: False on a GPU, where it may change from one call to the next.
+    """
+
+    status_known: bool = True
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        if self.status_known:
+            return "[CPU] Fallback status: No fallback required"
+        return "[CUDA] Fallback status: Unknown"
+
+
+class VideoDecoder:
+    """The frames of one video stream, by number or by time.
+
+    Frames are exact in both seek modes and are found without a scan of the file. Colours are
+    swscale's, as torchcodec's are. Threads may share a decoder, and it pickles unless it is of an
+    open file.
+
+    Args:
+        source: path, URL, bytes, uint8 tensor of the file, or an object with `read` and `seek`.
+        stream_index: number of the stream in the container; FFmpeg's best by default.
+        dimension_order: `NCHW` gives views of frames that lie in memory as `NHWC`.
+        num_ffmpeg_threads: that decode; 0 for as many as this process may use processors.
+        device: where frames are given; torch's default device by default.
+        seek_mode: both are exact; `approximate` leaves the fields `*_from_content` of the metadata
+            empty.
+        transforms: `Resize`, `CenterCrop`, `RandomCrop`, or torchvision's of the same names.
+        output_dtype: `torch.uint8`; `torch.float32` from 0 to 1; `auto` gives float32 for PQ and
+            HLG, whose signal is given as it is coded.
+        custom_frame_mappings: JSON that ffprobe printed; checked against the index and not needed.
+
+    Attributes:
+        metadata: `VideoStreamMetadata`.
+        stream_index: number of the stream.
+
+    Raises:
+        ValueError, TypeError: an argument is wrong, or there is no such stream.
+        RuntimeError: the file cannot be read.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | bytes | torch.Tensor | Any,
+        *,
+        stream_index: int | None = None,
+        dimension_order: Literal["NCHW", "NHWC"] = "NCHW",
+        num_ffmpeg_threads: int = 1,
+        device: str | torch.device | None = None,
+        seek_mode: Literal["exact", "approximate"] = "exact",
+        transforms: Sequence[Any] | None = None,
+        output_dtype: torch.dtype | Literal["auto"] = torch.uint8,
+        custom_frame_mappings: str | bytes | Any | None = None,
+    ) -> None:
+        _check_choice("seek mode", seek_mode, ("exact", "approximate"))
+        _check_choice("dimension order", dimension_order, ("NCHW", "NHWC"))
+        _check_choice("output_dtype", output_dtype, (torch.uint8, torch.float32, "auto"))
+        if not isinstance(num_ffmpeg_threads, int | np.integer):
+            raise ArgumentError(f"num_ffmpeg_threads should be an int, got {num_ffmpeg_threads!r}")
+        if custom_frame_mappings is not None and seek_mode == "approximate":
+            raise ArgumentError(
+                "custom_frame_mappings is incompatible with seek_mode='approximate'; leave it out"
+            )
+        given = as_source(source)
+        stream = None if stream_index == -1 else stream_index
+        index: VideoIndex | None = None
+        matrix: Matrix = "swscale"
+        with as_runtime_errors(), naming_stream(stream):
+            if output_dtype != torch.uint8:
+                index = index_video(given, stream=stream)
+                is_hdr = index.color.transfer in _HDR
+                if output_dtype == torch.float32 or is_hdr:
+                    output_dtype = torch.float32
+                    # swscale's conversion has 8 bits; untagged, it takes BT.601.
+                    matrix = "bt601" if index.color.matrix is None else "auto"
+            self._video = Video(
+                given,
+                torch.get_default_device() if device is None else device,
+                index,
+                stream=stream,
+                threads=int(num_ffmpeg_threads) if num_ffmpeg_threads > 0 else None,
+                matrix=matrix,
+            )
+        # Nobody closes a decoder of torchcodec.
+        self._close = weakref.finalize(self, self._video.close)
+        self._close.atexit = False
+        try:
+            index = self._video.index
+            if custom_frame_mappings is not None:
+                check_mappings(custom_frame_mappings, index)
+            self._geometry = geometry_of(transforms, self._video.size)
+        except BaseException:
+            self._close()
+            raise
+        self.stream_index = index.stream
+        self._is_float = output_dtype == torch.float32
+        self._dimension_order = dimension_order
+        self._seek_mode = seek_mode
+        self._num_frames = len(index)
+        self._times = Timeline.of(index)
+        self.metadata = VideoStreamMetadata.of_index(
+            self._describe(index), partial(read_header, given, index.stream)
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_close"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._close = weakref.finalize(self, self._video.close)
+        self._close.atexit = False
+
+    def __len__(self) -> int:
+        return self._num_frames
+
+    @property
+    def cpu_fallback(self) -> CpuFallbackStatus:
+        """Whether frames for a GPU are decoded on the CPU."""
+        return CpuFallbackStatus(self._video.device.type == "cpu")
+
+    def __getitem__(self, key: int | slice) -> torch.Tensor:
+        """The data of one frame, or of those of a slice."""
+        if isinstance(key, slice):
+            return self._data(_steps(*key.indices(self._num_frames)))
+        if isinstance(key, int | np.integer):
+            return self._data([self._frame_number(int(key))])[0]
+        raise ArgumentTypeError(
+            f"Unsupported key type: {type(key)}. Supported types are int and slice; "
+            "get_frames_at takes several numbers"
+        )
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        """The data of all frames, decoded as they are consumed."""
+        geometry = self._geometry
+        if not self._is_float and geometry.size is None and geometry.crop is None:
+            for frame in self._video:
+                yield frame.permute(2, 0, 1) if self._dimension_order == "NCHW" else frame
+            return
+        for start in range(0, len(self), _CHUNK):
+            yield from self._data(range(start, min(start + _CHUNK, len(self))))
+
+    def get_frame_at(self, index: int) -> Frame:
+        """A frame by number; negative ones count from the end.
+
+        Raises:
+            IndexError: there is no such frame.
+        """
+        if not isinstance(index, int | np.integer | torch.Tensor):
+            raise ValueRuntimeError(
+                f"Expected a value of type 'int' for argument 'index', got {type(index).__name__}"
+            )
+        return self._frame(self._frame_number(int(index)))
+
+    def get_frames_at(self, indices: torch.Tensor | Sequence[int]) -> FrameBatch:
+        """Frames by number, in any order; negative numbers count from the end.
+
+        Raises:
+            IndexError: there is no such frame.
+        """
+        return self._batch(self._frame_numbers(indices))
+
+    def get_frames_in_range(self, start: int, stop: int, step: int = 1) -> FrameBatch:
+        """The frames of `range(start, stop, step)`, as a slice has them."""
+        return self._batch(_steps(*slice(start, stop, step).indices(self._num_frames)))
+
+    def get_frame_played_at(self, seconds: float) -> Frame:
+        """The frame that is on screen at a time.
+
+        Raises:
+            IndexError: none is.
+        """
+        begin, end = self._times.begin, self._times.end
+        if not begin <= seconds < end:
+            raise FrameRangeError(
+                f"Invalid pts in seconds: {seconds}. It must be greater than or equal to {begin} "
+                f"and less than {end}."
+            )
+        return self._frame(int(self._times.at(np.array([float(seconds)]))[0]))
+
+    def get_frames_played_at(self, seconds: torch.Tensor | Sequence[float]) -> FrameBatch:
+        """The frames that are on screen at each of several times.
+
+        Raises:
+            RuntimeError, IndexError: none is at one of them.
+        """
+        try:
+            times = np.asarray(seconds, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError) as error:
+            raise ValueRuntimeError(
+                f"Expected a value of type 'float' for each of the times, got {seconds!r:.80}"
+            ) from error
+        begin, end = self._times.begin, self._times.end
+        for wrong in times[~((times >= begin) & (times < end))][:1]:
+            bound = f"less than {end}" if wrong >= end else f"greater than or equal to {begin}"
+            raise PlayedOutsideError(f"{self._video.name}: frame pts is {wrong:f}; must be {bound}")
+        return self._batch(self._times.at(times))
+
+    def get_frames_played_in_range(
+        self, start_seconds: float, stop_seconds: float, fps: float | None = None
+    ) -> FrameBatch:
+        """The frames that are on screen from one time to before another.
+
+        Args:
+            start_seconds: within the video.
+            stop_seconds: exclusive.
+            fps: give the frames on screen every 1/fps seconds instead, with these times.
+
+        Raises:
+            ValueError: the range does not lie within the video.
+        """
+        if not start_seconds <= stop_seconds:
+            raise ArgumentError(
+                f"Invalid start seconds: {start_seconds}. It must be less than or equal to stop "
+                f"seconds ({stop_seconds})."
+            )
+        begin, end = self._times.begin, self._times.end
+        if not begin <= start_seconds < end:
+            raise ArgumentError(
+                f"Invalid start seconds: {start_seconds}. It must be greater than or equal to "
+                f"{begin} and less than {end}."
+            )
+        if not stop_seconds <= end:
+            raise ArgumentError(
+                f"Invalid stop seconds: {stop_seconds}. It must be less than or equal to {end}."
+            )
+        if fps is not None:
+            return self._resampled(float(start_seconds), float(stop_seconds), fps)
+        return self._batch(self._times.between(float(start_seconds), float(stop_seconds)))
+
+    def get_all_frames(self, fps: float | None = None) -> FrameBatch:
+        """All frames, or those on screen every 1/fps seconds."""
+        return self.get_frames_played_in_range(self._times.begin, self._times.end, fps=fps)
+
+    def _get_key_frame_indices(self) -> torch.Tensor:
+        return torch.from_numpy(self._video.index.keyframes.copy())
+
+    def _describe(self, index: VideoIndex) -> dict[str, Any]:
+        """What of the metadata the index tells."""
+        is_exact = self._seek_mode == "exact"
+        height, width = self._video.size
+        begin, end = self._times.begin, self._times.end
+        return {
+            "codec": index.codec,
+            "stream_index": index.stream,
+            "media_type": "video",
+            "width": width,
+            "height": height,
+            "rotation": float(index.rotation) if index.rotation else None,
+            "color_primaries": index.color.primaries,
+            "color_space": index.color.matrix,
+            "color_transfer_characteristic": index.color.transfer,
+            "pixel_format": index.pixel_format,
+            "begin_stream_seconds_from_content": begin if is_exact else None,
+            "end_stream_seconds_from_content": end if is_exact else None,
+            "num_frames_from_content": len(index) if is_exact else None,
+            "duration_seconds": end - begin,
+            "begin_stream_seconds": begin,
+            "end_stream_seconds": end,
+            "num_frames": len(index),
+            "average_fps": len(index) / (end - begin) if end > begin else None,
+        }
+
+    def _frame_number(self, given: int) -> int:
+        number = given + self._num_frames if given < 0 else given
+        if not 0 <= number < self._num_frames:
+            bound = (
+                f"must be less than {self._num_frames}"
+                if given >= 0
+                else "negative indices must have an absolute value less than the number of frames, "
+                f"{self._num_frames}"
+            )
+            raise FrameRangeError(
+                f"{self._video.name}: Invalid frame index={given} for streamIndex="
+                f"{self.stream_index}; {bound}"
+            )
+        return number
+
+    def _frame_numbers(self, indices: torch.Tensor | Sequence[int]) -> NDArray[np.int64]:
+        try:
+            given = np.asarray(indices)
+        except ValueError as error:  # ragged
+            raise ValueRuntimeError(f"frame indices are integers, got {indices!r:.80}") from error
+        if given.dtype == np.bool_ or (given.size and not np.issubdtype(given.dtype, np.integer)):
+            raise ValueRuntimeError(
+                f"Expected a value of type 'int' for each of the indices, got {indices!r:.80}"
+            )
+        given = given.astype(np.int64).reshape(-1)
+        frames = np.where(given < 0, given + self._num_frames, given)
+        outside = (frames < 0) | (frames >= self._num_frames)
+        if outside.any():
+            self._frame_number(int(given[outside][0]))
+        return frames
+
+    def _resampled(self, start: float, stop: float, fps: float) -> FrameBatch:
+        if not fps > 0:
+            raise ValueRuntimeError(f"fps must be positive, got {fps}")
+        step = 1 / fps
+        times = np.arange(int((stop - start) * fps + 0.5), dtype=np.float64) * step + start
+        data = self._data(self._times.at(times))
+        durations = torch.full((len(times),), step, dtype=torch.float64)
+        return FrameBatch(data, torch.from_numpy(times), durations)
+
+    def _frame(self, number: int) -> Frame:
+        data = self._data([number])[0]
+        return Frame(data, self._times.begins[number], self._times.durations[number])
+
+    def _batch(self, frames: NDArray[np.int64] | range) -> FrameBatch:
+        numbers = np.asarray(frames, np.int64)
+        return FrameBatch(
+            self._data(numbers),
+            torch.from_numpy(self._times.begins[numbers]),
+            torch.from_numpy(self._times.durations[numbers]),
+        )
+
+    def _data(self, frames: Sequence[int] | NDArray[np.int64]) -> torch.Tensor:
+        """Frames by number as (F, C, H, W) or (F, H, W, C), always (H, W, C) in memory."""
+        how = self._geometry
+        with as_runtime_errors():
+            data = self._video.get_frames(
+                frames,
+                crop=how.crop,
+                size=how.size,
+                window=how.window,
+                dtype="float32" if self._is_float else "uint8",
+                std=255.0 if self._is_float else None,
+            ).frames
+        data = how.finish(data)
+        return data.permute(0, 3, 1, 2) if self._dimension_order == "NCHW" else data
+
+    def __repr__(self) -> str:
+        return f"<VideoDecoder {self._video.name}: {len(self)} frames>"
+
+
+def _check_choice(what: str, given: Any, choices: tuple[Any, ...]) -> None:
+    if not any(given is choice or given == choice for choice in choices):
+        supported = ", ".join(map(str, choices))
+        raise ArgumentError(f"Invalid {what} ({given}). Supported values are {supported}.")
+
+
+def _steps(start: int, stop: int, step: int) -> range:
+    if step < 1:
+        raise ValueRuntimeError(f"Step must be greater than 0; is {step}")
+    return range(start, max(start, stop), step)

@@ -1,0 +1,132 @@
+"""`torchvision.io.read_video` and what goes with it, which torchvision 0.26 removed.
+
+from videoloader.compat import torchvision
+torchvision.install()
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from videoloader.compat.opening import frame_rate, open_video
+from videoloader.compat.torchvision_clips import VideoClips
+from videoloader.errors import ArgumentError
+from videoloader.indexing.video import index_video
+from videoloader.sources.source import VideoSource
+
+__all__ = ["VideoClips", "install", "read_video", "read_video_timestamps"]
+
+Unit = Literal["pts", "sec"]
+_DATASETS = ("video_utils", "kinetics", "ucf101", "hmdb51", "samplers.clip_sampler")
+
+
+def read_video(
+    filename: VideoSource,
+    start_pts: float | Fraction = 0,
+    end_pts: float | Fraction | None = None,
+    pts_unit: Unit = "pts",
+    output_format: str = "THWC",
+) -> tuple[torch.Tensor, torch.Tensor, dict[str, float]]:
+    """The frames of a video from one time to another, both included.
+
+    If none begins at `start_pts`, the frame on screen then is the first. Times are those of the
+    container, as `read_video_timestamps` gives them.
+
+    Args:
+        filename: path, URL or bytes.
+        start_pts: the first time.
+        end_pts: the last time, the end by default.
+        pts_unit: `sec`, or `pts` for ticks of the container.
+        output_format: `THWC` or `TCHW`.
+
+    Returns:
+        uint8 frames; no audio samples (1, 0); `video_fps`.
+
+    Raises:
+        VideoError: the video does not decode.
+        ValueError: the end is before the start, or an argument has no meaning.
+    """
+    layout = output_format.upper()
+    if layout not in ("THWC", "TCHW"):
+        raise ArgumentError(f"output_format is THWC or TCHW, got {output_format!r}")
+    end = math.inf if end_pts is None else end_pts
+    if end < start_pts:
+        raise ArgumentError(
+            f"end_pts is not before start_pts, got start_pts={start_pts} and end_pts={end_pts}"
+        )
+    with open_video(filename) as video:
+        pts, tick = video.index.pts, video.index.time_base
+        first_tick, last_tick = _ticks(start_pts, end, tick, pts_unit)
+        first = int(np.searchsorted(pts, first_tick))
+        if first > 0 and first_tick > 0 and (first == len(pts) or pts[first] != first_tick):
+            first -= 1
+        stop = int(np.searchsorted(pts, last_tick, side="right"))
+        frames = video.get_frames(
+            range(first, max(stop, first)), layout="FHWC" if layout == "THWC" else "FCHW"
+        ).frames
+        info = {"video_fps": frame_rate(video.index)}
+    return frames, torch.empty((1, 0)), info
+
+
+def read_video_timestamps(
+    filename: VideoSource, pts_unit: Unit = "pts"
+) -> tuple[list[int] | list[Fraction], float | None]:
+    """When each frame begins: in ticks of the container, or in seconds as fractions; and the rate.
+
+    Nothing is decoded.
+
+    Raises:
+        VideoError: the file is no video.
+    """
+    _check_unit(pts_unit)
+    index = index_video(filename)
+    rate = frame_rate(index) or None
+    ticks: list[int] = index.pts.tolist()
+    if pts_unit == "pts":
+        return ticks, rate
+    return [tick * index.time_base for tick in ticks], rate
+
+
+def install() -> None:
+    """Put these into `torchvision.io` and `torchvision.datasets`, with or without its own.
+
+    `Kinetics`, `UCF101` and `HMDB51` then decode with this library.
+
+    Raises:
+        ImportError: torchvision is not installed.
+    """
+    io: Any = importlib.import_module("torchvision.io")
+    for function in (read_video, read_video_timestamps):
+        setattr(io, function.__name__, function)
+    for name in _DATASETS:
+        module: Any = importlib.import_module(f"torchvision.datasets.{name}")
+        module.VideoClips = VideoClips
+
+
+def _ticks(start: Any, end: Any, tick: Fraction, unit: str) -> tuple[int, float]:
+    """The limits in ticks: down from the start, up from the end."""
+    _check_unit(unit)
+    if unit == "pts":
+        return math.floor(start), end
+    # A float is off by far less than a tick: 1 / 3 means the tick at a third of a second.
+    first, last = (_in_ticks(limit, tick) for limit in (start, end))
+    return math.floor(first), last if last == math.inf else math.ceil(last)
+
+
+def _in_ticks(seconds: Any, tick: Fraction) -> Any:
+    if seconds == math.inf:
+        return seconds
+    exact = Fraction(seconds) / tick
+    nearest = round(exact)
+    return nearest if abs(exact - nearest) < Fraction(1, 1000) else exact
+
+
+def _check_unit(unit: str) -> None:
+    if unit not in ("pts", "sec"):
+        raise ArgumentError(f"pts_unit is pts or sec, got {unit!r}")

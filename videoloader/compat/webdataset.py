@@ -1,0 +1,75 @@
+"""Handlers for `WebDataset(...).decode(...)`, in place of `webdataset.torch_video`.
+
+from videoloader.compat.webdataset import decode_video
+dataset = webdataset.WebDataset(shards).decode(decode_video)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from videoloader.compat.opening import frame_rate, open_video
+from videoloader.decoding.output import ElementType, Layout
+from videoloader.sampling.clips import ClipSampler, sample_frames
+
+__all__ = ["EXTENSIONS", "VideoHandler", "decode_video"]
+
+EXTENSIONS = "3gp avi flv h264 h265 hevc ivf m2ts m4v mjpeg mkv mov mp4 mpeg mpg obu ogv webm wmv"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoHandler:
+    """Decodes the videos of samples; other files are left to other handlers. It pickles.
+
+    Gives (frames, audio, info), as `webdataset.torch_video`: frames in the layout, no audio
+    samples, and `video_fps`, `frames_indices` and `num_frames` of the video.
+
+    Args:
+        clips: which frames, such as `UniformClip(8)`; all by default. One that draws takes its
+            middle choice: a handler does not know which sample it is given.
+        size: (height, width) to resize to, or one number for both.
+        dtype, layout: as for `Video.get_frames`.
+        device: where frames are given.
+        extensions: of files that are videos, with spaces between them.
+    """
+
+    clips: ClipSampler | None = None
+    size: int | tuple[int, int] | None = None
+    dtype: ElementType = "uint8"
+    layout: Layout = "FHWC"
+    device: str = "cpu"
+    extensions: str = EXTENSIONS
+
+    def __call__(
+        self, key: str, data: bytes
+    ) -> tuple[torch.Tensor, torch.Tensor, dict[str, Any]] | None:
+        """Decode a file of a sample, or give None if it is no video.
+
+        Args:
+            key: its name, or what follows the first dot of it.
+            data: its bytes.
+
+        Raises:
+            VideoError: the video does not decode.
+        """
+        if key.rpartition(".")[2].lower() not in self.extensions.split():
+            return None
+        with open_video(data, device=self.device) as video:
+            numbers = range(len(video)) if self.clips is None else self._sampled(video.index)
+            clip = video.get_frames(numbers, size=self.size, dtype=self.dtype, layout=self.layout)
+            info = {
+                "video_fps": frame_rate(video.index),
+                "frames_indices": clip.indices.tolist(),
+                "num_frames": len(video),
+            }
+        return clip.frames, torch.empty((1, 0)), info
+
+    def _sampled(self, index: Any) -> Any:
+        assert self.clips is not None
+        return sample_frames(self.clips, index).reshape(-1)
+
+
+decode_video = VideoHandler()

@@ -1,0 +1,130 @@
+"""Reading on from where a decoder stands, in place of beginning at a keyframe again.
+
+A run is decoded by itself: its packets, an end, and the decoder is empty. Callers that ask for one
+frame after the other would have every GOP decoded again for each of its frames. For them the
+decoder is not emptied: where it holds a frame back, the packets behind it are fed as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.codecs.registry import codec_of
+from videoloader.decoding.feed import PacketFeed
+from videoloader.indexing.contexts import make_packet
+from videoloader.indexing.index import VideoIndex
+from videoloader.sampling import Run
+
+if TYPE_CHECKING:
+    from av import VideoCodecContext, VideoFrame
+
+__all__ = ["MOST_FRAMES", "ForwardReader"]
+
+MOST_FRAMES = 16
+"""Frames of a run that is read on to: they are held together until all of them are there."""
+
+_CHUNK = 16  # packets fetched at a time
+_BEHIND = 48  # packets to feed behind a run; decoders hold back no more than 16 frames
+
+
+class ForwardReader:
+    """A decoder that stands behind a packet of a video, and the frames it gave too early.
+
+    Args:
+        decoder: set up for the packets of the run, holding nothing.
+        index: of the video.
+        packets: reads them.
+        run: the first to read.
+    """
+
+    def __init__(
+        self, decoder: VideoCodecContext, index: VideoIndex, packets: PacketFeed, run: Run
+    ) -> None:
+        self.decoder = decoder
+        self.packets_fed = 0
+        """Packets that the decoder was given so far."""
+        self._index = index
+        self._packets = packets
+        self._start = int(run.packets[0])
+        self._last = self._start - 1
+        self._skipped: set[int] = set()
+        self._setup = index.extradata_of(self._start)
+        self._early: dict[int, VideoFrame] = {}
+
+    def reaches(self, run: Run) -> bool:
+        """Whether what was fed so far is what a run begins with."""
+        first = int(run.packets[0])
+        before = run.packets[run.packets <= self._last].tolist()
+        return (
+            self._start <= first <= self._last + 1
+            and self._skipped.isdisjoint(before)
+            and self._index.extradata_of(int(run.packets[-1])) == self._setup
+        )
+
+    def read(self, run: Run) -> dict[int, VideoFrame] | None:
+        """The frames of a run by number; None if one does not come or anything is damaged.
+
+        The decoder is of no use then.
+        """
+        import av
+
+        wanted = dict(zip(run.frame_packets.tolist(), run.frames.tolist(), strict=True))
+        found: dict[int, VideoFrame] = {}
+        early, self._early = self._early, {}
+        for packet, frame in early.items():
+            self._sort(packet, frame, wanted, found)
+        try:
+            for number, payload in self._payloads(run) if wanted else ():
+                for frame in self.decoder.decode(make_packet(payload, number)):
+                    if frame.pts is None or self._is_damaged(frame):
+                        return None
+                    self._sort(frame.pts, frame, wanted, found)
+                self.packets_fed += 1
+                self._skipped.update(range(self._last + 1, number))
+                self._last = number
+                if not wanted:
+                    return found
+        except av.error.FFmpegError:
+            return None
+        return None if wanted else found
+
+    def _sort(
+        self,
+        packet: int,
+        frame: VideoFrame,
+        wanted: dict[int, int],
+        found: dict[int, VideoFrame],
+    ) -> None:
+        """Put a frame where it is wanted, or aside if nobody may have had it yet."""
+        number = wanted.pop(packet, None)
+        if number is not None:
+            found[number] = frame
+        elif not wanted:
+            self._early[packet] = frame
+
+    def _payloads(self, run: Run) -> Iterator[tuple[int, bytes]]:
+        """Packets behind those that were fed: of the run, and as many as may be held back."""
+        if self._last < self._start:
+            for packets, payloads in self._packets.chunks(run, _CHUNK, drop="nothing"):
+                yield from zip(packets.tolist(), payloads, strict=True)
+        else:
+            yield from self._fetched(run.packets[run.packets > self._last])
+        behind = int(run.packets[-1]) + 1
+        for number in range(behind, min(behind + _BEHIND, len(self._index.packets))):
+            if number <= self._last:
+                continue
+            if self._index.extradata_of(number) != self._setup:
+                return
+            yield from self._fetched(np.array([number]))
+
+    def _fetched(self, packets: NDArray[np.int64]) -> Iterator[tuple[int, bytes]]:
+        for start in range(0, len(packets), _CHUNK):
+            part = packets[start : start + _CHUNK]
+            yield from zip(part.tolist(), self._packets.read(part), strict=True)
+
+    def _is_damaged(self, frame: VideoFrame) -> bool:
+        return bool(frame.is_corrupt) and codec_of(self._index.codec).reports_damage

@@ -1,0 +1,245 @@
+"""A decoder of NVDEC with its CUDA stream: decodes runs and converts what is wanted of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.nvdec.convert import Converter, pinned_table
+from videoloader.decoding.nvdec.feeder import Feeder, HardwareDecoder
+from videoloader.decoding.nvdec.hardware import (
+    MAX_CALL_BYTES,
+    DecoderKind,
+    StreamNeeds,
+    decoder_kind,
+    stream_needs,
+    surface_shape,
+)
+from videoloader.decoding.work import NoteWork, Work
+from videoloader.errors import DecodeError, UnsupportedError
+from videoloader.indexing.index import VideoIndex
+from videoloader.sampling import Run
+from videoloader.sources.source import Source
+
+__all__ = ["MakeSlots", "NvdecJob", "Session", "Stats"]
+
+MakeSlots: TypeAlias = Callable[[int], NDArray[Any]]
+
+_TABLE_ROWS = 512
+
+
+@dataclass(slots=True, eq=False)
+class NvdecJob:
+    """One run of one video, and where its frames go.
+
+    Attributes:
+        index: of the video.
+        source: its bytes.
+        run: what to decode.
+        targets: rows that the converter takes, complete but for the addresses of the surface.
+        places: for each wanted packet, which of the rows take its frame.
+        converter: fills the slots, which nothing else works on.
+        piece: bytes of surfaces that one call may give back at most.
+        note: is told of the work when it is done.
+    """
+
+    index: VideoIndex
+    source: Source
+    run: Run
+    targets: NDArray[Any]
+    places: dict[int, slice]
+    converter: Converter
+    piece: int = MAX_CALL_BYTES
+    note: NoteWork | None = None
+
+    def kind(self, gpu: int) -> DecoderKind:
+        """The kind of decoder that the job needs on a GPU."""
+        return decoder_kind(self.index, gpu)
+
+    @property
+    def needs(self) -> StreamNeeds:
+        """What the stream needs of a decoder of that kind."""
+        return stream_needs(self.index, int(self.run.packets[0]))
+
+
+@dataclass(slots=True)
+class Stats:
+    """Counters of a pool: packets fed, frames decoded, surfaces converted, decoders made."""
+
+    packets: int = 0
+    frames: int = 0
+    surfaces: int = 0
+    decoders: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(
+        self, *, packets: int = 0, frames: int = 0, surfaces: int = 0, decoders: int = 0
+    ) -> None:
+        """Count packets fed, frames given, surfaces converted and decoders made."""
+        with self.lock:
+            self.packets += packets
+            self.frames += frames
+            self.surfaces += surfaces
+            self.decoders += decoders
+
+    def counts(self) -> dict[str, int]:
+        """All counts by name."""
+        with self.lock:
+            return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "lock"}
+
+
+class Session:
+    """A decoder, the CUDA stream on which it gives frames, and the table of what is converted.
+
+    For one thread at a time.
+
+    Args:
+        kind: of the decoder.
+        needs: of the first stream.
+        gpu: number of the device.
+        stats: of the pool.
+    """
+
+    def __init__(self, kind: DecoderKind, needs: StreamNeeds, gpu: int, stats: Stats) -> None:
+        import cupy
+
+        self._cuda: Any = cupy.cuda
+        self._gpu = gpu
+        self._stats = stats
+        with self._cuda.Device(gpu):  # restored afterwards, since this may be the caller's thread
+            self._stream = self._cuda.Stream(non_blocking=True)
+            self._filled = self._cuda.Event(disable_timing=True)
+            self._table = pinned_table(_TABLE_ROWS)
+            self.decoder = HardwareDecoder(kind, needs, gpu, self._stream.ptr)
+        self.size = needs.size
+        """Of the coded pictures of the stream that it has, or is to have next."""
+        self._row = 0
+        self._surfaces = 0
+        self.is_between_runs = True
+        """Whether its decoder has given all frames of what it was fed."""
+        stats.add(decoders=1)
+
+    def close(self) -> None:
+        """Wait for queued conversions, which read the surfaces and the table."""
+        self._stream.synchronize()
+
+    # Every CuPy call into CUDA releases the interpreter lock and has to get it back, which is slow
+    # beside a busy Python thread. So a call to the decoder makes none, and a run records one event.
+
+    def decode(self, job: NvdecJob) -> Any:
+        """Decode a run; an event behind the last conversion."""
+        with self._translating(job.index):
+            tiles = int(job.targets["tiles"].max())
+            for frames in self._frames(job):
+                self._convert(frames, tiles, job)
+        self._filled.record(self._stream)
+        return self._filled
+
+    def pieces(
+        self, job: NvdecJob, make_slots: MakeSlots, most: int
+    ) -> Generator[Literal[True], None, None]:
+        """Decode a run; stops when the frames of a piece are in their slots."""
+        left = len(job.run.frames)
+        slots: NDArray[Any] = np.empty(0)
+        filled, tiles = 0, 0
+        with self._translating(job.index):
+            for frames in self._frames(job):
+                while frames:
+                    if filled == len(slots):
+                        slots, filled = make_slots(min(most, left)), 0
+                        tiles = int(slots["tiles"].max())
+                    some, frames = frames[: len(slots) - filled], frames[len(slots) - filled :]
+                    addresses = self._addresses(some, job.index)
+                    rows = slots[filled : filled + len(some)]
+                    self._launch(rows, addresses, tiles, job.converter)
+                    filled += len(some)
+                    left -= len(some)
+                    if filled == len(slots):
+                        self._stream.synchronize()
+                        yield True
+                        self._cuda.Device(self._gpu).use()  # each piece may run on another thread
+
+    def _frames(self, job: NvdecJob) -> Generator[list[tuple[int, Any]], None, None]:
+        """Decode a run; yields the wanted frames of each call with their packets."""
+        self._cuda.Device(self._gpu).use()
+        self.is_between_runs = False
+        begin = time.perf_counter()
+        self.decoder.begin(job.index, job.needs)
+        before = self._surfaces
+        feeder = Feeder(self.decoder, job.index, job.source, job.run, piece=job.piece)
+        yield from filter(None, feeder)
+        self._stats.add(
+            packets=feeder.packets, frames=feeder.frames, surfaces=self._surfaces - before
+        )
+        if job.note is not None:
+            seconds = time.perf_counter() - begin
+            used = len(job.run.frame_packets)
+            job.note(Work(feeder.packets, feeder.bytes, feeder.frames, used, seconds))
+        self.is_between_runs = True
+
+    @contextmanager
+    def _translating(self, index: VideoIndex) -> Iterator[None]:
+        """Translate errors of the library, after everything queued for the slots is done."""
+        try:
+            yield
+        except Exception as error:
+            self._stream.synchronize()
+            if (translated := _translated(error, index)) is error:
+                raise
+            raise translated from error
+
+    def _convert(self, frames: list[tuple[int, Any]], tiles: int, job: NvdecJob) -> None:
+        """Convert the wanted surfaces that one call gave, by one launch if the table has room."""
+        places = [job.places[packet] for packet, _ in frames]
+        counts = [place.stop - place.start for place in places]
+        surfaces = np.repeat(self._addresses(frames, job.index), counts)
+        chosen = np.concatenate([np.arange(place.start, place.stop) for place in places])
+        for begin in range(0, len(chosen), _TABLE_ROWS):
+            some = slice(begin, begin + _TABLE_ROWS)
+            self._launch(job.targets[chosen[some]], surfaces[some], tiles, job.converter)
+
+    def _addresses(self, frames: list[tuple[int, Any]], index: VideoIndex) -> NDArray[np.int64]:
+        """GPU addresses of surfaces."""
+        shape = surface_shape(index)
+        for packet, frame in frames:
+            if tuple(frame.shape) != shape:
+                raise UnsupportedError(
+                    f"{index.name}: packet {packet} became a surface of {tuple(frame.shape)}, "
+                    f"expected {shape}; the picture is cropped or changes its size"
+                )
+        return np.array([frame.GetPtrToPlane(0) for _, frame in frames])
+
+    def _launch(
+        self, rows: NDArray[Any], surfaces: NDArray[np.int64], tiles: int, converter: Converter
+    ) -> None:
+        if self._row + len(rows) > _TABLE_ROWS:
+            self._stream.synchronize()  # the rows are read by the GPU until then
+            self._row = 0
+        filled = self._table[self._row : self._row + len(rows)]
+        filled[:] = rows
+        filled["luma"] = surfaces
+        self._row += len(rows)
+        converter.launch(filled, self._stream, tiles)
+        self._surfaces += len(rows)
+
+
+def _translated(error: Exception, index: VideoIndex) -> Exception:
+    """The `VideoError` that stands for an error of the library."""
+    if isinstance(error, UnsupportedError | DecodeError | OSError):
+        return error
+    kind = type(error).__name__
+    if kind == "PyNvVCExceptionUnsupported":
+        return UnsupportedError(f"{index.name}: NVDEC does not decode this {index.codec} stream")
+    if kind.startswith("PyNvVC"):
+        reason = " ".join(str(error).split())
+        return UnsupportedError(
+            f"{index.name}: NVDEC fails on this {index.codec} stream ({reason})"
+        )
+    return error

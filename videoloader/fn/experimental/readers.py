@@ -1,0 +1,7 @@
+"""`fn.readers.video` under its experimental name."""
+
+from videoloader.fn.function import public_functions
+
+globals().update(public_functions("experimental.readers"))
+
+__all__ = sorted(public_functions("experimental.readers"))

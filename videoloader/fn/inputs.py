@@ -1,0 +1,7 @@
+"""Inputs: sources that are fed with whole files."""
+
+from videoloader.fn.function import public_functions
+
+globals().update(public_functions("inputs"))
+
+__all__ = sorted(public_functions("inputs"))

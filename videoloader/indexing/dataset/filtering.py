@@ -1,0 +1,147 @@
+"""Which rows of a data set index meet a condition: told by its columns, no video is opened."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.indexing.dataset.cache import reading
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+__all__ = ["Limits", "as_condition", "matching_rows"]
+
+_TURNED = (90, 270, -90, -270)  # rotations that swap width and height
+
+
+class Limits(TypedDict, total=False):
+    """Conditions on videos by name; limits are inclusive.
+
+    Sizes are those of the displayed picture, rotation applied; `aspect` is width / height.
+    """
+
+    min_frames: int
+    max_frames: int
+    min_keyframes: int
+    max_keyframes: int
+    min_duration: float
+    max_duration: float
+    min_fps: float
+    max_fps: float
+    min_width: int
+    max_width: int
+    min_height: int
+    max_height: int
+    min_pixels: int
+    max_pixels: int
+    min_aspect: float
+    max_aspect: float
+    codecs: str | Sequence[str]
+    containers: str | Sequence[str]
+    pixel_formats: str | Sequence[str]
+
+
+_CHOICES = {"codecs": "codec", "containers": "container", "pixel_formats": "pixel_format"}
+
+
+def as_condition(
+    condition: pc.Expression | None, limits: Mapping[str, Any]
+) -> pc.Expression | None:
+    """One expression over the columns; None if nothing is asked for.
+
+    Raises:
+        ArgumentError: a limit has no such name, or a value that is none.
+        ArgumentTypeError: `condition` is no expression of pyarrow.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if condition is not None and not isinstance(condition, pc.Expression):
+        raise ArgumentTypeError(
+            "a filter is limits by name, or an expression of pyarrow such as "
+            f"pyarrow.compute.field('num_frames') >= 64; got {condition!r:.100}"
+        )
+    for name, value in limits.items():
+        if name not in Limits.__annotations__:
+            close = difflib.get_close_matches(name, Limits.__annotations__, n=3)
+            hint = f"did you mean {' or '.join(close)}?" if close else "see `Limits`"
+            raise ArgumentError(f"videos have no limit {name!r}; {hint}")
+        if value is None:
+            continue
+        try:
+            one = _one_condition(name, value)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise ArgumentError(f"{name}={value!r} is no limit of videos ({error})") from error
+        condition = one if condition is None else condition & one
+    return condition
+
+
+def matching_rows(path: Path, condition: pc.Expression) -> NDArray[np.int64]:
+    """Rows of a data set index for which a condition is true, ascending.
+
+    Only the columns that the condition names are read.
+
+    Raises:
+        ArgumentError: the condition fits no columns of a data set index.
+        FormatError: the file is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    with reading(path):
+        table = ds.dataset(path, format="parquet")
+    try:
+        table.schema.empty_table().filter(condition)
+    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        columns = ", ".join(name for name in table.schema.names if name != "index")
+        reason = str(error).partition("\n")[0]
+        raise ArgumentError(
+            f"{path}: the filter {condition} fits no data set index ({reason}); its columns are "
+            f"{columns}"
+        ) from error
+    with reading(path):
+        kept = table.scanner(columns={"is_kept": condition}).to_table()["is_kept"]
+        rows: NDArray[np.int64] = np.flatnonzero(pc.fill_null(kept, fill_value=False))
+        return rows
+
+
+def _one_condition(name: str, value: Any) -> pc.Expression:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if name in _CHOICES:
+        known = [value] if isinstance(value, str) else list(value)
+        return pc.field(_CHOICES[name]).isin(pa.array(known, pa.string()))
+    bound, _, what = name.partition("_")
+    limit = pa.scalar(value, pa.float64())
+    measured = _measure(what)
+    return measured >= limit if bound == "min" else measured <= limit
+
+
+def _measure(what: str) -> pc.Expression:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if what in ("frames", "keyframes"):
+        return pc.field(f"num_{what}")
+    if what in ("duration", "fps"):
+        return pc.field(what)
+    is_turned = pc.field("rotation").isin(pa.array(_TURNED, pa.int32()))
+    coded = pc.field("width").cast(pa.float64()), pc.field("height").cast(pa.float64())
+    width = pc.if_else(is_turned, coded[1], coded[0])
+    height = pc.if_else(is_turned, coded[0], coded[1])
+    sizes = {
+        "width": width,
+        "height": height,
+        "pixels": pc.multiply(width, height),
+        "aspect": pc.divide(width, height),
+    }
+    return sizes[what]

@@ -1,0 +1,127 @@
+"""An order that keeps neighbours near each other, so that they can be decoded together.
+
+The clips of an epoch are divided into groups of neighbours, which are permuted. The resulting line
+is cut into windows, and the clips inside each window are permuted. So the clips of a group lie
+within one window, or within two that follow each other: whoever decodes the group at its first clip
+keeps the others for no longer than that. Every place is computed by itself, from a few keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+from videoloader.sampling.permutation import Permutation
+from videoloader.sampling.random import generator
+
+__all__ = ["GroupedOrder"]
+
+_DRAW = 2  # of the keys of windows and of the last group, apart from orders and offsets
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedOrder:
+    """The order of the samples of an epoch, for readers of parts of it.
+
+    Args:
+        size: samples.
+        group: samples in a group; what is left over makes one smaller group.
+        window: samples in a window.
+        common_seed: of the permutation of groups, the same for all parts.
+        seed: of the order inside windows.
+        stage: of the reader in its pipeline.
+        is_random: whether anything is permuted.
+
+    >>> order = GroupedOrder(size=8, group=2, window=4)
+    >>> order.numbers(np.arange(8), range(8), epoch=0)
+    array([5, 2, 4, 3, 6, 0, 7, 1])
+    """
+
+    size: int
+    group: int
+    window: int
+    common_seed: int = 0
+    seed: int = 0
+    stage: int = 0
+    is_random: bool = True
+
+    def __post_init__(self) -> None:
+        if self.group < 1 or self.window < self.group:
+            raise ArgumentError(
+                f"a window holds at least one group, got {self.window} for groups of {self.group}"
+            )
+
+    def numbers(
+        self, positions: NDArray[np.int64], part: range, *, epoch: int
+    ) -> NDArray[np.int64]:
+        """Samples at some positions of a part of the epoch.
+
+        Args:
+            positions: within the part.
+            part: places of the epoch that are read.
+            epoch: which pass over the data set.
+        """
+        places = part.start + positions
+        if self.is_random:
+            places = np.array([self._permuted(place, part, epoch) for place in places.tolist()])
+        return self._at(places, epoch)
+
+    def mates(self, position: int, part: range, *, epoch: int) -> list[int]:
+        """The later positions of its window that have samples of the same group, ascending."""
+        first, moved = self._window(part.start + position, part, epoch)
+        slots = self._slots(first + moved, epoch)
+        own = part.start + position - first
+        later = np.flatnonzero(slots[own + 1 :] == slots[own]) + own + 1
+        mates: list[int] = (first - part.start + later).tolist()
+        return mates
+
+    def _permuted(self, place: int, part: range, epoch: int) -> int:
+        first, moved = self._window(place, part, epoch)
+        return first + int(moved[place - first])
+
+    def _window(self, place: int, part: range, epoch: int) -> tuple[int, NDArray[np.int64]]:
+        """The first place of a window, and how those in it are permuted."""
+        window = place // self.window
+        first = max(window * self.window, part.start)
+        count = min((window + 1) * self.window, part.stop) - first
+        if not self.is_random:
+            return first, np.arange(count)
+        return first, _shuffled(count, self.seed, self.stage, window, epoch)
+
+    def _tail(self, epoch: int) -> tuple[int, int]:
+        """Place of the smaller group, and its size."""
+        groups, rest = divmod(self.size, self.group)
+        if not self.is_random or not rest:
+            return groups * self.group, rest
+        rng = generator(self.common_seed, stage=self.stage, epoch=epoch, draw=_DRAW)
+        return int(rng.integers(groups + 1)) * self.group, rest
+
+    def _slots(self, places: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
+        """Which group in the order of the epoch each place belongs to; -1 is the smaller one."""
+        tail, rest = self._tail(epoch)
+        behind = np.where(places < tail, places, places - rest) // self.group
+        return np.where((places >= tail) & (places < tail + rest), -1, behind)
+
+    def _at(self, places: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
+        if not self.is_random:
+            return places
+        tail, rest = self._tail(epoch)
+        slots = self._slots(places, epoch)
+        full = self.size // self.group
+        groups = np.full(len(places), full)
+        if full:
+            order = Permutation(full, seed=self.common_seed, stage=self.stage, epoch=epoch)
+            groups[slots >= 0] = order[slots[slots >= 0]]
+        shifted = np.where(places < tail, places, places - rest)
+        member = np.where(slots < 0, places - tail, shifted % self.group)
+        return groups * self.group + member
+
+
+@lru_cache(maxsize=16)
+def _shuffled(count: int, seed: int, stage: int, window: int, epoch: int) -> NDArray[np.int64]:
+    rng = generator(seed, stage=stage, sample=window, epoch=epoch, draw=_DRAW)
+    return rng.permutation(count)
