@@ -133,6 +133,7 @@ def no_threads_left():
     """The threads after the test are those before it, after a moment."""
     import gc
     import threading
+    import time
 
     def others():
         """Threads but for those of the decoders that the process shares, which stay."""
@@ -142,7 +143,10 @@ def no_threads_left():
     yield
     if others() - before:
         gc.collect()
-    for thread in others() - before:
-        thread.join(5)  # those of a dropped pipeline end soon, but nobody waits for them
+    # Those of a dropped pipeline end soon, but nobody waits for them. A list of threads that are
+    # joined would hold the one that feeds a pipeline, and with it the pipeline.
+    deadline = time.monotonic() + 10
+    while others() - before and time.monotonic() < deadline:
+        time.sleep(0.01)
     left = others() - before
     assert not left, left
