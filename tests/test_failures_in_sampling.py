@@ -302,6 +302,55 @@ def test_readers_that_resize_take_the_same_policies(paths, on_error):
     assert clips.shape() == [(4, 48, 48, 3)] * len(wanted)
 
 
+# -- buckets and columns
+
+
+@pytest.mark.parametrize("batches", [vl.Buckets([(4, 96, 128)], 6 * 4 * 48, patch=(1, 16, 16)),
+                                     vl.Packing(6 * 4 * 48, patchify=(1, 16, 16))])  # fmt: skip
+def test_buckets_and_packs_hold_what_is_left_with_its_columns(paths, log, tmp_path, batches):
+    for number, path in enumerate(paths):
+        path.with_suffix(".txt").write_text(f"caption {number}")
+    dataset = vl.index_dataset(list(map(str, paths)), tmp_path / "set.parquet", 0)
+    columns = {"columns": ["num_frames", ".txt"], "workers": 0, "batches": batches}
+    with vl.Loader(dataset, WHOLE, skip_known=log, **columns) as loading:
+        (batch,) = loading
+        assert not loading.failures
+    assert batch["sample"].tolist() == [0, 2, 4, 5]
+    assert batch[".txt"] == [f"caption {number}" for number in (0, 2, 4, 5)]
+    assert batch["num_frames"].tolist() == [FRAMES] * 4
+    drawn = Counter()
+    weights = [1, 50, 0, 50, 1, 2]
+    with vl.Loader(dataset, WHOLE, skip_known=log, weights=weights, **columns) as loading:
+        for batch in loading:
+            drawn.update(batch["sample"].tolist())
+    assert drawn == {0: 1, 4: 1, 5: 2}
+
+
+@pytest.mark.parametrize("on_error", ["skip", "mask", "replace"])
+def test_a_bucket_records_its_failures_and_ends_with_too_many(paths, tmp_path, on_error):
+    dataset = vl.index_dataset(list(map(str, paths)), tmp_path / "set.parquet", 0)
+    options = {
+        "batches": vl.Buckets([(4, 96, 128)], 6 * 4 * 48, patch=(1, 16, 16)),
+        "workers": 0,
+        "on_error": on_error,
+    }
+    log = tmp_path / "errors.jsonl"
+    with vl.Loader(dataset, WHOLE, error_log=log, max_errors=1, **options) as loading:
+        (batch,) = loading
+        (failure,) = loading.failures
+        assert loading.stats().errors == 1
+        assert loading.stats().work.decoded > 0
+    wanted = {"skip": [0, 2, 4, 5], "mask": [0, 1, 2, 4, 5], "replace": [0, 2, 2, 4, 5]}
+    assert batch["sample"].tolist() == wanted[on_error]
+    assert (failure.sample, failure.frame, failure.action) == (DAMAGED, 11, on_error)
+    assert log.read_text().count("\n") == 1
+    with (
+        vl.Loader(dataset, WHOLE, max_errors=0, **options) as loading,
+        pytest.raises(vl.TooManyFailuresError, match="1 of 5 samples"),
+    ):
+        list(loading)
+
+
 # -- checkpoints
 
 

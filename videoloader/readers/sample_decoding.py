@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
-from videoloader.errors import DecodeError
+from videoloader.errors import DecodeError, VideoError
 from videoloader.readers.failures import Failures
 from videoloader.readers.replacing import decode_replacing
+from videoloader.readers.sample_columns import SampleColumns
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import taken
+from videoloader.readers.shaped_batches import ShapedBatches
 from videoloader.sources.faults import drop_frames
 
 __all__ = ["DecodedSamples", "SampleDecoder", "SampleKey"]
@@ -37,6 +40,8 @@ class DecodedSamples:
         places: of these samples among those that were asked for.
         errors: for each of them what went wrong, or "".
         shapes: of the frame numbers that the sampler gave for each.
+        columns: that go along with them.
+        packed: what stands for the frames in a pack.
         ready: on a GPU, when the clips have been computed.
     """
 
@@ -45,6 +50,8 @@ class DecodedSamples:
     places: list[int]
     errors: list[str]
     shapes: list[tuple[int, ...]]
+    columns: dict[str, Any] = field(default_factory=dict)
+    packed: dict[str, Any] | None = None
     ready: Any = None
 
     @property
@@ -69,6 +76,8 @@ class SampleDecoder:
         failures: takes what goes wrong; its policy says what becomes of samples that fail.
         is_never_empty: with `skip`, where no sample of a batch decodes, give the next one that
             does.
+        columns: that go along with the samples.
+        batches: the shapes of clips that differ from sample to sample.
     """
 
     requests: SampleRequests
@@ -76,6 +85,8 @@ class SampleDecoder:
     rules: Rules
     failures: Failures = field(default_factory=Failures)
     is_never_empty: bool = False
+    columns: SampleColumns | None = None
+    batches: ShapedBatches | None = None
 
     def decode(
         self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True
@@ -96,6 +107,7 @@ class SampleDecoder:
         videos, chosen = self.requests.videos, list(keys)
         shapes: dict[int, tuple[int, ...]] = {}
         errors, tries = [""] * len(chosen), [1] * len(chosen)
+        beside: dict[int, dict[str, Any]] = {}
         left_out: set[int] = set()
         self.failures.ask(len(chosen))
 
@@ -108,6 +120,9 @@ class SampleDecoder:
                 )
                 for at in places
             ]
+            if self.columns is not None:
+                wanted = [self.requests.video(chosen[at][0]) for at in places]
+                requests = _with_files(requests, places, self.columns.beside(wanted), beside)
             return decoder.run(requests, self.output, replace(self.rules, on_error="mask"))
 
         def choose(at: int, failure: ClipFailure) -> bool:
@@ -132,12 +147,13 @@ class SampleDecoder:
                 if len(left_out) < len(chosen) or not self.is_never_empty:
                     return False
                 left_out.discard(at)
-            if tries[at] == len(videos):
+            following, count = self._next(sample)
+            if tries[at] == count:
                 raise DecodeError(
                     f"none of the {tries[at]} videos decodes; the last: {failure.error}"
                 ) from failure.error
             tries[at] += 1
-            chosen[at] = ((sample + 1) % len(videos), epoch, draw)
+            chosen[at] = (following, epoch, draw)
             return True
 
         clips = decode_replacing(decode, len(chosen), choose)
@@ -145,10 +161,52 @@ class SampleDecoder:
         if left_out:
             clips = taken(clips, places)
         blank = next(iter(shapes.values()), (clips.indices[0].size,) if len(clips) else ())
-        return DecodedSamples(
+        decoded = DecodedSamples(
             clips,
             [chosen[at] for at in places],
             places,
             [errors[at] for at in places],
             [shapes.get(at, blank) for at in places],
         )
+        numbers = [self.requests.video(sample) for sample in decoded.samples.tolist()]
+        if self.columns is not None:
+            decoded.columns = self.columns.values(numbers, [beside[at] for at in places])
+        if self.batches is not None:
+            decoded.clips, decoded.packed = self.batches.pack(clips, numbers, self.output.layout)
+        return decoded
+
+    def _next(self, sample: int) -> tuple[int, int]:
+        """What replaces a sample that fails, and how many samples there are to choose from."""
+        if self.batches is None:
+            return (sample + 1) % len(self.requests.videos), len(self.requests.videos)
+        video = self.requests.video(sample)
+        alike = self.batches.plan.alike(video)
+        following = int(alike[(np.searchsorted(alike, video) + 1) % len(alike)])
+        return sample - video + following, len(alike)
+
+
+def _with_files(
+    requests: Sequence[ClipRequest],
+    places: Sequence[int],
+    files: Sequence[dict[str, Any] | VideoError],
+    found: dict[int, dict[str, Any]],
+) -> list[ClipRequest]:
+    """The requests, of which those fail whose files beside the clip cannot be read.
+
+    Args:
+        requests: of some places of a batch.
+        places: these.
+        files: what lies beside their clips.
+        found: is given that by place, nothing where it cannot be read.
+    """
+    result = list(requests)
+    for at, (place, values) in enumerate(zip(places, files, strict=True)):
+        if isinstance(values, VideoError):
+            result[at] = replace(requests[at], resolve=partial(_fail, values))
+            values = {}
+        found[place] = values
+    return result
+
+
+def _fail(error: VideoError, _: Any) -> NoReturn:
+    raise error
