@@ -180,8 +180,10 @@ class OperatorKernelsOnGpu:
             return batch.gpu()
         samples = []
         for sample in batch.tensors:
-            whole = sample.new_zeros([side + 2 for side in sample.shape]).cuda()
-            samples.append(whole[tuple(slice(1, 1 + side) for side in sample.shape)])
+            margins = [2 * (letter in "HW") for letter in batch.layout()]
+            sides = [(at, at + side) for at, side in zip(margins, sample.shape, strict=True)]
+            whole = sample.new_zeros([stop + start for start, stop in sides]).cuda()
+            samples.append(whole[tuple(slice(*each) for each in sides)])
             samples[-1].copy_(sample)
         return TensorList(samples, batch.layout())
 
