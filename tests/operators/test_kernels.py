@@ -178,10 +178,12 @@ def test_every_half_value_goes_in_and_out(machine):
         {"brightness": 0.7, "dtype": torch.float16},
         bound=0,
     )
-    (made,) = machine.run("brightness", [TensorList([values], "HWC")], {"brightness": 2.0})
-    wanted = (values.float() * 2).half()
-    assert torch.equal(made[0].isnan(), wanted.isnan())
-    assert torch.equal(made[0].nan_to_num(), wanted.nan_to_num())
+    for dtype in (torch.float16, torch.float32):
+        arguments = {"brightness": 2.0, "dtype": dtype}
+        (made,) = machine.run("brightness", [TensorList([values], "HWC")], arguments)
+        wanted = (values.float() * 2).to(dtype)
+        assert torch.equal(made[0].isnan(), wanted.isnan())
+        assert torch.equal(made[0].nan_to_num(), wanted.nan_to_num())
 
 
 AFFINE = [[0.9137, 0.2031, 1.317], [-0.1071, 1.1093, -2.2271]]
@@ -201,9 +203,11 @@ def warp_bound(interp_type, dtype):
 
 
 @pytest.mark.parametrize("interp_type", [NEAREST, LINEAR])
-@pytest.mark.parametrize("fill", [None, 9.0])
+@pytest.mark.parametrize("fill", [None, 9.6])
 @pytest.mark.parametrize(("source", "target"), PAIRS[:6])
 def test_warps_of_ragged_batches_have_every_type(machine, interp_type, fill, source, target):
+    if interp_type == LINEAR and fill is not None:
+        fill = 9.0  # what OpenCV makes of 9.6 has its type
     arguments = {"interp_type": interp_type, "fill_value": fill, "dtype": target}
     bounds = warp_bound(interp_type, target)
     batch = batch_of("FHWC", source)
@@ -243,6 +247,15 @@ def test_perspectives_have_every_border(machine, border, interp_type, channels):
     check(machine, name, [batch], given, **{**bounds, "bound": 255, "off": 0.02})
     given["matrix"] = [PERSPECTIVE, FAR, PERSPECTIVE, PERSPECTIVE, FAR]
     check(machine, name, [batch], given, **bounds)
+
+
+@pytest.mark.parametrize("interp_type", [NEAREST, LINEAR])
+def test_the_horizon_is_the_first_pixel(machine, interp_type):
+    batch = TensorList([torch.rand(30, 40, 3)], "HWC")
+    arguments = {"matrix": HORIZON, "interp_type": interp_type, "pixel_origin": "center"}
+    (made,) = machine.run("experimental.warp_perspective", [batch], arguments)
+    wanted = batch[0][0, 0].expand(30, 3)
+    assert torch.equal(made[0][:, 20], wanted)
 
 
 @pytest.mark.parametrize("layout", ["HW", "FHW"])
