@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from videoloader.decoding.batch import ClipBatch
+from videoloader.decoding.batch import ClipBatch, ClipFailure
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import Orientation
 from videoloader.readers import media
@@ -57,6 +56,9 @@ class FakeVideos:
             height=self.height,
         )
 
+    def engines(self):
+        return {}
+
     def decode(self, requests, *, dtype, layout, mean, std, on_error, **options):
         assert on_error == "mask"
         requests = [
@@ -69,7 +71,7 @@ class FakeVideos:
             try:
                 clips.append(self._clip(request))
             except VideoError as error:
-                failures.append(SimpleNamespace(request=number, frame=None, error=error))
+                failures.append(ClipFailure(number, None, error))
                 clips.append(torch.full((1, 1, 1, 3), FILLED, dtype=torch.uint8))
         clips = [normalised(clip, mean, std).to(getattr(torch, dtype)) for clip in clips]
         if layout == "FCHW":
@@ -139,11 +141,12 @@ def no_threads_left():
 
     before = others()
     yield
-    # Those of a dropped pipeline end soon, but nobody waits for them.
-    deadline = time.monotonic() + 15
-    while (left := others() - before) and time.monotonic() < deadline:
-        # Again and again: the last reference to a pipeline may be that of a thread that is ending.
+    if others() - before:
         gc.collect()
-        next(iter(left)).join(0.05)
+    # Those of a dropped pipeline end soon, but nobody waits for them. A list of threads that are
+    # joined would hold the one that feeds a pipeline, and with it the pipeline.
+    deadline = time.monotonic() + 10
+    while others() - before and time.monotonic() < deadline:
+        time.sleep(0.01)
     left = others() - before
     assert not left, left
