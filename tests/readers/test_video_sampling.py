@@ -306,9 +306,9 @@ def test_ten_million_clips_take_no_memory_of_their_own(tmp_path):
     tracemalloc.start()
     try:
         for order in orders:
-            begin = time.perf_counter()
+            begin = time.thread_time()  # what others of a busy machine take does not count
             seen = [number for batch in range(50) for _, number in order.batch(batch * 1009)]
-            seconds = (time.perf_counter() - begin) / len(seen)
+            seconds = (time.thread_time() - begin) / len(seen)
             assert seconds < 1e-3  # 20 microseconds on a free machine; tracing makes it slower
             assert len(set(seen)) == len(seen)
         assert tracemalloc.get_traced_memory()[1] < 4_000_000
