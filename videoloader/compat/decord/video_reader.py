@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import operator
 import os
-import weakref
 from collections.abc import Generator, Iterator
 from functools import partial
 from typing import Any, BinaryIO
@@ -19,6 +18,7 @@ from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.fault_tolerance import TolerantFrames
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
 from videoloader.compat.kept_frames import KeptFrames
+from videoloader.compat.opening import ClosedWhenCollected
 from videoloader.errors import ArgumentError, DecodeError, FrameRangeError
 from videoloader.video import Video
 
@@ -77,7 +77,7 @@ class VideoReader:
         if fault_tol > 0:
             limit = fault_tol if fault_tol >= 1 else fault_tol * len(self._video)
             self._tolerant = TolerantFrames(self._video, limit, self._resizing)
-        weakref.finalize(self, self._video.close).atexit = False
+        self._closing = ClosedWhenCollected(self._video)
         self._frames = partial(_decode, self._video, self._resizing, self._tolerant)
         self._kept = None
         if self.ctx.device == "cpu":
