@@ -27,7 +27,15 @@ from videoloader.errors import (
 )
 from videoloader.indexing import VideoIndex, index_video
 from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
-from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
+from videoloader.sampling import (
+    Buckets,
+    DenseClips,
+    Packing,
+    RandomClip,
+    SegmentClip,
+    UniformClip,
+    aspect_buckets,
+)
 from videoloader.sampling.seeding import seed
 
 if TYPE_CHECKING:
@@ -45,6 +53,8 @@ if TYPE_CHECKING:
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
     from videoloader.readers.labels import LabelColumn
+    from videoloader.readers.patches import patchify, unpatchify
+    from videoloader.readers.sample_columns import TableColumns
     from videoloader.tensors import TensorList
     from videoloader.video import Video
 
@@ -55,6 +65,7 @@ __all__ = [
     "ArgumentIndexError",
     "ArgumentTypeError",
     "BatchDecoder",
+    "Buckets",
     "Clip",
     "ClipBatch",
     "ClipDataset",
@@ -72,17 +83,20 @@ __all__ = [
     "Loader",
     "OperatorError",
     "OutOfMemoryError",
+    "Packing",
     "Pipeline",
     "RandomClip",
     "SegmentClip",
     "SourceError",
     "StaleIndexError",
+    "TableColumns",
     "TensorList",
     "UniformClip",
     "UnsupportedError",
     "Video",
     "VideoError",
     "VideoIndex",
+    "aspect_buckets",
     "backend",
     "decode_batch",
     "errors",
@@ -94,12 +108,14 @@ __all__ = [
     "newaxis",
     "open_dataset",
     "ops",
+    "patchify",
     "pipeline",
     "pipeline_def",
     "sampling",
     "seed",
     "tensors",
     "types",
+    "unpatchify",
 ]
 
 # What needs torch, and the module it comes from; None stands for the module itself.
@@ -115,6 +131,7 @@ _LAZY = {
     "LabelColumn": "videoloader.readers.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
+    "TableColumns": "videoloader.readers.sample_columns",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
     "backend": None,
@@ -123,10 +140,12 @@ _LAZY = {
     "math": None,
     "newaxis": "videoloader.pipeline",
     "ops": None,
+    "patchify": "videoloader.readers.patches",
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
     "tensors": None,
     "types": None,
+    "unpatchify": "videoloader.readers.patches",
 }
 
 

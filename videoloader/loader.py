@@ -34,15 +34,16 @@ from videoloader.decoding.rules import OnError, Rules
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
+from videoloader.readers.batch_content import batch_content, batch_tensors
 from videoloader.readers.clip_sources import ClipSources, Weights, find_labels, find_sources
-from videoloader.readers.draws import DRAWING, check_clips, find_draws
+from videoloader.readers.draws import find_samples
 from videoloader.readers.global_random import seeded
 from videoloader.readers.labels import Labels
-from videoloader.readers.ranks import find_rank
+from videoloader.readers.sample_columns import Columns, SampleColumns
 from videoloader.readers.sample_decoding import DecodedSamples, LoaderFailure, SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
-from videoloader.readers.samples import divided, stacked
-from videoloader.sampling import ClipSampler, PadMode
+from videoloader.readers.shaped_batches import epoch_order, shaped_batches
+from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode
 from videoloader.sampling.order import EpochOrder, Remainder
 
 __all__ = ["Loader", "LoaderFailure"]
@@ -64,12 +65,25 @@ class Loader:
     - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool.
     - `sample`: int64 (B,), the rows of the data set index, or the places in the list, of the videos
       that are really there.
+    - each of `columns`.
     - `error`: with `on_error="replace"` or `"mask"`, for each sample what went wrong, or "".
+
+    With `Packing` a batch is one sequence of T tokens of B clips, one clip after another: `patches`
+    (T, elements of a patch), see `patchify`, or `frames`, a list of clips; `cu_seqlens` and
+    `max_seqlen`; for each token `positions`, `token_times`, `sample_ids` and `mask`; for each clip
+    `shapes`; lists of `frame_numbers`, `times` and `frame_mask`; and the rest as above. See
+    docs/foundation-models.md.
 
     Args:
         dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index.
         clips: which frames of a video make up its clip.
-        batch_size: samples in a batch of this process.
+        batch_size: samples in a batch of this process; or `batches`.
+        batches: clips of several shapes instead: `Buckets` or `Packing`, which say what clips are
+            like, and what a batch holds. `dataset` is a data set index then. `clips` is a sampler
+            with a `count`, and neither `size`, `resize_shorter` nor `crop` is given.
+        columns: what goes along with the samples: names of columns of the data set index, endings
+            such as `.txt` of files beside the clips or in their archive, a `TableColumns`. In a
+            batch they have these names: tensors of numbers, or lists.
         device: where frames are given, and decoded if they can be.
         size: see `Framing`, as the next four.
         resize_shorter: length of the shorter side, keeping the aspect ratio.
@@ -122,7 +136,9 @@ class Loader:
         dataset: ClipSources,
         clips: ClipSampler,
         *,
-        batch_size: int,
+        batch_size: int | None = None,
+        batches: Buckets | Packing | None = None,
+        columns: Columns = (),
         device: str | torch.device = "cpu",
         size: int | Sequence[int] | None = None,
         resize_shorter: int | None = None,
@@ -158,25 +174,37 @@ class Loader:
     ) -> None:
         self._videos = find_sources(dataset, {})
         self._labels, self.classes = find_labels(dataset, self._videos, labels)
-        rank, num_ranks = find_rank(rank, num_ranks)
-        if remainder is None:
-            remainder = "keep" if num_ranks == 1 else "repeat"
-        count = len(self._videos) * check_clips(clips_per_video, clips)
-        self._draws = find_draws(self._videos, weights, self._labels, count, balanced=balanced)
-        shuffle = shuffle or self._draws is not None
-        self.order = EpochOrder(count, batch_size, shuffle, seed, rank, num_ranks, remainder)
+        samples = find_samples(
+            self._videos, clips, clips_per_video, weights, self._labels, balanced=balanced
+        )
+        framing = Framing(
+            size, resize_shorter, crop, random_resized_crop, flip, batches is not None
+        )
+        planned: dict[str, Any] = {"seed": seed, "shuffle": shuffle}
+        shaped = shaped_batches(
+            batches, batch_size, self._videos, clips, framing, samples, **planned
+        )
+        if shaped is not None:
+            shaped.check_transform(transform)
+        self.order = epoch_order(
+            shaped, batch_size, len(self._videos), samples, rank, num_ranks, remainder, **planned
+        )
         if prefetch < 1:
             raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
         if not isinstance(clips, ClipSampler):
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
-        framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
-        self._requests = SampleRequests(self._videos, clips, framing, seed, pad_mode, fill_value)
+        shape = None if shaped is None else shaped.plan.shape
+        self._requests = SampleRequests(
+            self._videos, clips, framing, seed, pad_mode, fill_value, shape
+        )
         self._samples = SampleDecoder(
             self._requests,
             OutputFormat(
                 dtype, layout, mean, std, interpolation, matrix=matrix, color_range=color_range
             ),
             Rules(resolution_change=resolution_change, on_error=on_error, max_pixels=max_pixels),
+            columns=SampleColumns(self._videos, columns) if columns else None,
+            batches=shaped,
         )
         self._limits: dict[str, Any] = {
             "time_limit": check_time_limit(time_limit),
@@ -197,8 +225,8 @@ class Loader:
         self._last_stats = RunnerStats(0, 0.0, 0.0, ())
 
     def __len__(self) -> int:
-        """Batches in a whole epoch of this rank."""
-        return self.order.num_steps()
+        """Batches in a whole epoch of this rank; with `Packing`, in that which `epoch` says."""
+        return self.order.num_steps(0, self.epoch)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The batches of the next epoch, or the rest of the one that was resumed."""
@@ -232,27 +260,36 @@ class Loader:
 
     def state_dict(self) -> dict[str, int]:
         """Where the run stands: a few integers, the same on every rank after the same step."""
-        done = min(self._start + self._steps * self.order.samples_per_step, self.order.size)
-        is_over = self._steps and self._steps >= self.order.num_steps(self._start)
+        epoch = self.next_epoch if self._is_resumed else self.epoch
+        done = self.order.position(self._steps, self._start, epoch)
+        is_over = self._steps and self._steps >= self.order.num_steps(self._start, epoch)
         if is_over or (not self._steps and not self._is_resumed and self._runner is None):
             return self._state(self.next_epoch, 0)
-        return self._state(self.next_epoch if self._is_resumed else self.epoch, done)
+        return self._state(epoch, done)
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go on where another run stood, also with another batch size or number of ranks.
 
         Raises:
-            ArgumentError: the data set or the seed is another.
+            ArgumentError: the data set or the seed is another, or what `batches` says.
         """
-        for name in ("seed", "size"):
-            if state[name] != getattr(self.order, name):
+        for name, value in self.order.state.items():
+            if state.get(name) != value:
                 raise ArgumentError(
-                    f"the state is of a loader with {name}={state[name]}, "
-                    f"this one has {name}={getattr(self.order, name)}"
+                    f"the state is of a loader with {name}={state.get(name)}, "
+                    f"this one has {name}={value}"
                 )
         self._end_iteration()
         self.next_epoch, self._start, self._steps = state["epoch"], state["position"], 0
         self._is_resumed = True
+
+    @property
+    def unfit(self) -> NDArray[np.int64]:
+        """With `batches`, the videos that are in no batch, as `sample` of a batch has them."""
+        if isinstance(self.order, EpochOrder):
+            return np.empty(0, dtype=np.int64)
+        rows = [self._videos.row(video) for video in self.order.plan.unfit.tolist()]
+        return np.array(rows, dtype=np.int64)
 
     @property
     def failures(self) -> list[LoaderFailure]:
@@ -278,19 +315,15 @@ class Loader:
 
     def __repr__(self) -> str:
         order = self.order
+        each = f" of {order.batch_size}" if isinstance(order, EpochOrder) else ""
         ranks = f", rank {order.rank} of {order.num_ranks}" if order.num_ranks > 1 else ""
         return (
-            f"Loader({order.size} samples, {len(self)} batches of {order.batch_size}{ranks}, "
+            f"Loader({order.size} samples, {len(self)} batches{each}{ranks}, "
             f"epoch {self.epoch}, {self._device})"
         )
 
     def _state(self, epoch: int, position: int) -> dict[str, int]:
-        return {
-            "epoch": epoch,
-            "position": position,
-            "seed": self.order.seed,
-            "size": self.order.size,
-        }
+        return {"epoch": epoch, "position": position, **self.order.state}
 
     def _end_iteration(self) -> None:
         runner, self._runner = self._runner, None
@@ -299,17 +332,13 @@ class Loader:
             self._last_stats = runner.stats()
 
     def _run(self, epoch: int, start: int) -> StageRunner:
-        steps = self.order.num_steps(start)
+        steps = self.order.num_steps(start, epoch)
         decoder = shared_decoder(self._device, self._workers, **self._limits)
 
         def plan(step: int, _: Any) -> NDArray[np.int64]:
             if step >= steps:
                 raise StopIteration
-            places = self.order.batch(epoch, step, start)
-            draws = self._draws
-            if draws is None:
-                return places
-            return draws.numbers(places, seed=self.order.seed, stage=DRAWING, epoch=epoch)
+            return self.order.batch(epoch, step, start)
 
         def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
             batch = self._samples.decode(decoder, samples, epoch)
@@ -321,30 +350,15 @@ class Loader:
         stages = [Stage("plan", plan), Stage("decode", decode, scope, threads=2)]
         return StageRunner(stages, depth=self._prefetch)
 
-    def _deliver(self, batch: DecodedSamples) -> dict[str, Any]:
+    def _deliver(self, batch: DecodedSamples) -> Any:
         """A batch as the training loop gets it."""
-        clips = batch.clips
-        tensors = [clips.frames] if isinstance(clips.frames, torch.Tensor) else clips.frames
-        wait_for(batch.ready, tensors)
-        samples = batch.samples.tolist()
-        videos = [self._requests.video(sample) for sample in samples]
-        several = {shape for shape in batch.shapes if len(shape) > 1}
-        if len(several) == 1:
-            clips = divided(clips, self._samples.output.layout, several.pop())
-        result: dict[str, Any] = {
-            "frames": clips.frames,
-            "frame_numbers": stacked(clips.indices),
-            "times": stacked(clips.times),
-            "mask": stacked(clips.masks),
-            "sample": torch.tensor([self._videos.row(video) for video in videos]),
-        }
-        if self._labels is not None:
-            result["labels"] = torch.tensor([self._labels[video] for video in videos])
+        wait_for(batch.ready, batch_tensors(batch))
+        result = batch_content(batch, self._requests, self._samples.output.layout, self._labels)
         if self._samples.rules.on_error in ("replace", "mask"):
             result["error"] = batch.errors
-        return (
-            result if self._transform is None else self._transformed(result, samples, batch.epoch)
-        )
+        if self._transform is None:
+            return result
+        return self._transformed(result, batch.samples.tolist(), batch.epoch)
 
     def _transformed(self, batch: dict[str, Any], samples: Sequence[int], epoch: int) -> Any:
         """The samples of a batch, each transformed with random numbers of its own, as a batch."""

@@ -341,7 +341,7 @@ class Assembly:
         if size is None:
             size = others[0].view.slot if others else (0, 0)
         count = request.length
-        if request.resolve is not None and others:
+        if request.resolve is not None and others and not count:
             count = len(others[0].wanted.frames)
         if self._limit is not None and self._bytes_of(count, size) > self._limit:
             raise next(f.error for f in self.failures if f.request == number)

@@ -78,6 +78,11 @@ class IndexedVideos:
         """The row of a video in the data set index."""
         return self.videos.row(number)
 
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows of all videos."""
+        return self.videos.rows
+
     def keys(self) -> list[str]:
         """Key of each video."""
         keys = self.videos.dataset.keys
