@@ -22,7 +22,7 @@ from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.fault_tolerance import TolerantFrames
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
 from videoloader.compat.kept_frames import KeptFrames
-from videoloader.compat.opening import ClosedWhenCollected
+from videoloader.compat.opening import ClosedWhenCollected, open_video
 from videoloader.errors import ArgumentError, DecodeError, FrameRangeError
 from videoloader.video import Video
 
@@ -73,7 +73,7 @@ class VideoReader:
         fault_tol = -1 if fault_tol is None else float(fault_tol)
         threads = min(max(as_integer(num_threads, "num_threads"), 0), _MOST_THREADS) or None
         with as_decord_errors():
-            self._video = Video(source, self.ctx.device, threads=threads, matrix="swscale")
+            self._video = open_video(source, device=self.ctx.device, threads=threads)
         if not len(self._video):
             raise DECORDError(f"{self._video.name}: the video has no frames")
         shown = self._video.size

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.opening import ClosedWhenCollected
+from videoloader.compat.opening import MATRIX, ClosedWhenCollected
 from videoloader.compat.torchcodec.arguments import (
     as_frame_numbers,
     as_integer,
@@ -31,7 +31,6 @@ from videoloader.compat.torchcodec.metadata import VideoStreamMetadata
 from videoloader.compat.torchcodec.opening import as_source, naming_stream, read_header
 from videoloader.compat.torchcodec.timeline import Timeline
 from videoloader.compat.torchcodec.transforms import geometry_of
-from videoloader.decoding.output import Matrix
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.video import index_video
@@ -116,7 +115,7 @@ class VideoDecoder:
         stream = None if stream_index is None else as_integer(stream_index, "stream_index")
         stream = None if stream == -1 else stream
         index: VideoIndex | None = None
-        matrix: Matrix = "swscale"
+        matrix = MATRIX
         with as_runtime_errors(), naming_stream(stream):
             if output_dtype != torch.uint8:
                 index = index_video(given, stream=stream)
