@@ -22,6 +22,7 @@ from videoloader.errors import (
     OutOfMemoryError,
     SourceError,
     StaleIndexError,
+    TooManyFailuresError,
     UnsupportedError,
     VideoError,
 )
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
+    from videoloader.readers.failures import SampleFailure
     from videoloader.readers.labels import LabelColumn
     from videoloader.readers.patches import patchify, unpatchify
     from videoloader.readers.sample_columns import TableColumns
@@ -86,11 +88,13 @@ __all__ = [
     "Packing",
     "Pipeline",
     "RandomClip",
+    "SampleFailure",
     "SegmentClip",
     "SourceError",
     "StaleIndexError",
     "TableColumns",
     "TensorList",
+    "TooManyFailuresError",
     "UniformClip",
     "UnsupportedError",
     "Video",
@@ -131,6 +135,7 @@ _LAZY = {
     "LabelColumn": "videoloader.readers.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
+    "SampleFailure": "videoloader.readers.failures",
     "TableColumns": "videoloader.readers.sample_columns",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",

@@ -12,6 +12,7 @@ from videoloader.decoding.framing import Framing
 from videoloader.decoding.request import ClipRequest
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
+from videoloader.readers.clips import usual_length
 from videoloader.readers.media import displayed_size
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
 from videoloader.sampling.batch_plan import Shape
@@ -58,6 +59,7 @@ class SampleRequests:
         draw: int = 0,
         *,
         note_shape: Callable[[tuple[int, ...]], object],
+        may_be_blank: bool = False,
     ) -> ClipRequest:
         """The request for a sample, whose frames are chosen once the index of its video is known.
 
@@ -66,17 +68,26 @@ class SampleRequests:
             epoch: pass over the data set.
             draw: how many times it was drawn before in that pass.
             note_shape: is told the shape of the frame numbers that the sampler gives.
+            may_be_blank: say how long the clip is, and how large if that is known, should its video
+                not open.
         """
         resolve = partial(self._resolve, (sample, epoch, draw), note_shape)
         video = self.video(sample)
         item, index = self.videos.item(video), self.videos.index(video)
-        if self.shape is None:
+        blank = self._blank(video, may_be_blank=may_be_blank)
+        if blank is None:
             return ClipRequest(item, (), index, resolve=resolve)
-        # The shape is told at once, for the case that the video cannot be opened.
-        count, *size = self.shape(video)
-        numbers = np.zeros(count, dtype=np.int64)
-        fill = self.fill_value
-        return ClipRequest(item, numbers, index, "none", fill, (size[0], size[1]), resolve=resolve)
+        numbers, fill = np.zeros(blank[0], dtype=np.int64), self.fill_value
+        return ClipRequest(item, numbers, index, "none", fill, blank[1], resolve=resolve)
+
+    def _blank(
+        self, video: int, *, may_be_blank: bool
+    ) -> tuple[int, tuple[int, int] | None] | None:
+        """Frames and size of a clip whose video does not open; None where nobody asks for it."""
+        if self.shape is not None:
+            count, height, width = self.shape(video)
+            return count, (height, width)
+        return (usual_length(self.sampler), self.framing.slot) if may_be_blank else None
 
     def video(self, sample: int) -> int:
         """The number of the video that a sample is of."""
