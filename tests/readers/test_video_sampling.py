@@ -257,12 +257,13 @@ def test_operators_behind_see_the_clips_of_their_own_batch(videos):
                 assert clip.shape == (4, 3, int(width), 3)
 
 
-def test_clips_that_are_decoded_together_hold_the_pixels_of_clips_alone(demo_folder):
+@pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+def test_clips_that_are_decoded_together_hold_the_pixels_of_clips_alone(demo_folder, device):
     files = sorted(demo_folder.glob("*.mp4"))[:3]
 
     @pipeline_def(batch_size=4, seed=3)
     def definition(arguments):
-        arguments = {"sequence_length": 5, "stride": 2, "step": 4, **arguments}
+        arguments = {"sequence_length": 5, "stride": 2, "step": 4, "device": device, **arguments}
         clips, numbers, label = fn.readers.video(
             filenames=files, enable_frame_num="sequence", labels=[], name="Reader", **arguments
         )
