@@ -119,9 +119,9 @@ def test_lossless_sound_is_what_was_written(folder, name):
 
 
 @pytest.mark.parametrize("name", ["pcm8.wav", "pcm24.wav", "float.wav", "sound.mp3"])
-@pytest.mark.parametrize("dtype", ["float32", "int16"])
+@pytest.mark.parametrize("dtype", ["float32", "int16", "int32"])
 def test_element_types_are_those_of_swresample(folder, name, dtype):
-    form = {"float32": "fltp", "int16": "s16p"}[dtype]
+    form = {"float32": "fltp", "int16": "s16p", "int32": "s32p"}[dtype]
     with av.open(str(folder / name)) as container:
         frames = list(container.decode(audio=0))[:20]
         resampler = av.AudioResampler(form, frames[0].layout, frames[0].sample_rate)

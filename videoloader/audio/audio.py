@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.audio.elements import to_float32, to_int16
+from videoloader.audio.elements import CONVERSIONS, to_float32
 from videoloader.audio.resampling import Filter
 from videoloader.audio.stream import Piece, SoundStream
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
@@ -56,7 +56,7 @@ class Audio:
         *,
         sample_rate: int | None = None,
         num_channels: int | None = None,
-        dtype: Literal["float32", "int16"] = "float32",
+        dtype: Literal["float32", "int16", "int32", "stored"] = "float32",
         stream: int | None = None,
         mix: Literal["bounded", "plain"] = "bounded",
     ) -> None:
@@ -67,7 +67,8 @@ class Audio:
             sample_rate: resample to this rate; that of the stream by default.
             num_channels: mix to so many channels as FFmpeg does, 1 is mono; those of the stream by
                 default.
-            dtype: of the samples: `float32` from -1 to 1, or `int16`.
+            dtype: of the samples: `float32` from -1 to 1, `int16`, `int32`, or `stored`, that of
+                the decoder.
             stream: number of the stream in the file; FFmpeg's best by default.
             mix: how `num_channels` weights channels: `bounded` keeps the sum between -1 and 1, so
                 mono is the mean of stereo; `plain` takes the weights of FFmpeg's resampler for
@@ -76,8 +77,8 @@ class Audio:
         Raises:
             VideoError: the file cannot be read, or there is no sound in it that decodes.
         """
-        if dtype not in ("float32", "int16"):
-            raise ArgumentError(f"dtype must be 'float32' or 'int16', got {dtype!r}")
+        if dtype not in CONVERSIONS:
+            raise ArgumentError(f"dtype must be one of {', '.join(CONVERSIONS)}, got {dtype!r}")
         if mix not in ("bounded", "plain"):
             raise ArgumentError(f"mix must be 'bounded' or 'plain', got {mix!r}")
         for name, value in (("sample_rate", sample_rate), ("num_channels", num_channels)):
@@ -156,7 +157,7 @@ class Audio:
                 yet or any more. Without it a range that reaches outside gives what is inside.
 
         Returns:
-            (channels, n), float32 or int16, memory of its own.
+            (channels, n), memory of its own.
         """
         start = None if start_seconds is None else _as_fraction("start_seconds", start_seconds)
         stop = None if stop_seconds is None else _as_fraction("stop_seconds", stop_seconds)
@@ -230,8 +231,7 @@ class Audio:
         return torch.from_numpy(self._convert(made))
 
     def _convert(self, samples: NDArray[Any]) -> NDArray[Any]:
-        convert = to_float32 if self._dtype == "float32" else to_int16
-        return np.ascontiguousarray(convert(samples))
+        return np.array(CONVERSIONS[self._dtype](samples), order="C")  # memory of its own
 
     def _gather(self, start: _Place, stop: _Place) -> tuple[NDArray[Any], int, Fraction, Fraction]:
         """Decode what a range is made of.
