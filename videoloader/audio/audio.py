@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from videoloader.audio.elements import CONVERSIONS, to_float32
 from videoloader.audio.resampling import Filter
 from videoloader.audio.stream import Piece, SoundStream
+from videoloader.audio.wav import WavStream, open_wav
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
 from videoloader.forking import ForkSafeLock
 from videoloader.sources.faults import blamed_on
@@ -112,7 +113,11 @@ class Audio:
             self._filter = Filter(1 / self._speed)
         self._num_samples: int | None = None
 
-    def _open(self) -> SoundStream:
+    def _open(self) -> SoundStream | WavStream:
+        if self._arguments["stream"] in (None, 0):
+            plain = open_wav(self._source)
+            if plain and self._arguments["num_channels"] in (None, plain.num_channels):
+                return plain
         return SoundStream(
             self._source,
             self._arguments["stream"],
