@@ -267,7 +267,8 @@ class Audio:
                 break
         if first is None or not parts or last < first:
             return self._stream.first.samples[:, :0], 0, Fraction(0), Fraction(0)
-        return np.concatenate(parts, axis=1), base, first, last
+        signal = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return signal, base, first, last
 
     def _pieces(self, start: _Place, margin: int) -> Iterator[Piece]:
         """The pieces from a place on, and from a little before it."""

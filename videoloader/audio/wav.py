@@ -5,6 +5,7 @@ Whatever is unusual in a file is left to FFmpeg: `open_wav` gives None.
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,13 +31,13 @@ _KINDS = {
 }
 
 # DTS, and other codecs as S/PDIF carries them, may lie in WAV files in place of samples.
-_SYNC_WORDS = [
-    bytes.fromhex(word) for word in ("7ffe8001", "fe7f0180", "1fffe800", "ff1f00e8", "72f81f4e")
-]
-_SEARCHED = 1 << 14  # bytes of samples that are searched for them
+_SYNC_WORDS = re.compile(
+    rb"\x7f\xfe\x80\x01|\xfe\x7f\x01\x80|\x1f\xff\xe8\0|\xff\x1f\0\xe8|\x72\xf8\x1f\x4e"
+)
+_SEARCHED = 1 << 13  # bytes of samples that are searched for them
 
 _MOST_CHUNKS = 256
-_PIECE = 1 << 14  # samples
+_PIECE = 1 << 16  # samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def open_wav(source: Source) -> WavStream | None:
     if layout is None or layout.size < layout.frame:
         return None
     samples = source.read_up_to(layout.begin, min(layout.size, _SEARCHED))
-    if any(word in samples for word in _SYNC_WORDS):
+    if _SYNC_WORDS.search(samples):
         return None
     return WavStream(source, layout)
 

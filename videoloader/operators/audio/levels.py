@@ -32,15 +32,17 @@ def from_levels(levels: NDArray[np.float32], dtype: np.dtype[Any]) -> NDArray[An
     if dtype.kind == "f":
         return levels.astype(dtype, copy=False)
     scale, middle = _range(dtype)
-    return rounded(levels.astype(np.float64) * scale + middle, dtype)
+    exact = levels if dtype.itemsize < 4 else levels.astype(np.float64)
+    return rounded(exact * scale + middle, dtype)
 
 
 def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Numbers as an element type: integers are rounded half away from zero, and saturated."""
     if dtype.kind == "f":
         return values.astype(dtype, copy=False)
-    limits, exact = np.iinfo(dtype), values.astype(np.float64)
-    whole = np.copysign(np.floor(np.abs(exact) + 0.5), exact)
+    limits = np.iinfo(dtype)
+    exact = values if dtype.itemsize < 4 else values.astype(np.float64)
+    whole = np.trunc(exact + np.copysign(exact.dtype.type(0.5), exact))
     return whole.clip(limits.min, limits.max).astype(dtype)
 
 
