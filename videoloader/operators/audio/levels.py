@@ -42,7 +42,7 @@ def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return values.astype(dtype, copy=False)
     limits = np.iinfo(dtype)
     exact = values if dtype.itemsize < 4 else values.astype(np.float64)
-    whole = np.trunc(exact + np.copysign(exact.dtype.type(0.5), exact))
+    whole: NDArray[Any] = np.trunc(exact + np.copysign(exact.dtype.type(0.5), exact))
     return whole.clip(limits.min, limits.max).astype(dtype)
 
 
