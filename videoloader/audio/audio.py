@@ -69,7 +69,7 @@ class Audio:
             num_channels: mix to so many channels as FFmpeg does, 1 is mono; those of the stream by
                 default.
             dtype: of the samples: `float32` from -1 to 1, `int16`, `int32`, or `stored`, that of
-                the decoder.
+                the decoder, in the order in memory that it has.
             stream: number of the stream in the file; FFmpeg's best by default.
             mix: how `num_channels` weights channels: `bounded` keeps the sum between -1 and 1, so
                 mono is the mean of stereo; `plain` takes the weights of FFmpeg's resampler for
@@ -236,7 +236,8 @@ class Audio:
         return torch.from_numpy(self._convert(made))
 
     def _convert(self, samples: NDArray[Any]) -> NDArray[Any]:
-        return np.array(CONVERSIONS[self._dtype](samples), order="C")  # memory of its own
+        order: Literal["C", "K"] = "K" if self._dtype == "stored" else "C"
+        return np.array(CONVERSIONS[self._dtype](samples), order=order)  # memory of its own
 
     def _gather(self, start: _Place, stop: _Place) -> tuple[NDArray[Any], int, Fraction, Fraction]:
         """Decode what a range is made of.

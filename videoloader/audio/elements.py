@@ -34,6 +34,8 @@ def to_int16(samples: NDArray[Any]) -> NDArray[np.int16]:
     """
     if samples.dtype.kind == "f":
         return np.rint(samples * 32768.0).clip(-32768, 32767).astype(np.int16)
+    if samples.dtype == np.int16:
+        return samples
     if samples.dtype == np.uint8:
         return ((samples.astype(np.int16) - 128) << 8).astype(np.int16)
     return (samples >> (8 * (samples.dtype.itemsize - 2))).astype(np.int16)
@@ -48,6 +50,8 @@ def to_int32(samples: NDArray[Any]) -> NDArray[np.int32]:
     if samples.dtype.kind == "f":
         wide = np.rint(samples.astype(np.float64) * 2.0**31)
         return wide.clip(-(2.0**31), 2.0**31 - 1).astype(np.int32)
+    if samples.dtype == np.int32:
+        return samples
     if samples.dtype.itemsize == 8:
         return (samples >> 32).astype(np.int32)
     middle = 128 if samples.dtype == np.uint8 else 0
