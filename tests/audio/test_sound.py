@@ -14,6 +14,7 @@ from object_server import serve
 
 import videoloader as vl
 from videoloader.audio.elements import to_float32
+from videoloader.audio.stream import SoundStream
 
 RATE = 44100
 FILES = {
@@ -410,3 +411,41 @@ def test_real_files_are_those_of_ffmpeg(path):
         assert np.array_equal(audio.get_samples(), wanted)
         for start, stop in ranges(wanted.shape[1], 5):
             assert np.array_equal(audio[start:stop], wanted[:, start:stop])
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [
+        ("a.flac", "flac"),
+        ("a.aiff", "pcm_s16be"),
+        ("a.au", "pcm_s16be"),
+        ("a.caf", "pcm_s16be"),
+        ("a.w64", "pcm_s24le"),
+        ("a.wav", "pcm_s16le"),
+    ],
+)
+def test_places_far_apart_are_gone_to(tmp_path, name, codec):
+    """Forward and backward, near and far, also from behind the end."""
+    path = write_sound(tmp_path / name, make_signal(12.0, 22050), 22050, codec)
+    samples = to_float32(decode_all(path)[0])
+    count, rng = samples.shape[1], np.random.default_rng(0)
+    with vl.Audio(path) as audio:
+        assert np.array_equal(audio[-100:], samples[:, -100:])
+        for start in [count - 50, 0, *rng.integers(0, count, 20).tolist(), count - 1]:
+            stop = start + int(rng.choice([1, 5000]))
+            assert np.array_equal(audio[start:stop], samples[:, start:stop])
+
+
+def test_little_of_a_long_file_is_decoded(tmp_path, monkeypatch):
+    path = write_sound(tmp_path / "a.flac", make_signal(20.0, 22050), 22050, "flac")
+    with vl.Audio(path) as audio:
+        decoded = []
+        monkeypatch.setattr(
+            "videoloader.audio.stream.SoundStream._samples",
+            lambda stream, frame, exact=SoundStream._samples: (
+                decoded.append(frame.samples) or exact(stream, frame)
+            ),
+        )
+        for start in (400_000, 20_000, 300_000):
+            audio[start : start + 100]
+    assert sum(decoded) <= 3 * 3 * 4608
