@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import DecodeError, FormatError, UnsupportedError
-from videoloader.indexing.contexts import reason_of
+from videoloader.indexing.contexts import most_pixels, reason_of
 from videoloader.indexing.libav import open_container
 from videoloader.sources.source import Source
 
@@ -123,7 +123,10 @@ class SoundStream:
         self._stack = ExitStack()
         self.is_broken = False
         try:
-            container = self._stack.enter_context(open_container(source, "file with sound"))
+            # Of the pictures beside the sound FFmpeg may decode some to find out what they are.
+            limits = {"max_pixels": str(most_pixels(source.size))}
+            opened = open_container(source, "file with sound", limits)
+            container = self._stack.enter_context(opened)
             self._container = container
             self._stream = _choose(container, stream)
             self._time_base = _fraction(self._stream.time_base)
