@@ -2,7 +2,7 @@
 
 VENV := .venv
 BENCH := .venv-bench
-PEERS := torchcodec==0.13.0 decord2==3.4.0
+PEERS := torchcodec==0.13.0 decord2==3.4.0 transformers==5.23.0
 
 # The first Python that runs and is new enough; `make PYTHON=...` chooses another.
 PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \

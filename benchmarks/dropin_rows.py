@@ -5,6 +5,7 @@ A module with rows has a tuple `ROWS` and stands in `MODULES` of `dropins.py`.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,6 +41,10 @@ class Row:
     run: Callable[[Any, Any], NDArray[Any]]
     load: Callable[[str], Any] | None = None
     repeats: int = 5
+
+    def loaded(self, name: str) -> Any:
+        """What `run` takes, for the peer or the drop-in."""
+        return (self.load or importlib.import_module)(name)
 
 
 def footage(name: str, **options: Any) -> Callable[[], Path]:

@@ -6,8 +6,9 @@
 
 Both sides run the same function, which opens the file in the measured time; they take turns, after
 one run each that is not counted, and the median counts. `CPU` is the processor time of all threads,
-which holds on a busy machine, too. A peer that is not installed is printed as absent. `differs` is
-the largest mean difference of a frame from the peer's, of 255.
+which holds on a busy machine, too. A peer that is not installed is printed as absent; a row whose
+drop-in needs a library that is not installed is left out. `differs` is the largest mean difference
+of a frame from the peer's, of 255.
 """
 
 from __future__ import annotations
@@ -65,20 +66,24 @@ def main() -> None:
     results = []
     for row in rows:
         print(f"{row.library}: {row.protocol} ...", file=sys.stderr)
-        results.append(measure(row, arguments.repeats or row.repeats))
+        try:
+            drop_in = row.loaded(row.drop_in)
+        except ModuleNotFoundError as error:
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        results.append(measure(row, drop_in, arguments.repeats or row.repeats))
     Console(width=None if sys.stdout.isatty() else 130).print(table(results))
     if arguments.save:
         save(results)
 
 
-def measure(row: Row, repeats: int) -> Result:
+def measure(row: Row, drop_in: Any, repeats: int) -> Result:
     """Run a row by our drop-in and by the peer in turns."""
     material = row.prepare()
-    load = row.load or importlib.import_module
-    sides = [load(row.drop_in)]
+    sides = [drop_in]
     note = ""
     try:
-        sides.append(load(row.library))
+        sides.append(row.loaded(row.library))
     except (ImportError, OSError, RuntimeError) as error:  # libraries of FFmpeg may be absent
         note = f"absent: {str(error).strip().partition(chr(10))[0]:.60}"
     times: list[list[tuple[float, float]]] = [[] for _ in sides]

@@ -186,7 +186,7 @@ LAYERS = {
     "audio": "errors forking sources indexing",
     "decoding": "errors forking writing sources codecs workers indexing sampling",
     "operators": "errors types tensors audio decoding sampling",
-    "readers": "errors forking sample_info types tfrecord tensors sources workers indexing "
+    "readers": "errors forking writing sample_info types tfrecord tensors sources workers indexing "
     "sampling audio decoding operators",
     "tools": "errors readers",
     "pipeline": "errors pickling types tensors sampling decoding workers operators readers",
@@ -201,8 +201,9 @@ LAYERS = {
     "dataset": "errors sources indexing sampling decoding readers epoch_sampler",
     "loader": "errors indexing sampling decoding readers pipeline",
     "report": "errors writing indexing",
+    "top": "pipeline",
     "demo": "errors sampling indexing report fn plugin",
-    "cli": "errors sources sampling indexing decoding report demo video",
+    "cli": "errors sources sampling indexing decoding report top demo video",
 }
 
 USERS = {"demo", "cli"}  # take public names from the package itself, as its users do

@@ -1,9 +1,12 @@
 """The samples and the README run as they stand."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -68,6 +71,28 @@ def test_the_dataloader_sample_loads_every_video_twice(folder):
     lines = run("samples/dataloader.py", folder, "--workers", "1").splitlines()
     assert sorted(re.findall(r"epoch \d", "".join(lines))) == ["epoch 0", "epoch 1"]
     assert all("(3, 8, 3, 112, 112)" in line for line in lines)
+
+
+def test_the_pretraining_sample_trains_on_each_clip_once_though_it_is_killed(tmp_path):
+    words = [sys.executable, "-W", "error", "samples/pretrain_loader.py", str(tmp_path)]
+    words += ["--clips", "16", "--kill-after", "1", "--ranks", "2", "1"]
+    running = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+    try:
+        output, _ = running.communicate(timeout=150)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)  # its ranks, too
+        running.wait()
+    assert running.returncode == 0, output
+    assert "all ranks are killed" in output
+    assert re.search(r"all 16 clips once: \d+ steps before the kill, [1-9]\d* after it", output)
 
 
 def test_the_robot_sample_gives_the_frames_of_both_cameras():

@@ -22,12 +22,21 @@ from videoloader.errors import (
     OutOfMemoryError,
     SourceError,
     StaleIndexError,
+    TooManyFailuresError,
     UnsupportedError,
     VideoError,
 )
 from videoloader.indexing import VideoIndex, index_video
 from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
-from videoloader.sampling import DenseClips, RandomClip, SegmentClip, UniformClip
+from videoloader.sampling import (
+    Buckets,
+    DenseClips,
+    Packing,
+    RandomClip,
+    SegmentClip,
+    UniformClip,
+    aspect_buckets,
+)
 from videoloader.sampling.seeding import seed
 
 if TYPE_CHECKING:
@@ -45,7 +54,10 @@ if TYPE_CHECKING:
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
+    from videoloader.readers.failures import SampleFailure
     from videoloader.readers.labels import LabelColumn
+    from videoloader.readers.patches import patchify, unpatchify
+    from videoloader.readers.sample_columns import TableColumns
     from videoloader.tensors import TensorList
     from videoloader.video import Video
 
@@ -57,6 +69,7 @@ __all__ = [
     "ArgumentTypeError",
     "Audio",
     "BatchDecoder",
+    "Buckets",
     "Clip",
     "ClipBatch",
     "ClipDataset",
@@ -74,17 +87,22 @@ __all__ = [
     "Loader",
     "OperatorError",
     "OutOfMemoryError",
+    "Packing",
     "Pipeline",
     "RandomClip",
+    "SampleFailure",
     "SegmentClip",
     "SourceError",
     "StaleIndexError",
+    "TableColumns",
     "TensorList",
+    "TooManyFailuresError",
     "UniformClip",
     "UnsupportedError",
     "Video",
     "VideoError",
     "VideoIndex",
+    "aspect_buckets",
     "backend",
     "decode_batch",
     "errors",
@@ -96,12 +114,14 @@ __all__ = [
     "newaxis",
     "open_dataset",
     "ops",
+    "patchify",
     "pipeline",
     "pipeline_def",
     "sampling",
     "seed",
     "tensors",
     "types",
+    "unpatchify",
 ]
 
 # What needs torch, and the module it comes from; None stands for the module itself.
@@ -118,6 +138,8 @@ _LAZY = {
     "LabelColumn": "videoloader.readers.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
+    "SampleFailure": "videoloader.readers.failures",
+    "TableColumns": "videoloader.readers.sample_columns",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
     "backend": None,
@@ -126,10 +148,12 @@ _LAZY = {
     "math": None,
     "newaxis": "videoloader.pipeline",
     "ops": None,
+    "patchify": "videoloader.readers.patches",
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
     "tensors": None,
     "types": None,
+    "unpatchify": "videoloader.readers.patches",
 }
 
 

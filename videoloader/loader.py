@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from torch.utils.data import default_collate
 
 from videoloader.decoding.arguments import as_device
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch import BatchDecoder, shared_decoder
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import (
     MAX_PIXELS,
@@ -32,20 +33,31 @@ from videoloader.decoding.output import (
 )
 from videoloader.decoding.rules import OnError, Rules
 from videoloader.errors import ArgumentError
+from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
+from videoloader.pipeline.run_stats import RunStats
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
-from videoloader.readers.clip_sources import ClipSources, Weights, find_labels, find_sources
-from videoloader.readers.draws import DRAWING, check_clips, find_draws
+from videoloader.readers.batch_content import batch_content, batch_tensors
+from videoloader.readers.clip_sources import (
+    ClipSources,
+    Weights,
+    find_labels,
+    find_sources,
+    find_weights,
+)
+from videoloader.readers.draws import find_samples
+from videoloader.readers.failures import ErrorPolicy, Failures, SampleFailure
 from videoloader.readers.global_random import seeded
+from videoloader.readers.known_bad import SkipKnown, kept_videos
 from videoloader.readers.labels import Labels
-from videoloader.readers.ranks import find_rank
-from videoloader.readers.sample_decoding import DecodedSamples, LoaderFailure, SampleDecoder
+from videoloader.readers.sample_columns import Columns, SampleColumns
+from videoloader.readers.sample_decoding import DecodedSamples, SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
-from videoloader.readers.samples import divided, stacked
-from videoloader.sampling import ClipSampler, PadMode
+from videoloader.readers.shaped_batches import epoch_order, shaped_batches
+from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode
 from videoloader.sampling.order import EpochOrder, Remainder
 
-__all__ = ["Loader", "LoaderFailure"]
+__all__ = ["Loader"]
 
 
 class Loader:
@@ -64,12 +76,25 @@ class Loader:
     - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool.
     - `sample`: int64 (B,), the rows of the data set index, or the places in the list, of the videos
       that are really there.
+    - each of `columns`.
     - `error`: with `on_error="replace"` or `"mask"`, for each sample what went wrong, or "".
+
+    With `Packing` a batch is one sequence of T tokens of B clips, one clip after another: `patches`
+    (T, elements of a patch), see `patchify`, or `frames`, a list of clips; `cu_seqlens` and
+    `max_seqlen`; for each token `positions`, `token_times`, `sample_ids` and `mask`; for each clip
+    `shapes`; lists of `frame_numbers`, `times` and `frame_mask`; and the rest as above. See
+    docs/foundation-models.md.
 
     Args:
         dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index.
         clips: which frames of a video make up its clip.
-        batch_size: samples in a batch of this process.
+        batch_size: samples in a batch of this process; or `batches`.
+        batches: clips of several shapes instead: `Buckets` or `Packing`, which say what clips are
+            like, and what a batch holds. `dataset` is a data set index then. `clips` is a sampler
+            with a `count`, and neither `size`, `resize_shorter` nor `crop` is given.
+        columns: what goes along with the samples: names of columns of the data set index, endings
+            such as `.txt` of files beside the clips or in their archive, a `TableColumns`. In a
+            batch they have these names: tensors of numbers, or lists.
         device: where frames are given, and decoded if they can be.
         size: see `Framing`, as the next four.
         resize_shorter: length of the shorter side, keeping the aspect ratio.
@@ -105,12 +130,20 @@ class Loader:
         workers: processes that decode on the CPU, see `decode_batch`.
         on_error: `raise` the error of a sample; `skip` it, which makes the batch smaller;
             `replace` it by the next of the data set that decodes; `mask` the frames concerned.
-            `failures` lists what went wrong.
+            `failures` lists what went wrong. See docs/failures.md, also for the next three.
+        max_errors: failures from which on the run ends with `TooManyFailuresError`: a number, or a
+            share of the samples.
+        error_log: a file to which each failure is appended as a line of JSON.
+        skip_known: what `videoloader check` wrote, or an `error_log`: videos that it names are left
+            out of the data set, and not opened.
         matrix: from Y'CbCr to RGB, see `OutputFormat`.
         color_range: of the samples, see `OutputFormat`.
         max_pixels: of a picture; videos that claim more fail, see `Video`.
         time_limit: seconds that a worker process may take, see `BatchDecoder`.
         memory_limit: bytes that a worker process may allocate, see `BatchDecoder`.
+        on_stats: called every `stats_interval` seconds, in the thread that iterates, with the
+            `stats()` of the time since the last call.
+        stats_interval: seconds.
 
     >>> loader = Loader("videos/", RandomClip(16, stride=4), batch_size=8)  # doctest: +SKIP
     >>> for batch in loader:  # doctest: +SKIP
@@ -122,7 +155,9 @@ class Loader:
         dataset: ClipSources,
         clips: ClipSampler,
         *,
-        batch_size: int,
+        batch_size: int | None = None,
+        batches: Buckets | Packing | None = None,
+        columns: Columns = (),
         device: str | torch.device = "cpu",
         size: int | Sequence[int] | None = None,
         resize_shorter: int | None = None,
@@ -150,33 +185,54 @@ class Loader:
         prefetch: int = 2,
         workers: int | None = None,
         on_error: OnError = "raise",
+        max_errors: int | float | None = None,
+        error_log: str | os.PathLike[str] | None = None,
+        skip_known: SkipKnown | None = None,
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
         max_pixels: int = MAX_PIXELS,
         time_limit: float = TIME_LIMIT,
         memory_limit: MemoryLimit = "auto",
+        on_stats: OnStats | None = None,
+        stats_interval: float = STATS_INTERVAL,
     ) -> None:
-        self._videos = find_sources(dataset, {})
-        self._labels, self.classes = find_labels(dataset, self._videos, labels)
-        rank, num_ranks = find_rank(rank, num_ranks)
-        if remainder is None:
-            remainder = "keep" if num_ranks == 1 else "repeat"
-        count = len(self._videos) * check_clips(clips_per_video, clips)
-        self._draws = find_draws(self._videos, weights, self._labels, count, balanced=balanced)
-        shuffle = shuffle or self._draws is not None
-        self.order = EpochOrder(count, batch_size, shuffle, seed, rank, num_ranks, remainder)
+        failures = Failures(ErrorPolicy(on_error, max_errors, error_log))
+        every = find_sources(dataset, {})
+        of_every, self.classes = find_labels(dataset, every, labels)
+        shares = None if weights is None else find_weights(weights, every)
+        self._videos, self._labels, shares = kept_videos(
+            every, skip_known, labels=of_every, weights=shares
+        )
+        samples = find_samples(clips, clips_per_video, shares, self._labels, balanced=balanced)
+        framing = Framing(
+            size, resize_shorter, crop, random_resized_crop, flip, batches is not None
+        )
+        planned: dict[str, Any] = {"seed": seed, "shuffle": shuffle}
+        shaped = shaped_batches(
+            batches, batch_size, self._videos, clips, framing, samples, **planned
+        )
+        if shaped is not None:
+            shaped.check_transform(transform)
+        self.order = epoch_order(
+            shaped, batch_size, len(self._videos), samples, rank, num_ranks, remainder, **planned
+        )
         if prefetch < 1:
             raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
         if not isinstance(clips, ClipSampler):
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
-        framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
-        self._requests = SampleRequests(self._videos, clips, framing, seed, pad_mode, fill_value)
+        shape = None if shaped is None else shaped.plan.shape
+        self._requests = SampleRequests(
+            self._videos, clips, framing, seed, pad_mode, fill_value, shape
+        )
         self._samples = SampleDecoder(
             self._requests,
             OutputFormat(
                 dtype, layout, mean, std, interpolation, matrix=matrix, color_range=color_range
             ),
-            Rules(resolution_change=resolution_change, on_error=on_error, max_pixels=max_pixels),
+            Rules(resolution_change=resolution_change, max_pixels=max_pixels),
+            failures,
+            columns=SampleColumns(self._videos, columns) if columns else None,
+            batches=shaped,
         )
         self._limits: dict[str, Any] = {
             "time_limit": check_time_limit(time_limit),
@@ -194,11 +250,13 @@ class Loader:
         self._steps = 0  # batches that this iteration has given
         self._is_resumed = False
         self._runner: StageRunner | None = None
+        self._decoder: BatchDecoder | None = None
         self._last_stats = RunnerStats(0, 0.0, 0.0, ())
+        self._monitor = Monitor(on_stats, stats_interval)
 
     def __len__(self) -> int:
-        """Batches in a whole epoch of this rank."""
-        return self.order.num_steps()
+        """Batches in a whole epoch of this rank; with `Packing`, in that which `epoch` says."""
+        return self.order.num_steps(0, self.epoch)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The batches of the next epoch, or the rest of the one that was resumed."""
@@ -208,6 +266,7 @@ class Loader:
         self._is_resumed = False
         self.epoch, self.next_epoch = self.next_epoch, self.next_epoch + 1
         self._steps = 0
+        self._monitor.begin(self._samples.failures)
         runner = self._runner = self._run(self.epoch, self._start)
         try:
             while self._runner is runner:
@@ -220,7 +279,9 @@ class Loader:
                     raise
                 self._steps += 1
                 if len(batch.samples):
-                    yield self._deliver(batch)
+                    delivered = self._deliver(batch)
+                    self._monitor.take(self, len(batch.samples))
+                    yield delivered
         finally:
             if self._runner is runner:
                 self._end_iteration()
@@ -232,43 +293,54 @@ class Loader:
 
     def state_dict(self) -> dict[str, int]:
         """Where the run stands: a few integers, the same on every rank after the same step."""
-        done = min(self._start + self._steps * self.order.samples_per_step, self.order.size)
-        is_over = self._steps and self._steps >= self.order.num_steps(self._start)
+        epoch = self.next_epoch if self._is_resumed else self.epoch
+        done = self.order.position(self._steps, self._start, epoch)
+        is_over = self._steps and self._steps >= self.order.num_steps(self._start, epoch)
         if is_over or (not self._steps and not self._is_resumed and self._runner is None):
             return self._state(self.next_epoch, 0)
-        return self._state(self.next_epoch if self._is_resumed else self.epoch, done)
+        return self._state(epoch, done)
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go on where another run stood, also with another batch size or number of ranks.
 
         Raises:
-            ArgumentError: the data set or the seed is another.
+            ArgumentError: the data set or the seed is another, or what `batches` says.
         """
-        for name in ("seed", "size"):
-            if state[name] != getattr(self.order, name):
+        for name, value in self.order.state.items():
+            if state.get(name) != value:
                 raise ArgumentError(
-                    f"the state is of a loader with {name}={state[name]}, "
-                    f"this one has {name}={getattr(self.order, name)}"
+                    f"the state is of a loader with {name}={state.get(name)}, "
+                    f"this one has {name}={value}"
                 )
         self._end_iteration()
         self.next_epoch, self._start, self._steps = state["epoch"], state["position"], 0
         self._is_resumed = True
 
     @property
-    def failures(self) -> list[LoaderFailure]:
-        """What went wrong so far, the first 10,000 failures."""
-        return self._samples.failures
+    def unfit(self) -> NDArray[np.int64]:
+        """With `batches`, the videos that are in no batch, as `sample` of a batch has them."""
+        if isinstance(self.order, EpochOrder):
+            return np.empty(0, dtype=np.int64)
+        rows = [self._videos.row(video) for video in self.order.plan.unfit.tolist()]
+        return np.array(rows, dtype=np.int64)
 
-    def stats(self) -> RunnerStats:
-        """How long the stages of this epoch, or of the last one, worked and waited.
+    @property
+    def failures(self) -> list[SampleFailure]:
+        """What went wrong so far, the first 10,000 failures."""
+        return list(self._samples.failures)
+
+    def stats(self) -> RunStats:
+        """What was done in this epoch, or in the last one, see docs/stats.md.
 
         `str()` of it says in one line whether the training loop waits, and for what.
         """
-        return self._last_stats if self._runner is None else self._runner.stats()
+        runner = self._last_stats if self._runner is None else self._runner.stats()
+        return self._monitor.stats(runner, self._samples.failures, self._decoder)
 
     def close(self) -> None:
         """End the iteration and drop the batches made ahead. Another iteration may begin."""
         self._end_iteration()
+        self._monitor.close()
 
     def __enter__(self) -> Loader:
         return self
@@ -278,19 +350,15 @@ class Loader:
 
     def __repr__(self) -> str:
         order = self.order
+        each = f" of {order.batch_size}" if isinstance(order, EpochOrder) else ""
         ranks = f", rank {order.rank} of {order.num_ranks}" if order.num_ranks > 1 else ""
         return (
-            f"Loader({order.size} samples, {len(self)} batches of {order.batch_size}{ranks}, "
+            f"Loader({order.size} samples, {len(self)} batches{each}{ranks}, "
             f"epoch {self.epoch}, {self._device})"
         )
 
     def _state(self, epoch: int, position: int) -> dict[str, int]:
-        return {
-            "epoch": epoch,
-            "position": position,
-            "seed": self.order.seed,
-            "size": self.order.size,
-        }
+        return {"epoch": epoch, "position": position, **self.order.state}
 
     def _end_iteration(self) -> None:
         runner, self._runner = self._runner, None
@@ -299,20 +367,20 @@ class Loader:
             self._last_stats = runner.stats()
 
     def _run(self, epoch: int, start: int) -> StageRunner:
-        steps = self.order.num_steps(start)
-        decoder = shared_decoder(self._device, self._workers, **self._limits)
+        steps = self.order.num_steps(start, epoch)
+        decoder = self._decoder = shared_decoder(self._device, self._workers, **self._limits)
+        monitor = self._monitor
 
         def plan(step: int, _: Any) -> NDArray[np.int64]:
             if step >= steps:
                 raise StopIteration
-            places = self.order.batch(epoch, step, start)
-            draws = self._draws
-            if draws is None:
-                return places
-            return draws.numbers(places, seed=self.order.seed, stage=DRAWING, epoch=epoch)
+            return self.order.batch(epoch, step, start)
 
         def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
-            batch = self._samples.decode(decoder, samples, epoch)
+            keys = [(sample, epoch, 0) for sample in samples.tolist()]
+            with monitor.measure("decode", len(keys)):
+                batch = self._samples.decode(decoder, keys)
+            monitor.meter.add_work(batch.clips.work)
             if stream is not None:
                 batch.ready = stream.record_event()
             return batch
@@ -321,36 +389,23 @@ class Loader:
         stages = [Stage("plan", plan), Stage("decode", decode, scope, threads=2)]
         return StageRunner(stages, depth=self._prefetch)
 
-    def _deliver(self, batch: DecodedSamples) -> dict[str, Any]:
+    def _deliver(self, batch: DecodedSamples) -> Any:
         """A batch as the training loop gets it."""
-        clips = batch.clips
-        tensors = [clips.frames] if isinstance(clips.frames, torch.Tensor) else clips.frames
-        wait_for(batch.ready, tensors)
-        samples = batch.samples.tolist()
-        videos = [self._requests.video(sample) for sample in samples]
-        several = {shape for shape in batch.shapes if len(shape) > 1}
-        if len(several) == 1:
-            clips = divided(clips, self._samples.output.layout, several.pop())
-        result: dict[str, Any] = {
-            "frames": clips.frames,
-            "frame_numbers": stacked(clips.indices),
-            "times": stacked(clips.times),
-            "mask": stacked(clips.masks),
-            "sample": torch.tensor([self._videos.row(video) for video in videos]),
-        }
-        if self._labels is not None:
-            result["labels"] = torch.tensor([self._labels[video] for video in videos])
-        if self._samples.rules.on_error in ("replace", "mask"):
+        wait_for(batch.ready, batch_tensors(batch))
+        result = batch_content(batch, self._requests, self._samples.output.layout, self._labels)
+        if self._samples.failures.policy.on_error in ("replace", "mask"):
             result["error"] = batch.errors
-        return (
-            result if self._transform is None else self._transformed(result, samples, batch.epoch)
-        )
+        if self._transform is None:
+            return result
+        return self._transformed(result, batch.samples.tolist(), batch.epoch)
 
     def _transformed(self, batch: dict[str, Any], samples: Sequence[int], epoch: int) -> Any:
         """The samples of a batch, each transformed with random numbers of its own, as a batch."""
         assert self._transform is not None
         results = []
-        for at, sample in enumerate(samples):
-            with seeded(self._requests.transform_rng(sample, epoch)):
-                results.append(self._transform({name: each[at] for name, each in batch.items()}))
-        return default_collate(results)
+        with self._monitor.measure("transform", len(samples)):
+            for at, sample in enumerate(samples):
+                with seeded(self._requests.transform_rng(sample, epoch)):
+                    of_sample = {name: each[at] for name, each in batch.items()}
+                    results.append(self._transform(of_sample))
+            return default_collate(results)

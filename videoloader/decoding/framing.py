@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class Framing:
             width to height) of a random part that is resized to `size`: the augmentation of
             Szegedy et al., "Going deeper with convolutions" (CVPR 2015), section 6.
         flip: probability of mirroring left and right.
+        is_sized_later: the size is told to `filling`.
 
     >>> Framing(resize_shorter=4, crop=4).view((6, 9))
     View(size=(4, 6), crop=None, flip=False, window=(0, 1, 4, 4), scales=False)
@@ -40,6 +41,7 @@ class Framing:
     crop: int | Sequence[int] | None = None
     random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None
     flip: float = 0.0
+    is_sized_later: bool = False
 
     def __post_init__(self) -> None:
         for name in ("size", "crop"):
@@ -56,7 +58,7 @@ class Framing:
             self._check_random_crop(self.random_resized_crop)
 
     def _check_random_crop(self, given: Any) -> None:
-        if self.size is None or self.crop is not None:
+        if (self.size is None and not self.is_sized_later) or self.crop is not None:
             raise ArgumentError("random_resized_crop goes with size, and not with crop")
         try:
             (least, most), (narrow, wide) = given
@@ -75,6 +77,11 @@ class Framing:
     def resizes(self) -> bool:
         """Whether pictures are brought to another size."""
         return self.size is not None or self.resize_shorter is not None
+
+    @property
+    def slot(self) -> tuple[int, int] | None:
+        """(height, width) of what is kept of every picture, None where that depends on it."""
+        return self.size if self.crop is None else self.crop  # type: ignore[return-value]
 
     def view(self, displayed: tuple[int, int], rng: np.random.Generator | None = None) -> View:
         """The part of a displayed picture of (height, width) that fills a slot.
@@ -106,6 +113,25 @@ class Framing:
             )
         window = ((size[0] - rows) // 2, (size[1] - columns) // 2, rows, columns)
         return View(size, part, flip, window)
+
+    def filling(
+        self, size: tuple[int, int], displayed: tuple[int, int], rng: np.random.Generator
+    ) -> View:
+        """The part of a displayed picture that fills (height, width) without distortion.
+
+        The picture is resized until it covers that size, and what sticks out on two sides is
+        cropped; or a random part is taken, see `random_resized_crop`.
+        """
+        if self.random_resized_crop is not None:
+            return replace(self, size=size).view(displayed, rng)
+        flip = bool(rng.random() < self.flip)
+        scale = max(size[0] / displayed[0], size[1] / displayed[1])
+        height, width = (
+            max(least, math.floor(side * scale + 0.5))
+            for least, side in zip(size, displayed, strict=True)
+        )
+        window = ((height - size[0]) // 2, (width - size[1]) // 2, *size)
+        return View((height, width), None, flip, window)
 
 
 def random_part(

@@ -22,7 +22,7 @@ def caffe(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -57,8 +57,8 @@ def caffe(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -83,7 +83,7 @@ def caffe2(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -123,8 +123,8 @@ def caffe2(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -159,7 +159,7 @@ def coco(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -217,8 +217,8 @@ def coco(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -244,7 +244,7 @@ def file(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -291,8 +291,8 @@ def file(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -313,7 +313,7 @@ def mxnet(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -347,8 +347,8 @@ def mxnet(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -377,7 +377,7 @@ def nemo_asr(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -428,8 +428,8 @@ def nemo_asr(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -461,7 +461,7 @@ def numpy(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -513,8 +513,8 @@ def numpy(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -537,7 +537,7 @@ def sequence(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -574,8 +574,8 @@ def sequence(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -597,7 +597,7 @@ def tfrecord(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -636,8 +636,8 @@ def tfrecord(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -686,7 +686,10 @@ def video(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
+    max_errors: Any = None,
+    error_log: str | _PathLike[str] | None = None,
+    skip_known: Any = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -786,9 +789,16 @@ def video(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu' or 'gpu'.
@@ -840,7 +850,10 @@ def video_resize(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
+    max_errors: Any = None,
+    error_log: str | _PathLike[str] | None = None,
+    skip_known: Any = None,
     seed: int | None = None,
     resize_x: float | _Values | None = None,
     resize_y: float | _Values | None = None,
@@ -950,9 +963,16 @@ def video_resize(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         resize_x: width of the output; 0: not given (float; may be per sample).
@@ -1009,7 +1029,7 @@ def webdataset(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -1055,8 +1075,8 @@ def webdataset(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.

@@ -14,7 +14,12 @@ from typing import Any
 import torch
 
 from videoloader.decoding.memory import Recycler
-from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
+from videoloader.errors import (
+    ArgumentError,
+    OperatorError,
+    TooManyFailuresError,
+    UnsupportedError,
+)
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.decoded import DecodedForm
@@ -25,16 +30,18 @@ from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
 from videoloader.pipeline.profiling import nvtx_ranges
+from videoloader.pipeline.run_stats import OperatorStats
 from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stages import Stage
 from videoloader.pipeline.state import BatchState, Part
-from videoloader.pipeline.stats import Meter, OperatorStats
+from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
 from videoloader.readers.external import ExternalSource, FedSource
 from videoloader.readers.external.parallel import ParallelSource
+from videoloader.readers.failures import ErrorPolicy, Failures
 from videoloader.readers.planned import Identity, PlannedClip, ReadError, ReadSample
 from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
@@ -57,9 +64,13 @@ It may wait for files; a shorter one may only have waited for the interpreter lo
 class Outputs:
     """The outputs of a batch; on a GPU they may still be in the making."""
 
-    def __init__(self, lists: tuple[TensorList, ...], ready: Any) -> None:
+    def __init__(
+        self, lists: tuple[TensorList, ...], ready: Any, places: Sequence[int] | None = None
+    ) -> None:
         self._lists = lists
         self._ready = ready
+        self.places = places
+        """Of the samples in the batch that was planned; None where none was left out."""
 
     def deliver(self) -> tuple[TensorList, ...]:
         """The outputs, for what is queued on the current stream from here on."""
@@ -80,6 +91,7 @@ class Program:
         set_affinity: pin the threads that work on samples to processors.
         with_memory: count the memory of the outputs of operators.
         python_pool: runs parallel external sources; not started yet.
+        errors: what readers do with samples that fail, where they do not say themselves.
     """
 
     def __init__(
@@ -94,7 +106,9 @@ class Program:
         set_affinity: bool = False,
         with_memory: bool = False,
         python_pool: PythonPool | None = None,
+        errors: ErrorPolicy | None = None,
     ) -> None:
+        self._errors = errors
         self._batch_size = graph.batch_size
         self._outputs = graph.outputs
         self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
@@ -212,12 +226,26 @@ class Program:
                     "a function of SampleInfo, BatchInfo or the number of the batch"
                 )
 
+    def failures(self) -> dict[str, Failures]:
+        """What takes the failures of each reader, by name."""
+        found = {name: getattr(each, "failures", None) for name, each in self.sources.items()}
+        return {name: each for name, each in found.items() if isinstance(each, Failures)}
+
+    def engines(self) -> dict[str, int]:
+        """What the decoders are, see `RunStats`."""
+        found: dict[str, int] = {}
+        for node in self._nodes:
+            if node.operator.decoding:
+                found |= self._decoder(node).engines()
+        return found
+
     def operator_stats(self) -> dict[str, OperatorStats]:
         """What every operator has done so far, by name."""
+        failures = self.failures()
         return {
             node.name: replace(
                 self.meter.read(node.name),
-                failures=tuple(getattr(self.sources.get(node.name), "failures", ())),
+                failures=failures[node.name].pairs() if node.name in failures else (),
             )
             for node in self._nodes
         }
@@ -249,6 +277,7 @@ class Program:
             self._num_threads,
             self._devices[node.device],
             self.python_pool,
+            self._errors,
         )
         skipped = ("seed", *node.operator.decoding)
         arguments = {key: value for key, value in node.constants.items() if key not in skipped}
@@ -272,6 +301,8 @@ class Program:
             raise
         except ReadError as error:
             own = error.error
+            if isinstance(own, TooManyFailuresError):
+                raise own from own.__cause__
             raise failure(node, iteration, error.position, error.origin, own) from own
         except Exception as error:
             raise failure(node, iteration, None, "", error) from error
@@ -450,16 +481,21 @@ class Program:
                 )
         except SampleError as error:
             cause = error.error
-            if isinstance(cause, OperatorError):  # of an absorbed operator
+            # Of an absorbed operator, or the end of the run.
+            if isinstance(cause, OperatorError | TooManyFailuresError):
                 raise cause from cause.__cause__
             position = positions[error.position]
             origin = state.origins[position]
             raise failure(node, state.iteration, position, origin, cause) from cause
+        self.meter.add_work(decoded.work)
+        if len(decoded.places) < count:
+            state.keep(decoded.places, self._recyclers)
+            whole = state.whole()
         given = [whole.value(data).source_info for data in node.inputs]
         info = next(filter(any, [*given, decoded.origins]), ())
         frames = Batch(decoded.frames, decoded.layout, info)
         others = [Batch(column) for column in zip(*decoded.others, strict=True)]
-        nothing = Batch([torch.empty(0)] * count)
+        nothing = Batch([torch.empty(0)] * len(decoded.origins))
         try:
             if step.absorbed:
                 self._evaluator.put(node, [nothing, *others], whole)
@@ -506,7 +542,7 @@ class Program:
                 raise OperatorError(
                     f"{data.node.describe()} made an uneven batch: {error}"
                 ) from error
-        return Outputs(tuple(lists), state.ready)
+        return Outputs(tuple(lists), state.ready, state.places)
 
 
 def _column(samples: Sequence[Sample]) -> Batch:

@@ -203,7 +203,7 @@ def decode_video(
         pad_mode = selection["pad_mode"]
         return pad_frames(wanted, index.num_frames, pad_mode, name=str(planned))[0]
 
-    def others(index: media.Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def others(index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         return frame_outputs(index, frames, enable_frame_num, enable_timestamps)
 
     planned = PlannedClip(_source(encoded), select, others)
@@ -211,15 +211,19 @@ def decode_video(
 
 
 def frame_outputs(
-    index: media.Index, frames: NDArray[np.int64], frame_num: str, timestamps: bool
+    index: media.Index | None, frames: NDArray[np.int64], frame_num: str, timestamps: bool
 ) -> list[torch.Tensor]:
-    """The outputs beside the pictures: frame numbers and times, where they are wanted."""
+    """The outputs beside the pictures: frame numbers and times, where they are wanted.
+
+    Without an index all frames are `FILLED`.
+    """
     outputs = []
     if frame_num != "none":
         numbers = frames[:1] if frame_num == "scalar" else frames
         outputs.append(torch.as_tensor(numbers.astype(np.int32)))
     if timestamps:
-        outputs.append(torch.as_tensor(media.seconds(index, frames)))
+        times = np.full(frames.shape, -1.0) if index is None else media.seconds(index, frames)
+        outputs.append(torch.as_tensor(times))
     return outputs
 
 

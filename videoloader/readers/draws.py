@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from videoloader.errors import ArgumentError
-from videoloader.readers.clip_sources import (
-    IndexedVideos,
-    ListedVideos,
-    Weights,
-    find_weights,
-)
 from videoloader.sampling import ClipSampler, DenseClips
-from videoloader.sampling.weighted import WeightedDraws, balanced_weights
+from videoloader.sampling.epoch_samples import EpochSamples
 
-__all__ = ["DRAWING", "check_clips", "find_draws"]
-
-DRAWING = 3
-"""Stage of the randomness of draws; those of samples come before, see `SampleRequests`."""
+__all__ = ["check_clips", "find_samples"]
 
 
 def check_clips(clips_per_video: int, sampler: ClipSampler) -> int:
@@ -36,32 +30,32 @@ def check_clips(clips_per_video: int, sampler: ClipSampler) -> int:
     return clips_per_video
 
 
-def find_draws(
-    videos: ListedVideos | IndexedVideos,
-    weights: Weights | None,
+def find_samples(
+    sampler: ClipSampler,
+    clips_per_video: int,
+    weights: NDArray[np.float64] | None,
     labels: Sequence[int] | None,
-    size: int,
     *,
     balanced: bool,
-) -> WeightedDraws | None:
-    """The draws of an epoch; None for every sample once.
+) -> EpochSamples:
+    """How many samples an epoch has of each video.
 
     Args:
-        videos: of the data set.
+        sampler: takes the clips.
+        clips_per_video: samples of each video.
         weights: of each video.
         labels: of each video, if there are any.
-        size: draws in an epoch.
         balanced: draw videos of every label as often.
 
     Raises:
-        ArgumentError: there are weights and labels to balance by, or no labels.
+        ArgumentError: there are weights and labels to balance by, or no labels; or see
+            `check_clips`.
     """
+    check_clips(clips_per_video, sampler)
     if weights is not None:
         if balanced:
             raise ArgumentError("give weights or balanced, not both")
-        return WeightedDraws.of(find_weights(weights, videos), size=size)
-    if not balanced:
-        return None
-    if labels is None:
+        return EpochSamples(clips_per_video, weights)
+    if balanced and labels is None:
         raise ArgumentError("balanced needs labels")
-    return WeightedDraws.of(balanced_weights(labels), size=size)
+    return EpochSamples(clips_per_video, labels=labels if balanced else None)

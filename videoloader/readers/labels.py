@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.sources.address import shown
 
-__all__ = ["LabelColumn", "Labels", "labels_of_keys", "numbered"]
+__all__ = ["LabelColumn", "Labels", "labels_of_keys", "longest_end", "numbered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class LabelColumn:
 
     def _names(self, keys: Sequence[str], values: Mapping[str, Any]) -> list[str]:
         """What the table calls each video."""
-        names = [_longest_end(key, values) for key in keys]
+        names = [longest_end(key, values) for key in keys]
         missing = [key for key, name in zip(keys, names, strict=True) if name is None]
         if missing:
             raise _unlabelled(missing, keys, f" in {shown(str(self.path))}")
@@ -128,7 +128,7 @@ def numbered(names: Sequence[str]) -> tuple[list[int], list[str]]:
     return [number[name] for name in names], classes
 
 
-def _longest_end(key: str, known: Mapping[str, Any]) -> str | None:
+def longest_end(key: str, known: Mapping[str, Any]) -> str | None:
     """The longest end of a path, cut at slashes, that is known."""
     while key not in known:
         _, slash, key = key.partition("/")

@@ -77,6 +77,9 @@ class ClipDecoder(Protocol):
     def decode(self) -> Callable[..., Any]:
         """Makes a `ClipBatch` of `ClipRequest`s."""
 
+    def engines(self) -> dict[str, int]:
+        """What decodes now."""
+
 
 def index_video(video: Item | bytes, indexer: Indexer) -> Index:
     """The index of a video, made in a worker process where FFmpeg has to look at it."""

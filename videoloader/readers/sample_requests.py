@@ -12,8 +12,11 @@ from videoloader.decoding.framing import Framing
 from videoloader.decoding.request import ClipRequest
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
+from videoloader.readers.clips import usual_length
 from videoloader.readers.media import displayed_size
 from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
+from videoloader.sampling.batch_plan import Shape
+from videoloader.sampling.clip_lengths import with_count
 
 __all__ = ["SampleRequests"]
 
@@ -34,6 +37,8 @@ class SampleRequests:
         seed: of all randomness.
         pad_mode: what stands for frames past the end of a video.
         fill_value: of filled frames.
+        shape: gives frames, height and width of the clips of a video; by default `sampler` and
+            `framing` alone say what they are.
     """
 
     videos: ListedVideos | IndexedVideos
@@ -42,6 +47,7 @@ class SampleRequests:
     seed: int = 0
     pad_mode: PadMode | str = "edge"
     fill_value: int | Sequence[int] = 0
+    shape: Callable[[int], Shape] | None = None
 
     def __post_init__(self) -> None:
         check_pad_mode(self.pad_mode)
@@ -53,6 +59,7 @@ class SampleRequests:
         draw: int = 0,
         *,
         note_shape: Callable[[tuple[int, ...]], object],
+        may_be_blank: bool = False,
     ) -> ClipRequest:
         """The request for a sample, whose frames are chosen once the index of its video is known.
 
@@ -61,10 +68,26 @@ class SampleRequests:
             epoch: pass over the data set.
             draw: how many times it was drawn before in that pass.
             note_shape: is told the shape of the frame numbers that the sampler gives.
+            may_be_blank: say how long the clip is, and how large if that is known, should its video
+                not open.
         """
         resolve = partial(self._resolve, (sample, epoch, draw), note_shape)
         video = self.video(sample)
-        return ClipRequest(self.videos.item(video), (), self.videos.index(video), resolve=resolve)
+        item, index = self.videos.item(video), self.videos.index(video)
+        blank = self._blank(video, may_be_blank=may_be_blank)
+        if blank is None:
+            return ClipRequest(item, (), index, resolve=resolve)
+        numbers, fill = np.zeros(blank[0], dtype=np.int64), self.fill_value
+        return ClipRequest(item, numbers, index, "none", fill, blank[1], resolve=resolve)
+
+    def _blank(
+        self, video: int, *, may_be_blank: bool
+    ) -> tuple[int, tuple[int, int] | None] | None:
+        """Frames and size of a clip whose video does not open; None where nobody asks for it."""
+        if self.shape is not None:
+            count, height, width = self.shape(video)
+            return count, (height, width)
+        return (usual_length(self.sampler), self.framing.slot) if may_be_blank else None
 
     def video(self, sample: int) -> int:
         """The number of the video that a sample is of."""
@@ -80,15 +103,21 @@ class SampleRequests:
         note_shape: Callable[[tuple[int, ...]], object],
         index: VideoIndex,
     ) -> ClipRequest:
-        frames = sample_frames(self.sampler, index, rng=self._rng(_SAMPLING, *key))
+        shape = None if self.shape is None else self.shape(self.video(key[0]))
+        sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
+        frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
         note_shape(frames.shape)
-        view = self.framing.view(displayed_size(index), self._rng(_FRAMING, *key))
+        displayed, rng = displayed_size(index), self._rng(_FRAMING, *key)
+        if shape is None:
+            view = self.framing.view(displayed, rng)
+        else:
+            view = self.framing.filling(shape[1:], displayed, rng)
         return ClipRequest(
             "",
             frames.reshape(-1),
             pad_mode=self.pad_mode,
             fill_value=self.fill_value,
-            size=view.size if self.framing.resizes else None,
+            size=view.size if self.framing.resizes or shape is not None else None,
             crop=view.crop,
             flip=view.flip,
             window=view.window,

@@ -77,7 +77,7 @@ class VideoInput(FedSource):
             return np.where(frames < index.num_frames, frames, FILLED)
         return frames[frames < index.num_frames]
 
-    def _others(self, index: media.Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def _others(self, index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         return frame_outputs(index, frames, self._frame_num, self._timestamps)
 
 

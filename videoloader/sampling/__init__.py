@@ -1,5 +1,7 @@
 """Which frames are wanted, and the fewest packets that reach them. Pure numpy."""
 
+from videoloader.sampling.batch_plan import BatchList, BatchOrder, BatchPlan
+from videoloader.sampling.buckets import Buckets, aspect_buckets
 from videoloader.sampling.clips import (
     ClipSampler,
     DenseClips,
@@ -9,26 +11,37 @@ from videoloader.sampling.clips import (
     sample_frames,
 )
 from videoloader.sampling.closure import needed_pictures
+from videoloader.sampling.epoch_samples import EpochSamples
 from videoloader.sampling.keyframes import SNAPS, Snap, snap_to_keyframes
+from videoloader.sampling.packs import Packing
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode
 from videoloader.sampling.random import generator
 from videoloader.sampling.selection import clip_span, select_frames
 from videoloader.sampling.times import frames_at_times
+from videoloader.sampling.video_sizes import VideoSizes
 
 __all__ = [
     "FILLED",
     "PAD_MODES",
     "SNAPS",
+    "BatchList",
+    "BatchOrder",
+    "BatchPlan",
+    "Buckets",
     "ClipSampler",
     "DecodePlan",
     "DenseClips",
+    "EpochSamples",
+    "Packing",
     "PadMode",
     "RandomClip",
     "Run",
     "SegmentClip",
     "Snap",
     "UniformClip",
+    "VideoSizes",
+    "aspect_buckets",
     "check_pad_mode",
     "clip_span",
     "frames_at_times",

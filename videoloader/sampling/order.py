@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling.permutation import Permutation
+from videoloader.sampling.weighted import DRAWING, WeightedDraws
 
 __all__ = ["EpochOrder", "Remainder"]
 
@@ -36,6 +37,7 @@ class EpochOrder:
         remainder: the last step where it is not full. `keep` divides what is left: a rank may get
             a smaller batch, or none. `drop` leaves it out. `repeat` fills it up with the first
             samples of the epoch until all ranks have as many.
+        draws: what is drawn at each place of the epoch instead of each sample once.
 
     >>> order = EpochOrder(size=5, batch_size=2, shuffle=False)
     >>> [order.batch(0, step).tolist() for step in range(order.num_steps())]
@@ -49,6 +51,7 @@ class EpochOrder:
     rank: int = 0
     num_ranks: int = 1
     remainder: Remainder = "keep"
+    draws: WeightedDraws | None = None
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -69,7 +72,16 @@ class EpochOrder:
         """Samples that all ranks take together in a full step."""
         return self.batch_size * self.num_ranks
 
-    def num_steps(self, start: int = 0) -> int:
+    @property
+    def state(self) -> dict[str, int]:
+        """What has to be the same where a run goes on."""
+        return {"seed": self.seed, "size": self.size}
+
+    def position(self, steps: int, start: int = 0, epoch: int = 0) -> int:  # noqa: ARG002
+        """Samples of the epoch, of all ranks, that are done after some steps from `start` on."""
+        return min(start + steps * self.samples_per_step, self.size)
+
+    def num_steps(self, start: int = 0, epoch: int = 0) -> int:  # noqa: ARG002  (all are alike)
         """Batches that this rank gets in an epoch of which `start` samples are done."""
         left = max(0, self.size - start)
         full, rest = divmod(left, self.samples_per_step)
@@ -92,6 +104,8 @@ class EpochOrder:
         if self.remainder == "repeat":
             end = first + -(-(end - first) // self.num_ranks) * self.num_ranks
         places = np.arange(first + self.rank, end, self.num_ranks) % self.size
-        if not self.shuffle:
+        if self.shuffle:
+            places = Permutation(self.size, seed=self.seed, epoch=epoch)[places]
+        if self.draws is None:
             return places
-        return Permutation(self.size, seed=self.seed, epoch=epoch)[places]
+        return self.draws.numbers(places, seed=self.seed, stage=DRAWING, epoch=epoch)

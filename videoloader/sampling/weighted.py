@@ -8,6 +8,7 @@ epochs; independent draws would scatter far more. The state is the epoch and a p
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.random import generator
 
-__all__ = ["WeightedDraws", "balanced_weights"]
+__all__ = ["DRAWING", "WeightedDraws", "balanced_weights"]
+
+DRAWING = 3
+"""Stage of the randomness of draws of samples; their own stages come before."""
 
 _DRAW = 1  # the draw of sample 0 that the offset of an epoch comes from; its order has draw 0
 _MOST_BITS = 20  # behind the binary point of a stretch, in draws
@@ -77,6 +81,11 @@ class WeightedDraws:
         ends = np.round(parts / parts[-1] * (draws << shift)).astype(np.int64)
         item_ends = None if each is None else np.cumsum(each)
         return cls(draws, items, ends, item_ends, shift)
+
+    @property
+    def digest(self) -> int:
+        """Tells draws by other weights apart."""
+        return zlib.crc32(self._ends.data)
 
     def numbers(
         self, positions: ArrayLike, *, seed: int, stage: int = 0, epoch: int = 0

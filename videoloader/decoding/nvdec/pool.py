@@ -75,6 +75,11 @@ class NvdecPool:
         self._prefix = f"nvdec-{gpu}"
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=self._prefix)
 
+    @property
+    def sessions(self) -> int:
+        """Sessions that are open, idle or busy."""
+        return self._sessions.count
+
     def submit(self, job: NvdecJob) -> Future[Any]:
         """Decode a job when a session is free; those submitted first come first, on the whole.
 

@@ -29,6 +29,7 @@ __all__ = ["DatasetIndex", "KnownUrls", "Sign", "Videos", "open_dataset"]
 Sign: TypeAlias = Callable[[str], str]
 """Gives the URL to fetch for a URL as it is stored: without user, password and query."""
 
+_ROWS = 1 << 16  # that are read at once
 _ERRORS = ["key", "path", "member", "error_kind", "error"]
 
 
@@ -136,32 +137,57 @@ class DatasetIndex:
         It is the path, or path of the archive and name of the member with a slash between, and
         relative to the root if there is one; then it stays when the data is moved.
         """
-        keys: list[str] = self._columns(["key"])["key"].to_pylist()
+        keys: list[str] = self.columns(["key"])["key"].to_pylist()
         return keys
 
     @property
     def table(self) -> pa.Table:
         """All columns but the indexes; row i is `dataset[i]`."""
-        return self._columns(None)
+        return self.columns()
 
     @property
     def errors(self) -> pa.Table:
         """Row, key, path, member, kind and text of every error."""
         import pyarrow as pa
 
-        table = self._columns(_ERRORS).take(pa.array(self.failed))
+        table = self.columns(_ERRORS).take(pa.array(self.failed))
         return table.add_column(0, "row", pa.array(self.failed))
 
-    def _columns(self, wanted: list[str] | None) -> pa.Table:
-        """Columns of the file; those that an older file does not have are made up."""
+    def columns(self, wanted: list[str] | None = None) -> pa.Table:
+        """Some columns, all but the indexes by default; row i is `dataset[i]`.
+
+        Only these are read. Those that an older file does not have are made up.
+        """
         import pyarrow.parquet as pq
 
         from videoloader.indexing.dataset.rows import completed, schema
 
         names = [name for name in schema().names if name != "index"] if wanted is None else wanted
         with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
-            stored = {*names, "path", "member"} & {*file.schema_arrow.names}
-            return completed(file.read(sorted(stored))).select(names)
+            missing = {*names} - {*file.schema_arrow.names}  # in an older file
+            if missing:
+                stored = ({*names} - missing) | {"path", "member"}
+                return completed(file.read(sorted(stored))).select(names)
+            return file.read(names).select(names)
+
+    def numbers(self, wanted: list[str]) -> dict[str, NDArray[Any]]:
+        """Some columns of numbers as arrays, 0 where there is none; read a part at a time."""
+        import pyarrow.parquet as pq
+
+        from videoloader.indexing.dataset.rows import schema
+
+        arrays = {
+            name: np.zeros(len(self), schema().field(name).type.to_pandas_dtype())
+            for name in wanted
+        }
+        with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+            first = 0
+            for batch in file.iter_batches(batch_size=_ROWS, columns=wanted, use_threads=False):
+                for name, array in arrays.items():
+                    values = batch.column(name).fill_null(0)
+                    array[first : first + len(batch)] = values.to_numpy(zero_copy_only=False)
+                first += len(batch)
+        return arrays
 
     def close(self) -> None:
         """Let go of the file."""
@@ -266,8 +292,7 @@ class Videos:
     @property
     def num_frames(self) -> NDArray[np.int64]:
         """Frames of each video, read from the file without its indexes."""
-        column = self.dataset._columns(["num_frames"])["num_frames"]
-        lengths: NDArray[np.int64] = column.fill_null(0).to_numpy().astype(np.int64)
+        lengths: NDArray[np.int64] = self.dataset.numbers(["num_frames"])["num_frames"]
         return lengths[self.rows]
 
     def __len__(self) -> int:

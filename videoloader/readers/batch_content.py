@@ -1,0 +1,69 @@
+"""What a batch of a loader holds: tensors, and lists where sizes differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from videoloader.decoding.clip import ClipBatch
+from videoloader.decoding.output import Layout
+from videoloader.readers.sample_decoding import DecodedSamples
+from videoloader.readers.sample_requests import SampleRequests
+from videoloader.readers.samples import divided, stacked
+
+__all__ = ["batch_content", "batch_tensors"]
+
+
+def batch_content(
+    batch: DecodedSamples, requests: SampleRequests, layout: Layout, labels: Sequence[int] | None
+) -> dict[str, Any]:
+    """A batch as the training loop gets it, see `Loader`; without its errors.
+
+    Args:
+        batch: decoded.
+        requests: what its samples are made of.
+        layout: of its clips.
+        labels: of all videos, if there are any.
+    """
+    videos = [requests.video(sample) for sample in batch.samples.tolist()]
+    rows = torch.tensor([requests.videos.row(video) for video in videos])
+    if batch.packed is None:
+        several = {shape for shape in batch.shapes if len(shape) > 1}
+        clips = divided(batch.clips, layout, several.pop()) if len(several) == 1 else batch.clips
+        content = _dense(clips)
+    else:
+        content = batch.packed | _beside_pack(batch.clips)
+    content |= {"sample": rows, **batch.columns}
+    if labels is not None:
+        content["labels"] = torch.tensor([labels[video] for video in videos])
+    return content
+
+
+def _dense(clips: ClipBatch) -> dict[str, Any]:
+    return {
+        "frames": clips.frames,
+        "frame_numbers": stacked(clips.indices),
+        "times": stacked(clips.times),
+        "mask": stacked(clips.masks),
+    }
+
+
+def _beside_pack(clips: ClipBatch) -> dict[str, Any]:
+    return {
+        "frame_numbers": [torch.from_numpy(each) for each in clips.indices],
+        "times": [torch.from_numpy(each) for each in clips.times],
+        "frame_mask": [torch.from_numpy(each) for each in clips.masks],
+    }
+
+
+def batch_tensors(batch: DecodedSamples) -> list[torch.Tensor]:
+    """The tensors of a batch that may be on a GPU."""
+    values: list[Any] = [batch.clips.frames, *(batch.packed or {}).values()]
+    return [
+        tensor
+        for value in values
+        for tensor in (value if isinstance(value, list) else [value])
+        if isinstance(tensor, torch.Tensor)
+    ]

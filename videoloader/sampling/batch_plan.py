@@ -1,0 +1,236 @@
+"""Batches of clips of several shapes: the list of them in an epoch, and the part of each rank.
+
+The list is made before anything is decoded, of the sizes of the videos alone. It depends on the
+data set, the seed and the epoch, not on ranks. So the state of a run is the epoch and how many
+batches of the list all ranks have done, and another number of ranks can go on with the rest.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+from videoloader.sampling.order import Remainder
+from videoloader.sampling.permutation import Permutation
+from videoloader.sampling.video_sizes import VideoSizes
+
+__all__ = [
+    "BatchList",
+    "BatchOrder",
+    "BatchPlan",
+    "OnUnfit",
+    "Shape",
+    "check_limit",
+    "check_unfit",
+]
+
+OnUnfit = Literal["error", "skip"]
+Shape = tuple[int, int, int]
+"""Frames, height and width of a clip."""
+
+_CHUNK = 1 << 17  # batches or samples that are computed at once
+_BATCH_STAGE = 1  # of the randomness of the order of batches; samples have stage 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchList:
+    """The batches of an epoch: batch i is `samples[begins[i] : ends[i]]`.
+
+    Attributes:
+        samples: their numbers, see `EpochSamples`; of 32 bits where they fit.
+        begins: int64, one a batch.
+        ends: int64, one a batch.
+    """
+
+    samples: NDArray[np.int32] | NDArray[np.int64]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def __getitem__(self, batch: int) -> NDArray[np.int64]:
+        """Numbers of the samples of a batch."""
+        return self.samples[self.begins[batch] : self.ends[batch]].astype(np.int64)
+
+    def permuted(self, seed: int, epoch: int) -> BatchList:
+        """The same batches in another order."""
+        order = np.empty(len(self), dtype=np.int32)
+        for first in range(0, len(self), _CHUNK):
+            places = np.arange(first, min(first + _CHUNK, len(self)))
+            permutation = Permutation(len(self), seed, _BATCH_STAGE, epoch)
+            order[first : first + _CHUNK] = permutation[places]
+        return BatchList(self.samples, self.begins[order], self.ends[order])
+
+
+@dataclass(slots=True, eq=False)
+class BatchPlan:
+    """The shape of the clip of each video, and the batches of any epoch.
+
+    Attributes:
+        shapes: (frames, height, width) of the clip of each video, int32 (N, 3); zeros where the
+            video is in no batch. Sample n is of video n modulo N.
+        num_samples: of an epoch, before batches are filled up or left out.
+        tokens: of the clip of each video, int64 (N,); pixels where a token is a pixel.
+        limit: most tokens of a batch, None where batches are limited in samples.
+        description: of what made it.
+        make: gives the batches of an epoch.
+    """
+
+    shapes: NDArray[np.int32]
+    num_samples: int
+    tokens: NDArray[np.int64]
+    limit: int | None
+    description: str
+    make: Callable[[int], BatchList]
+    _last: tuple[int, BatchList] | None = field(default=None, init=False)
+
+    @property
+    def unfit(self) -> NDArray[np.int64]:
+        """Numbers of the videos that are in no batch."""
+        return np.flatnonzero(self.shapes[:, 0] == 0)
+
+    @property
+    def digest(self) -> int:
+        """Tells plans of other videos, shapes or limits apart."""
+        return zlib.crc32(np.ascontiguousarray(self.shapes).data, zlib.crc32(self._text))
+
+    @property
+    def _text(self) -> bytes:
+        return self.description.encode()
+
+    def shape(self, video: int) -> Shape:
+        """Frames, height and width of the clips of a video."""
+        frames, height, width = self.shapes[video].tolist()
+        return frames, height, width
+
+    def alike(self, video: int) -> NDArray[np.int64]:
+        """All videos whose clips have the shape of this one's, itself among them, ascending."""
+        return np.flatnonzero((self.shapes == self.shapes[video]).all(axis=1))
+
+    def batches(self, epoch: int) -> BatchList:
+        """The batches of an epoch; those of the last one asked for are kept."""
+        last = self._last
+        if last is None or last[0] != epoch:
+            last = self._last = (epoch, self.make(epoch))
+        return last[1]
+
+    def fill_rate(self, epoch: int = 0) -> float:
+        """The part of `limit` that the batches of an epoch use, on average; 1.0 without one."""
+        batches = self.batches(epoch)
+        if self.limit is None or not len(batches):
+            return 1.0
+        samples = batches.samples
+        used = sum(
+            int(self.tokens[samples[first : first + _CHUNK] % len(self.tokens)].sum())
+            for first in range(0, len(samples), _CHUNK)
+        )
+        return used / (self.limit * len(batches))
+
+    def summary(self, epoch: int = 0) -> str:
+        """How many videos, clips, batches and tokens an epoch has, for people."""
+        batches = self.batches(epoch)
+        videos, clips = len(self.shapes), len(batches.samples)
+        text = (
+            f"{clips} clips of {videos - len(self.unfit)} of {videos} videos in {len(batches)} "
+            f"batches of {clips / max(len(batches), 1):.1f}"
+        )
+        if self.limit is not None:
+            text += f", {100 * self.fill_rate(epoch):.1f} % of {self.limit} tokens used"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOrder:
+    """The batches of one of several ranks: of the list of an epoch every `num_ranks`-th.
+
+    A position is how many batches of the list all ranks together have done.
+
+    Args:
+        plan: what makes the lists.
+        seed: of the plan.
+        rank: which of the ranks this is.
+        num_ranks: how many share the list.
+        remainder: the last step where there is not a batch for each rank. `keep`: the first ranks
+            have a step more. `drop` leaves it out. `repeat` goes on with the first batches of the
+            epoch, until all ranks have one.
+    """
+
+    plan: BatchPlan
+    seed: int = 0
+    rank: int = 0
+    num_ranks: int = 1
+    remainder: Remainder = "keep"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rank < self.num_ranks:
+            raise ArgumentError(
+                f"rank must be at least 0 and below num_ranks={self.num_ranks}, got {self.rank}"
+            )
+        if self.remainder not in get_args(Remainder):
+            raise ArgumentError(
+                f"remainder must be one of {', '.join(get_args(Remainder))}, got {self.remainder!r}"
+            )
+
+    @property
+    def size(self) -> int:
+        """Samples in an epoch."""
+        return self.plan.num_samples
+
+    @property
+    def state(self) -> dict[str, int]:
+        """What has to be the same where a run goes on."""
+        return {"seed": self.seed, "size": self.size, "batches": self.plan.digest}
+
+    def num_steps(self, start: int = 0, epoch: int = 0) -> int:
+        """Batches that this rank gets in an epoch from a position on."""
+        full, rest = divmod(max(0, len(self.plan.batches(epoch)) - start), self.num_ranks)
+        if self.remainder == "drop" or not rest:
+            return full
+        return full + (self.remainder == "repeat" or self.rank < rest)
+
+    def position(self, steps: int, start: int = 0, epoch: int = 0) -> int:
+        """The position after some steps from a position on."""
+        return min(start + steps * self.num_ranks, len(self.plan.batches(epoch)))
+
+    def batch(self, epoch: int, step: int, start: int = 0) -> NDArray[np.int64]:
+        """Numbers of the samples in a batch of this rank."""
+        if not 0 <= step < self.num_steps(start, epoch):
+            raise IndexError(f"step {step} of an epoch of {self.num_steps(start, epoch)} steps")
+        batches = self.plan.batches(epoch)
+        return batches[(start + step * self.num_ranks + self.rank) % len(batches)]
+
+
+def check_unfit(
+    unfit: NDArray[np.int64], videos: VideoSizes, on_unfit: OnUnfit, reason: str
+) -> None:
+    """Fail where videos are in no batch and may not be left out, or where none is left.
+
+    Args:
+        unfit: their numbers.
+        videos: all of them.
+        on_unfit: whether they may be left out.
+        reason: why they are in no batch.
+    """
+    if on_unfit not in get_args(OnUnfit):
+        raise ArgumentError(f'on_unfit must be "error" or "skip", got {on_unfit!r}')
+    if not len(unfit) or (on_unfit == "skip" and len(unfit) < len(videos)):
+        return
+    first = int(unfit[0])
+    advice = "" if on_unfit == "skip" else '; on_unfit="skip" leaves them out'
+    raise ArgumentError(
+        f"{len(unfit)} of {len(videos)} videos {reason}; the first is number {first}: "
+        f"{videos.describe(first)}{advice}"
+    )
+
+
+def check_limit(name: str, value: int | None) -> None:
+    """Fail unless a limit is a whole number of at least 1, or None."""
+    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+        raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")

@@ -1,0 +1,197 @@
+"""`Packing`: clips of any length and size, one after another in packs of bounded length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+from videoloader.sampling.batch_plan import (
+    BatchList,
+    BatchPlan,
+    OnUnfit,
+    Shape,
+    check_limit,
+    check_unfit,
+)
+from videoloader.sampling.buckets import as_shape
+from videoloader.sampling.clip_lengths import check_length_varies, frames_offered
+from videoloader.sampling.clips import ClipSampler
+from videoloader.sampling.epoch_samples import ONCE, EpochSamples
+from videoloader.sampling.video_sizes import VideoSizes
+
+__all__ = ["Packing", "pack_first_fit"]
+
+_WINDOWS = 256  # that are packed side by side
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Packs of clips of several lengths and sizes: a batch is one sequence of tokens.
+
+    Each video keeps its size and aspect ratio, cropped at the edges to whole patches (by less than
+    a patch a side). A clip has as many frames as its video offers, at most `count` of the clip
+    sampler and no more than fill a pack, rounded down to whole patches: `RandomClip(64, fps=8)`
+    takes up to 8 seconds.
+
+    The samples of an epoch are permuted, and each `window` of them is packed by first-fit
+    decreasing: longest clips first, each into the first pack that has room. The packs are then
+    permuted, too. A pack never has more than `max_tokens` tokens, and no clip is cut.
+
+    Args:
+        max_tokens: most tokens of a pack.
+        patchify: (frames, rows, columns) of a token. Batches then hold `patches`, see `patchify`.
+        patch: the same, but batches hold the clips as a list, for models that cut them themselves.
+        max_pixels: most pixels of a picture; larger ones are resized, keeping the aspect ratio.
+        pad: fill `patches`, and what there is one of a token, up to `max_tokens`.
+        window: samples that are packed together; more of them fill packs better, at more work.
+        on_unfit: videos that are smaller or shorter than a patch, or that have more than
+            `max_tokens` in the frames of one, are an `error`, or `skip` leaves them out, and
+            `BatchPlan.unfit` has their numbers.
+    """
+
+    max_tokens: int
+    patchify: Shape | None = None
+    patch: Shape | None = None
+    max_pixels: int | None = None
+    pad: bool = False
+    window: int = 1024
+    on_unfit: OnUnfit = "error"
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "max_pixels", "window"):
+            check_limit(name, getattr(self, name))
+        if (self.patch is None) == (self.patchify is None):
+            raise ArgumentError("give either patchify or patch to Packing")
+        if self.pad and self.patchify is None:
+            raise ArgumentError("pad fills up patches; give patchify, not patch")
+        for name in ("patch", "patchify"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, as_shape(name, getattr(self, name)))
+
+    @property
+    def unit(self) -> Shape:
+        """(frames, rows, columns) of a token."""
+        unit = self.patch if self.patchify is None else self.patchify
+        assert unit is not None
+        return unit
+
+    def clip_shapes(self, videos: VideoSizes, sampler: ClipSampler) -> NDArray[np.int32]:
+        """(frames, height, width) of the clip of each video in whole patches, (N, 3).
+
+        Zeros where a video is smaller than a patch, or the frames of one are more than a pack.
+        """
+        shapes = np.empty((len(videos), 3), dtype=np.int32)
+        for part, some in videos.parts():
+            shapes[part] = self._clip_shapes(some, sampler)
+        return shapes
+
+    def _clip_shapes(self, videos: VideoSizes, sampler: ClipSampler) -> NDArray[np.int32]:
+        count = check_length_varies(sampler).count
+        assert count is not None
+        sides: list[NDArray[Any]] = [videos.heights, videos.widths]
+        if self.max_pixels is not None:
+            area = np.maximum(videos.heights.astype(np.float64) * videos.widths, 1)
+            scale = np.minimum(np.sqrt(self.max_pixels / area), 1)
+            sides = [np.floor(side * scale) for side in sides]
+        frames = np.minimum(frames_offered(sampler, videos), count)
+        shapes = np.stack([frames, *sides], axis=1).astype(np.int64) // self.unit
+        tokens = np.maximum(shapes[:, 1] * shapes[:, 2], 1)
+        shapes[:, 0] = np.minimum(shapes[:, 0], self.max_tokens // tokens)
+        shapes *= self.unit
+        shapes[(shapes == 0).any(axis=1)] = 0
+        return shapes.astype(np.int32)
+
+    def plan(
+        self,
+        videos: VideoSizes,
+        sampler: ClipSampler,
+        *,
+        seed: int = 0,
+        shuffle: bool = True,
+        samples: EpochSamples = ONCE,
+    ) -> BatchPlan:
+        """The packs of all epochs; arguments as of `Buckets.plan`.
+
+        Raises:
+            ArgumentError: some videos are unfit, with `on_unfit="error"`, or all are.
+        """
+        shapes = self.clip_shapes(videos, sampler)
+        tokens = np.ones(len(videos), dtype=np.int64)
+        for axis, unit in enumerate(self.unit):
+            tokens *= shapes[:, axis] // unit
+        fits = tokens > 0
+        check_unfit(
+            np.flatnonzero(~fits),
+            videos,
+            self.on_unfit,
+            f"are smaller than a patch of {self.unit}, or {self.unit[0]} frames of them have more "
+            f"than {self.max_tokens} tokens",
+        )
+        order = samples.order(fits, seed, shuffle=shuffle)
+
+        def make(epoch: int) -> BatchList:
+            numbers = order.numbers(epoch)
+            sizes = tokens[numbers % len(tokens)]
+            packs = pack_first_fit(sizes, self.max_tokens, self.window)
+            places = np.argsort(packs, kind="stable")
+            ends = np.append(np.flatnonzero(np.diff(packs[places])) + 1, len(places))
+            batches = BatchList(numbers[places], np.append(0, ends[:-1]), ends)
+            return batches.permuted(seed, epoch) if order.shuffle else batches
+
+        description = f"{self!r} {order.digest}"
+        return BatchPlan(shapes, len(order), tokens, self.max_tokens, description, make)
+
+
+def pack_first_fit(
+    sizes: NDArray[np.int64], capacity: int, window: int = 1024
+) -> NDArray[np.int64]:
+    """First-fit decreasing in windows: the pack that each item goes to.
+
+    Items of each `window`, from the largest on and of equal ones from the first, go into the first
+    pack of their window that has room. Many windows are packed at once, item by item.
+
+    Args:
+        sizes: of the items, 1 to `capacity`.
+        capacity: of a pack.
+        window: items that are packed together.
+
+    Returns:
+        Number of the pack of each item; packs of a later window have larger numbers, and some
+        numbers stand for no pack.
+
+    >>> pack_first_fit(np.array([2, 5, 3, 4]), capacity=7)
+    array([0, 0, 1, 1])
+    """
+    packs = np.empty(len(sizes), dtype=np.int64)
+    stretch = window * _WINDOWS
+    for begin in range(0, len(sizes), stretch):
+        part = sizes[begin : begin + stretch]
+        windows = -(-len(part) // window)
+        table = np.zeros((windows, window), dtype=np.int64)
+        table.reshape(-1)[: len(part)] = part
+        numbers = _pack_rows(table, capacity)
+        numbers += (begin // window + np.arange(windows)[:, None]) * window
+        packs[begin : begin + stretch] = numbers.reshape(-1)[: len(part)]
+    return packs
+
+
+def _pack_rows(sizes: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
+    """The pack of each item of each row, numbered within the row; items of size 0 are none."""
+    rows = np.arange(len(sizes))
+    order = np.argsort(-sizes, axis=1, kind="stable")
+    room = np.full(sizes.shape, capacity, dtype=np.int64)
+    packs = np.zeros_like(sizes)
+    used = 1  # packs with something in them, in the row that has most, and an empty one
+    for items in order.T:
+        size = sizes[rows, items]
+        if not size.any():
+            break
+        chosen = (room[:, :used] >= size[:, None]).argmax(axis=1)
+        room[rows, chosen] -= size
+        packs[rows, items] = chosen
+        used = min(max(used, int(chosen.max()) + 2), sizes.shape[1])
+    return packs
