@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from audio_files import decode_all, make_signal, write_sound
 from object_server import serve
+from sound_cases import make_wav
 
 import videoloader as vl
 from videoloader.audio.elements import to_float32
@@ -318,6 +319,34 @@ def test_damage_between_samples_is_an_error_that_says_where(folder, tmp_path):
             with pytest.raises(vl.DecodeError, match=r"damaged\.m4a: a packet at 0\.7\d+ s"):
                 read()
         assert audio[:1000].shape == (2, 1000)
+
+
+def test_a_file_whose_end_is_damaged_is_an_error(folder, tmp_path):
+    data = bytearray((folder / "sound.m4a").read_bytes())
+    with av.open(str(folder / "sound.m4a")) as container:
+        packets = [(each.pos, each.size) for each in container.demux(audio=0) if each.size]
+    for at, size in packets[40:]:
+        data[at : at + size] = bytes(size)
+    with vl.Audio(bytes(data)) as audio:
+        assert audio[:30000].shape == (2, 30000)
+        with pytest.raises(vl.DecodeError, match="does not decode"):
+            audio.get_samples()
+
+
+def test_many_planes_are_mixed(tmp_path):
+    signal = np.full((16, 4000), 0.5, np.float32)
+    name, layout = tmp_path / "a.nut", "hexadecagonal"
+    path = write_sound(name, signal, RATE, "pcm_s16le_planar", layout=layout)
+    with vl.Audio(path, num_channels=1) as audio:
+        mixed = audio.get_samples()
+    assert mixed.shape == (1, 4000)
+    assert 0 < mixed.max() <= 0.5001
+
+
+def test_channels_without_a_layout_are_not_mixed():
+    data = make_wav(np.zeros((90, 20), np.int16), 8000)
+    with pytest.raises(vl.UnsupportedError, match="FFmpeg does not mix 20 channels to mono"):
+        vl.Audio(data, num_channels=1)
 
 
 def test_a_cut_file_has_what_is_left(folder, tmp_path):

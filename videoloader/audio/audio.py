@@ -182,7 +182,8 @@ class Audio:
             raise ArgumentError(f"{self.name}: pad=True needs start_seconds and stop_seconds")
         count = round((stop - start) * self.sample_rate)
         late = self._stream.first.seconds - start
-        before = min(max(math.ceil(late * self.sample_rate), 0), count)
+        before = math.ceil(late * self.sample_rate - Fraction(1, 1000))
+        before = min(max(before, 0), count)
         samples = samples[:, : count - before]
         behind = count - before - samples.shape[1]
         return torch.nn.functional.pad(samples, (before, behind))

@@ -37,6 +37,8 @@ _COUNTED = {"aiff", "au", "caf", "flac", "w64", "wav"}
 
 _LAYOUTS = {1: "mono", 2: "stereo", 3: "2.1", 4: "4.0", 5: "5.0", 6: "5.1", 7: "6.1", 8: "7.1"}
 
+_LEADING, _CUT = 64, 2  # packets before the first frame and behind the last that may be no sound
+
 _GAP = Fraction(40, 1000)  # seconds; times of sound in Matroska are off by as much as half of this
 
 
@@ -175,7 +177,13 @@ class SoundStream:
                     f"num_channels must be 1 to {max(_LAYOUTS)}, or {self.header.num_channels} as "
                     f"the stream has, got {self.num_channels}"
                 )
-            self._gain = self._find_gain(frame, layout) if is_bounded else 1.0
+            try:
+                gain = self._find_gain(frame, layout)
+            except av.error.FFmpegError as error:
+                raise UnsupportedError(
+                    f"FFmpeg does not mix {frame.layout.name} to {layout} ({reason_of(error)})"
+                ) from error
+            self._gain = gain if is_bounded else 1.0
             return av.AudioResampler(format="fltp", layout=layout, rate=self.sample_rate)
         if frame.format.is_planar and self.header.num_channels > _PLANES:
             packed = frame.format.packed.name
@@ -186,8 +194,8 @@ class SoundStream:
         """What keeps mixed sound between -1 and 1; FFmpeg's weights may sum to more."""
         import av
 
-        values = np.ones((self.header.num_channels, 16), np.float32)
-        ones = av.AudioFrame.from_ndarray(np.ascontiguousarray(values), "fltp", frame.layout)
+        values = np.ones((1, self.header.num_channels * 16), np.float32)
+        ones = av.AudioFrame.from_ndarray(values, "flt", frame.layout)
         ones.sample_rate = self.sample_rate
         mixer = av.AudioResampler(format="fltp", layout=layout, rate=self.sample_rate)
         (mixed,) = mixer.resample(ones)
@@ -206,14 +214,13 @@ class SoundStream:
                 f"the sound changes at sample {self.last.stop} from {_words(self._kind)} to "
                 f"{_words(_kind(frame))}"
             )
+        if frame is not None:
+            seconds = self.last.seconds + Fraction(self.last.samples.shape[1], self.sample_rate)
+            if frame.pts is not None:
+                seconds = _after_gap(seconds, frame.pts * self._time_base)
+            self.last = Piece(self.last.stop, seconds, self._samples(frame))
         self.is_broken = False
-        if frame is None:
-            return False
-        seconds = self.last.seconds + Fraction(self.last.samples.shape[1], self.sample_rate)
-        if frame.pts is not None:
-            seconds = _after_gap(seconds, frame.pts * self._time_base)
-        self.last = Piece(self.last.stop, seconds, self._samples(frame))
-        return True
+        return frame is not None
 
     def seek(self, number: int) -> bool:
         """Go to the piece with a sample, or to one before it; False where that is not exact."""
@@ -221,6 +228,7 @@ class SoundStream:
             return False
         import av
 
+        self.is_broken = True
         wanted = self.first.seconds + Fraction(number, self.sample_rate)
         try:
             self._container.seek(int(wanted / self._time_base), stream=self._stream)
@@ -233,17 +241,18 @@ class SoundStream:
         seconds = frame.pts * self._time_base
         at = (seconds - self.first.seconds) * self.sample_rate
         self.last = Piece(int(at), seconds, self._samples(frame))
-        return at.denominator == 1 and at <= number
+        self.is_broken = at.denominator != 1 or at > number
+        return not self.is_broken
 
     def _frames(self) -> Iterator[av.AudioFrame]:
         """Decoded frames from where the file is.
 
-        What does not decode before the first frame or behind the last one is no sound: tags, or
-        the rest of a packet that was cut. Between frames it is damage.
+        A few packets that do not decode before the first frame or behind the last one are no
+        sound: tags, or the rest of a packet that was cut. Otherwise they are damage.
         """
         import av
 
-        problem, has_frames = "", False
+        problem, has_frames, failures = "", False, 0
         for packet in self._container.demux(self._stream):
             try:
                 frames = self._stream.codec_context.decode(packet if packet.size else None)
@@ -252,11 +261,14 @@ class SoundStream:
             except av.error.FFmpegError as error:
                 where = _place(packet)
                 problem = problem or f"a packet at {where} does not decode ({reason_of(error)})"
+                failures += 1
+                if failures > (_CUT if has_frames else _LEADING):
+                    raise DecodeError(problem) from error
                 continue
             for position, frame in enumerate(frame for frame in frames if frame.samples):
                 if problem and has_frames:
                     raise DecodeError(problem)
-                problem, has_frames = "", True
+                problem, has_frames, failures = "", True, 0
                 if position:
                     frame.pts = None  # FFmpeg gives the time of the packet to all of its frames
                 yield frame
