@@ -143,7 +143,7 @@ def read_stream_header(source: Source, stream: int) -> StreamHeader:
         context = video.codec_context
         ratio = None if context is None else context.sample_aspect_ratio
         return StreamHeader(
-            None if video.duration is None else float(video.duration * seconds_per_tick),
+            float(video.duration * seconds_per_tick) if video.duration else None,
             None if video.start_time is None else float(video.start_time * seconds_per_tick),
             video.bit_rate or 0,
             video.frames or None,
