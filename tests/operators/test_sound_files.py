@@ -159,3 +159,16 @@ def test_one_rate_for_each_signal():
     made = fn.audio_resample(batch, scale=[0.5, 1.0, 2.0])
     assert [len(each) for each in made] == [400, 800, 200]
     torch.testing.assert_close(made[1], SIGNAL, atol=1e-6, rtol=0)
+
+
+def test_old_names_are_the_same_operators():
+    data = TensorList([as_bytes(sound_cases.files()["mono"])], "")
+    wanted, rate = fn.decoders.audio(data)
+    got, same = fn.audio_decoder(data)
+    assert torch.equal(got[0], wanted[0])
+    assert torch.equal(same[0], rate[0])
+    resampled = [
+        each(wanted, in_rate=16000.0, out_rate=8000.0)[0]
+        for each in (fn.audio_resample, fn.experimental.audio_resample)
+    ]
+    assert torch.equal(*resampled)
