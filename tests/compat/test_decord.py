@@ -11,6 +11,7 @@ import pytest
 import torch
 from fake_gpu import fake_gpu  # noqa: F401  (a fixture)
 from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
+from peer_frames import decoded
 
 import videoloader as vl
 from videoloader.compat import decord
@@ -30,8 +31,7 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def frames(path):
-    with av.open(path) as container:
-        return np.stack([f.to_ndarray(format="rgb24") for f in container.decode(video=0)])
+    return decoded(path)
 
 
 @pytest.fixture(autouse=True)

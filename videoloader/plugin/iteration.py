@@ -223,8 +223,7 @@ class BatchIterator(ABC, Generic[Batch]):
 
     def _reader_size(self) -> list[int] | None:
         """Samples and shards of the reader."""
-        planner = self._planner
-        return [planner.samples, planner.num_shards] if isinstance(planner, ReaderPlanner) else None
+        return None if self._planner is None else self._planner.reader_size()
 
     def _resumed_at(self) -> int:
         """Where the pipelines are, if they go on from a checkpoint."""
