@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from videoloader.decoding.batch import ClipBatch
+from videoloader.decoding.batch import ClipBatch, ClipFailure
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import Orientation
 from videoloader.readers import media
@@ -57,6 +56,9 @@ class FakeVideos:
             height=self.height,
         )
 
+    def engines(self):
+        return {}
+
     def decode(self, requests, *, dtype, layout, mean, std, on_error, **options):
         assert on_error == "mask"
         requests = [
@@ -69,7 +71,7 @@ class FakeVideos:
             try:
                 clips.append(self._clip(request))
             except VideoError as error:
-                failures.append(SimpleNamespace(request=number, frame=None, error=error))
+                failures.append(ClipFailure(number, None, error))
                 clips.append(torch.full((1, 1, 1, 3), FILLED, dtype=torch.uint8))
         clips = [normalised(clip, mean, std).to(getattr(torch, dtype)) for clip in clips]
         if layout == "FCHW":
@@ -131,6 +133,7 @@ def no_threads_left():
     """The threads after the test are those before it, after a moment."""
     import gc
     import threading
+    import time
 
     def others():
         """Threads but for those of the decoders that the process shares, which stay."""
@@ -140,7 +143,10 @@ def no_threads_left():
     yield
     if others() - before:
         gc.collect()
-    for thread in others() - before:
-        thread.join(5)  # those of a dropped pipeline end soon, but nobody waits for them
+    # Those of a dropped pipeline end soon, but nobody waits for them. A list of threads that are
+    # joined would hold the one that feeds a pipeline, and with it the pipeline.
+    deadline = time.monotonic() + 10
+    while others() - before and time.monotonic() < deadline:
+        time.sleep(0.01)
     left = others() - before
     assert not left, left

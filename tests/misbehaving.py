@@ -87,6 +87,15 @@ def misbehave(what, value):
         raise AssertionError(what)
 
 
+class InDecoder(Misbehaving):
+    """Misbehaves where it is decoded: not in the process that made it, nor in its children."""
+
+    def open(self):
+        if os.getppid() == self.home:
+            return Item(self.path).open()
+        return super().open()
+
+
 class OnlyHereError(TypeError):
     """Does not unpickle."""
 

@@ -311,7 +311,7 @@ def test_leaving_a_loop_early_ends_its_threads(paths):
         break
     batches.close()
     assert set(threading.enumerate()) == before
-    assert batches.stats().items == 1
+    assert batches.stats().batches == 1
 
 
 def test_wrong_arguments_are_named(paths):

@@ -183,10 +183,11 @@ LAYERS = {
     "sources": "errors forking",
     "workers": "errors forking sources sample_info pickling",
     "indexing": "errors forking writing sources codecs workers",
+    "audio": "errors forking sources indexing",
     "decoding": "errors forking writing sources codecs workers indexing sampling",
-    "operators": "errors types tensors decoding sampling",
-    "readers": "errors forking sample_info types tfrecord tensors sources workers indexing "
-    "sampling decoding operators",
+    "operators": "errors types tensors audio decoding sampling",
+    "readers": "errors forking writing sample_info types tfrecord tensors sources workers indexing "
+    "sampling audio decoding operators",
     "tools": "errors readers",
     "pipeline": "errors pickling types tensors sampling decoding workers operators readers",
     "fn": "errors types tensors sampling operators readers pipeline",
@@ -194,14 +195,16 @@ LAYERS = {
     "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
     "plugin": "errors tensors readers pipeline fn ops",
-    "video": "errors forking sources workers indexing sampling decoding",
-    "compat": "errors forking sources indexing sampling decoding video",
+    "video_file": "errors forking sources workers indexing sampling decoding",
+    "video": "errors sources workers indexing sampling decoding video_file",
+    "compat": "errors forking sources indexing sampling audio decoding video",
     "epoch_sampler": "errors sampling",
     "dataset": "errors sources indexing sampling decoding readers epoch_sampler",
     "loader": "errors indexing sampling decoding readers pipeline",
     "report": "errors writing indexing",
+    "top": "pipeline",
     "demo": "errors sampling indexing report fn plugin",
-    "cli": "errors sources sampling indexing decoding report demo video",
+    "cli": "errors sources sampling indexing decoding report top demo video",
 }
 
 USERS = {"demo", "cli"}  # take public names from the package itself, as its users do

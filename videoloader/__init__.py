@@ -22,6 +22,7 @@ from videoloader.errors import (
     OutOfMemoryError,
     SourceError,
     StaleIndexError,
+    TooManyFailuresError,
     UnsupportedError,
     VideoError,
 )
@@ -40,6 +41,7 @@ from videoloader.sampling.seeding import seed
 
 if TYPE_CHECKING:
     from videoloader import backend, fn, math, ops, pipeline, tensors, types
+    from videoloader.audio import Audio
     from videoloader.dataset import ClipDataset
     from videoloader.decoding.batch import (
         BatchDecoder,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
+    from videoloader.readers.failures import SampleFailure
     from videoloader.readers.labels import LabelColumn
     from videoloader.readers.patches import patchify, unpatchify
     from videoloader.readers.sample_columns import TableColumns
@@ -64,6 +67,7 @@ __all__ = [
     "ArgumentError",
     "ArgumentIndexError",
     "ArgumentTypeError",
+    "Audio",
     "BatchDecoder",
     "Buckets",
     "Clip",
@@ -86,11 +90,13 @@ __all__ = [
     "Packing",
     "Pipeline",
     "RandomClip",
+    "SampleFailure",
     "SegmentClip",
     "SourceError",
     "StaleIndexError",
     "TableColumns",
     "TensorList",
+    "TooManyFailuresError",
     "UniformClip",
     "UnsupportedError",
     "Video",
@@ -120,6 +126,7 @@ __all__ = [
 
 # What needs torch, and the module it comes from; None stands for the module itself.
 _LAZY = {
+    "Audio": "videoloader.audio",
     "BatchDecoder": "videoloader.decoding.batch",
     "Clip": "videoloader.decoding.clip",
     "ClipBatch": "videoloader.decoding.batch",
@@ -131,6 +138,7 @@ _LAZY = {
     "LabelColumn": "videoloader.readers.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
+    "SampleFailure": "videoloader.readers.failures",
     "TableColumns": "videoloader.readers.sample_columns",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",

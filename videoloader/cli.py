@@ -152,11 +152,13 @@ def check(
     ray: Ray = False,
     root: Root = None,
     checks: Checks = "size",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
     """Decode everything once and write which frames of which videos are damaged.
 
-    A job that may be stopped and goes on where it was when called again. Exit code 1 if any are
-    damaged, 2 if the job cannot be done.
+    A job that may be stopped and goes on where it was when called again. What it writes, and what
+    --json prints, can be given to loaders as skip_known. Exit code 1 if any are damaged, 2 if the
+    job cannot be done.
     """
     from videoloader.decoding.check import check_dataset
     from videoloader.indexing.dataset import Item, open_dataset
@@ -176,6 +178,10 @@ def check(
                 opened, target, workers=workers, shard=_shard(shard), ray=ray, progress=tell
             )
     damage = table.to_pylist()
+    if as_json:
+        for row in damage:
+            print(json.dumps(row))  # noqa: T201
+        raise typer.Exit(int(bool(damage)))
     for row in damage:
         frames = f"{len(row['frames'])} frames from {row['frames'][0]}" if row["frames"] else "all"
         name = Item(row["path"], row["member"]).name
@@ -254,6 +260,24 @@ def sample(
     with _reported():
         write_png(contact_sheet(rows), out)
     _say(f"{out}: {clips} clips of {count} frames")
+
+
+@app.command()
+def top(
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    once: Annotated[bool, typer.Option(help="Print one table and end.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON once and end.")] = False,
+) -> None:
+    """Watch the loaders and pipelines that run on this machine.
+
+    Those of processes with VIDEOLOADER_STATUS=1 in their environment.
+    """
+    from videoloader.top import show, watch
+
+    if once or as_json:
+        show(console, as_json=as_json)
+    else:
+        watch(console, interval)
 
 
 @app.command()

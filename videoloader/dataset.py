@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,25 +16,37 @@ from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import Clip
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.index_cache import IndexCache
-from videoloader.decoding.limits import MAX_PIXELS
+from videoloader.decoding.indexer import Indexer
+from videoloader.decoding.limits import (
+    MAX_PIXELS,
+    TIME_LIMIT,
+    MemoryLimit,
+    check_time_limit,
+    worker_limit,
+)
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
     Interpolation,
     Layout,
     Matrix,
+    Output,
     OutputFormat,
 )
-from videoloader.decoding.rules import Rules
+from videoloader.decoding.rules import OnError, Rules
 from videoloader.epoch_sampler import Draw
-from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
 from videoloader.readers.draws import check_clips
+from videoloader.readers.failures import ErrorPolicy, Failures, SampleFailure
 from videoloader.readers.global_random import seeded
+from videoloader.readers.known_bad import SkipKnown, kept_videos
 from videoloader.readers.labels import Labels
+from videoloader.readers.sample_decoding import SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
-from videoloader.sampling import ClipSampler, PadMode, check_pad_mode
+from videoloader.readers.shared_records import SharedRecords
+from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
 
 __all__ = ["ClipDataset"]
 
@@ -74,8 +86,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
     - `sample`: the video that the clip is of: its row in the data set index, counting failures,
       or its place in the list of videos.
     - `label`: int, if there are labels.
-    - `error`: with `on_error="replace"`, why this sample stands for another, or an empty string.
-    - `requested`: with `on_error="replace"`, what `sample` would be had it not failed.
+    - `error`: unless `on_error` is "raise", what went wrong with the sample that was asked for, or
+      an empty string.
+    - `requested`: with it, what `sample` would be had it not been replaced.
 
     Args:
         videos: what `index_dataset` takes (a folder, glob, text list, archive, video, URL, or a
@@ -107,8 +120,22 @@ class ClipDataset(Dataset[dict[str, Any]]):
         resolution_change: what to do with frames of another size than the first, see `Video`.
         matrix: from Y'CbCr to RGB, see `Video`.
         color_range: of the samples, see `Video`.
-        on_error: `raise` what goes wrong with a video, or `replace` its sample by the next one
-            that loads. Errors of a sampler or transform of your own are raised in any case.
+        output: `rgb`, `gray` or `yuv`, see `OutputFormat`; the planes of `yuv` lie in one row.
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
+        on_error: `raise` what goes wrong with a video; `replace` its sample by the next one that
+            loads; `mask` the frames concerned; `skip` the sample, so that the batch of a
+            DataLoader is smaller: it has one sample at least, the next one that loads. Errors of a
+            sampler or transform of your own are raised in any case. See docs/failures.md, also for
+            the next four.
+        max_errors: failures, in all workers together, from which on `TooManyFailuresError` is
+            raised: a number, or a share of the samples.
+        error_log: a file to which each failure is appended as a line of JSON, by all workers.
+        skip_known: what `videoloader check` wrote, or an `error_log`: videos that it names are left
+            out, and not opened.
+        decode: `local`, in the process that asks for a sample; or `worker`, in a process that it
+            starts and supervises: a codec that crashes or hangs then costs a sample and no more.
+        time_limit: seconds that such a process may take, see `BatchDecoder`.
+        memory_limit: bytes that it may allocate, see `BatchDecoder`.
         max_pixels: of a picture; videos that claim more fail, see `Video`.
         indexes: made beforehand, by path; others are made as they are needed.
         clips_per_video: samples of each video, each drawn by itself: with n videos, samples k,
@@ -147,28 +174,49 @@ class ClipDataset(Dataset[dict[str, Any]]):
         resolution_change: Literal["error", "scale"] = "error",
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
-        on_error: Literal["raise", "replace"] = "raise",
+        output: Output = "rgb",
+        snap: Snap = "none",
+        on_error: OnError = "raise",
+        max_errors: int | float | None = None,
+        error_log: str | os.PathLike[str] | None = None,
+        skip_known: SkipKnown | None = None,
+        decode: Literal["local", "worker"] = "local",
+        time_limit: float = TIME_LIMIT,
+        memory_limit: MemoryLimit = "auto",
         max_pixels: int = MAX_PIXELS,
         indexes: Mapping[str, VideoIndex] | None = None,
         clips_per_video: int = 1,
     ) -> None:
-        if on_error not in ("raise", "replace"):
-            raise ArgumentError(f'on_error must be "raise" or "replace", got {on_error!r}')
+        if decode not in ("local", "worker"):
+            raise ArgumentError(f'decode must be "local" or "worker", got {decode!r}')
+        policy = ErrorPolicy(on_error, max_errors, error_log)
         # All arguments are checked before anything is read.
         framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
         self._output = OutputFormat(
-            dtype, layout, mean, std, interpolation, matrix=matrix, color_range=color_range
+            *(dtype, layout, mean, std, interpolation),
+            matrix=matrix,
+            color_range=color_range,
+            output=output,
         )
-        self._rules = Rules(
-            resolution_change=resolution_change,
-            on_error="raise" if on_error == "raise" else "skip",
-            max_pixels=max_pixels,
-        )
+        rules = Rules(resolution_change=resolution_change, max_pixels=max_pixels)
         check_pad_mode(pad_mode)
-        self._videos = find_sources(videos, indexes or {})
+        self._limits: dict[str, Any] | None = None
+        if decode == "worker":
+            self._limits = {
+                "time_limit": check_time_limit(time_limit),
+                "memory_limit": worker_limit(memory_limit),
+            }
+        every = find_sources(videos, indexes or {})
+        of_every, self.classes = find_labels(videos, every, labels)
+        self._videos, self.labels, _ = kept_videos(every, skip_known, labels=of_every)
         self._size = len(self._videos) * check_clips(clips_per_video, sampler)
-        self.labels, self.classes = find_labels(videos, self._videos, labels)
-        self._requests = SampleRequests(self._videos, sampler, framing, seed, pad_mode, fill_value)
+        self._requests = SampleRequests(
+            self._videos, sampler, framing, seed, pad_mode, fill_value, snap=snap
+        )
+        failures = Failures(policy, SharedRecords())
+        self._sampled = SampleDecoder(
+            self._requests, self._output, rules, failures, is_never_empty=True
+        )
         self.transform = transform
         self.sample_transform = sample_transform
         self._batches: BatchDecoder | None = None
@@ -209,14 +257,19 @@ class ClipDataset(Dataset[dict[str, Any]]):
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def failures(self) -> list[SampleFailure]:
+        """What went wrong so far, in this process and all workers; the first 10,000 failures."""
+        return list(self._sampled.failures)
+
     def __getitem__(self, key: Key) -> Any:
-        return self._samples([self._draw(key)])[0]
+        return self._samples([key])[0]
 
     def __getitems__(self, keys: Sequence[Key]) -> list[Any]:
         """A batch of samples: what a DataLoader asks for."""
         if self.epoch is not None and not self._warned:
             self._warn_of_repeats(keys)
-        return self._samples([self._draw(key) for key in keys])
+        return self._samples(keys)
 
     def _warn_of_repeats(self, keys: Sequence[Key]) -> None:
         """Say that a sampler draws numbers several times, which `set_epoch` makes one clip."""
@@ -251,52 +304,17 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._draws[number] += 1
         return stream, int(self._draws[number]) - 1
 
-    def _samples(self, asked: Sequence[Draw]) -> list[Any]:
-        """The samples of some draws, decoded together."""
-        draws, errors = list(asked), [""] * len(asked)
-        clips, shapes = self._clips(draws, errors)
+    def _samples(self, keys: Sequence[Key]) -> list[Any]:
+        """The samples of some keys, decoded together."""
+        asked = [self._draw(key) for key in keys]
+        in_epochs = self.epoch is not None or any(isinstance(key, tuple) for key in keys)
+        batch = self._sampled.decode(self._decoder(), asked, in_epochs=in_epochs)
         return [
-            self._sample(clip, shape, draw, of, error)
-            for clip, shape, draw, of, error in zip(
-                clips, shapes, draws, asked, errors, strict=True
+            self._sample(clip, shape, Draw(*key), asked[place], error)
+            for clip, shape, key, place, error in zip(
+                batch.clips.clips, batch.shapes, batch.keys, batch.places, batch.errors, strict=True
             )
         ]
-
-    def _clips(
-        self, draws: list[Draw], errors: list[str]
-    ) -> tuple[list[Clip], list[tuple[int, ...]]]:
-        """The clips of some draws, and the shapes of the frame numbers that the sampler gave.
-
-        With `on_error="replace"`, `draws` become those of the next samples where some fail, and
-        `errors` say what went wrong with them first.
-        """
-        shapes: dict[int, tuple[int, ...]] = {}
-        clips: dict[int, Clip] = {}
-        first: VideoError | None = None
-        for _ in range(len(self)):
-            missing = [place for place in range(len(draws)) if place not in clips]
-            if not missing:
-                break
-            requests = [
-                self._requests.request(*draws[at], note_shape=partial(shapes.__setitem__, at))
-                for at in missing
-            ]
-            batch = self._decoder().run(requests, self._output, self._rules)
-            for request, clip in zip(batch.requests.tolist(), batch.clips, strict=True):
-                clips[missing[request]] = clip
-            for failure in batch.failures:
-                first = first or failure.error
-                errors[missing[failure.request]] = errors[missing[failure.request]] or str(
-                    failure.error
-                )
-            for at in missing:
-                if at not in clips:
-                    draws[at] = draws[at]._replace(sample=(draws[at].sample + 1) % len(self))
-        if len(clips) < len(draws):
-            raise DecodeError(
-                f"none of the {len(self)} videos loads; the first: {first}"
-            ) from first
-        return [clips[at] for at in range(len(draws))], [shapes[at] for at in range(len(draws))]
 
     def _sample(
         self, clip: Clip, shape: tuple[int, ...], draw: Draw, asked: Draw, error: str
@@ -315,7 +333,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         }
         if self.labels is not None:
             sample["label"] = self.labels[self._requests.video(draw.sample)]
-        if self._rules.on_error != "raise":
+        if self._sampled.failures.policy.on_error != "raise":
             sample["error"], sample["requested"] = error, self._row(asked)
         if self.transform is None and self.sample_transform is None:
             return sample
@@ -328,10 +346,12 @@ class ClipDataset(Dataset[dict[str, Any]]):
         return self._videos.row(self._requests.video(draw.sample))
 
     def _decoder(self) -> BatchDecoder:
-        """Decodes in this process, be it the worker of a loader."""
+        """Decodes in this process, be it the worker of a loader, or in one that it supervises."""
         if self._batches is None:
-            kept = IndexCache(limit=_READY_BYTES, packed_limit=_KEPT_BYTES)
-            self._batches = BatchDecoder(workers=0, indexes=kept)
+            indexer = None if self._limits is None else Indexer(**self._limits)
+            kept = IndexCache(indexer, limit=_READY_BYTES, packed_limit=_KEPT_BYTES)
+            workers = int(self._limits is not None)
+            self._batches = BatchDecoder(workers=workers, indexes=kept, **(self._limits or {}))
         return self._batches
 
     def __getstate__(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@
     ├── DecodeError        (RuntimeError) a packet or frame that does not decode
     ├── OutOfMemoryError   (MemoryError)  a clip needs more memory than there is, or than it may use
     ├── ClosedError        (ValueError)   the decoder was closed by another thread meanwhile
+    ├── TooManyFailuresError (RuntimeError) more samples failed than `max_errors` allows
     └── OperatorError      (RuntimeError) an operator failed on a sample of a batch
 
 Each derives from the builtin that callers already know, so ``except OSError`` still works.
@@ -33,6 +34,7 @@ __all__ = [
     "OutOfMemoryError",
     "SourceError",
     "StaleIndexError",
+    "TooManyFailuresError",
     "UnsupportedError",
     "VideoError",
 ]
@@ -84,6 +86,10 @@ class OutOfMemoryError(VideoError, MemoryError):
 
 class ClosedError(VideoError, ValueError):
     """A decoder was closed while it was in use."""
+
+
+class TooManyFailuresError(VideoError, RuntimeError):
+    """More samples of a run failed than `max_errors` allows; names the last ones."""
 
 
 class OperatorError(VideoError, RuntimeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from torch.utils.data import default_collate
 
 from videoloader.decoding.arguments import as_device
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch import BatchDecoder, shared_decoder
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import (
     MAX_PIXELS,
@@ -27,26 +28,37 @@ from videoloader.decoding.output import (
     Interpolation,
     Layout,
     Matrix,
+    Output,
     OutputFormat,
     ResolutionChange,
 )
 from videoloader.decoding.rules import OnError, Rules
 from videoloader.errors import ArgumentError
+from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
+from videoloader.pipeline.run_stats import RunStats
 from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
 from videoloader.readers.batch_content import batch_content, batch_tensors
-from videoloader.readers.clip_sources import ClipSources, Weights, find_labels, find_sources
+from videoloader.readers.clip_sources import (
+    ClipSources,
+    Weights,
+    find_labels,
+    find_sources,
+    find_weights,
+)
 from videoloader.readers.draws import find_samples
+from videoloader.readers.failures import ErrorPolicy, Failures, SampleFailure
 from videoloader.readers.global_random import seeded
+from videoloader.readers.known_bad import SkipKnown, kept_videos
 from videoloader.readers.labels import Labels
 from videoloader.readers.sample_columns import Columns, SampleColumns
-from videoloader.readers.sample_decoding import DecodedSamples, LoaderFailure, SampleDecoder
+from videoloader.readers.sample_decoding import DecodedSamples, SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.shaped_batches import epoch_order, shaped_batches
-from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode
+from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode, Snap
 from videoloader.sampling.order import EpochOrder, Remainder
 
-__all__ = ["Loader", "LoaderFailure"]
+__all__ = ["Loader"]
 
 
 class Loader:
@@ -119,12 +131,22 @@ class Loader:
         workers: processes that decode on the CPU, see `decode_batch`.
         on_error: `raise` the error of a sample; `skip` it, which makes the batch smaller;
             `replace` it by the next of the data set that decodes; `mask` the frames concerned.
-            `failures` lists what went wrong.
+            `failures` lists what went wrong. See docs/failures.md, also for the next three.
+        max_errors: failures from which on the run ends with `TooManyFailuresError`: a number, or a
+            share of the samples.
+        error_log: a file to which each failure is appended as a line of JSON.
+        skip_known: what `videoloader check` wrote, or an `error_log`: videos that it names are left
+            out of the data set, and not opened.
         matrix: from Y'CbCr to RGB, see `OutputFormat`.
         color_range: of the samples, see `OutputFormat`.
+        output: `rgb`, `gray` or `yuv`, see `OutputFormat`; the planes of `yuv` lie in one row.
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
         max_pixels: of a picture; videos that claim more fail, see `Video`.
         time_limit: seconds that a worker process may take, see `BatchDecoder`.
         memory_limit: bytes that a worker process may allocate, see `BatchDecoder`.
+        on_stats: called every `stats_interval` seconds, in the thread that iterates, with the
+            `stats()` of the time since the last call.
+        stats_interval: seconds.
 
     >>> loader = Loader("videos/", RandomClip(16, stride=4), batch_size=8)  # doctest: +SKIP
     >>> for batch in loader:  # doctest: +SKIP
@@ -166,17 +188,27 @@ class Loader:
         prefetch: int = 2,
         workers: int | None = None,
         on_error: OnError = "raise",
+        max_errors: int | float | None = None,
+        error_log: str | os.PathLike[str] | None = None,
+        skip_known: SkipKnown | None = None,
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
+        output: Output = "rgb",
+        snap: Snap = "none",
         max_pixels: int = MAX_PIXELS,
         time_limit: float = TIME_LIMIT,
         memory_limit: MemoryLimit = "auto",
+        on_stats: OnStats | None = None,
+        stats_interval: float = STATS_INTERVAL,
     ) -> None:
-        self._videos = find_sources(dataset, {})
-        self._labels, self.classes = find_labels(dataset, self._videos, labels)
-        samples = find_samples(
-            self._videos, clips, clips_per_video, weights, self._labels, balanced=balanced
+        failures = Failures(ErrorPolicy(on_error, max_errors, error_log))
+        every = find_sources(dataset, {})
+        of_every, self.classes = find_labels(dataset, every, labels)
+        shares = None if weights is None else find_weights(weights, every)
+        self._videos, self._labels, shares = kept_videos(
+            every, skip_known, labels=of_every, weights=shares
         )
+        samples = find_samples(clips, clips_per_video, shares, self._labels, balanced=balanced)
         framing = Framing(
             size, resize_shorter, crop, random_resized_crop, flip, batches is not None
         )
@@ -195,14 +227,18 @@ class Loader:
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
         shape = None if shaped is None else shaped.plan.shape
         self._requests = SampleRequests(
-            self._videos, clips, framing, seed, pad_mode, fill_value, shape
+            self._videos, clips, framing, seed, pad_mode, fill_value, shape, snap
         )
         self._samples = SampleDecoder(
             self._requests,
             OutputFormat(
-                dtype, layout, mean, std, interpolation, matrix=matrix, color_range=color_range
+                *(dtype, layout, mean, std, interpolation),
+                matrix=matrix,
+                color_range=color_range,
+                output=output,
             ),
-            Rules(resolution_change=resolution_change, on_error=on_error, max_pixels=max_pixels),
+            Rules(resolution_change=resolution_change, max_pixels=max_pixels),
+            failures,
             columns=SampleColumns(self._videos, columns) if columns else None,
             batches=shaped,
         )
@@ -222,7 +258,9 @@ class Loader:
         self._steps = 0  # batches that this iteration has given
         self._is_resumed = False
         self._runner: StageRunner | None = None
+        self._decoder: BatchDecoder | None = None
         self._last_stats = RunnerStats(0, 0.0, 0.0, ())
+        self._monitor = Monitor(on_stats, stats_interval)
 
     def __len__(self) -> int:
         """Batches in a whole epoch of this rank; with `Packing`, in that which `epoch` says."""
@@ -236,6 +274,7 @@ class Loader:
         self._is_resumed = False
         self.epoch, self.next_epoch = self.next_epoch, self.next_epoch + 1
         self._steps = 0
+        self._monitor.begin(self._samples.failures)
         runner = self._runner = self._run(self.epoch, self._start)
         try:
             while self._runner is runner:
@@ -248,7 +287,9 @@ class Loader:
                     raise
                 self._steps += 1
                 if len(batch.samples):
-                    yield self._deliver(batch)
+                    delivered = self._deliver(batch)
+                    self._monitor.take(self, len(batch.samples))
+                    yield delivered
         finally:
             if self._runner is runner:
                 self._end_iteration()
@@ -292,20 +333,22 @@ class Loader:
         return np.array(rows, dtype=np.int64)
 
     @property
-    def failures(self) -> list[LoaderFailure]:
+    def failures(self) -> list[SampleFailure]:
         """What went wrong so far, the first 10,000 failures."""
-        return self._samples.failures
+        return list(self._samples.failures)
 
-    def stats(self) -> RunnerStats:
-        """How long the stages of this epoch, or of the last one, worked and waited.
+    def stats(self) -> RunStats:
+        """What was done in this epoch, or in the last one, see docs/stats.md.
 
         `str()` of it says in one line whether the training loop waits, and for what.
         """
-        return self._last_stats if self._runner is None else self._runner.stats()
+        runner = self._last_stats if self._runner is None else self._runner.stats()
+        return self._monitor.stats(runner, self._samples.failures, self._decoder)
 
     def close(self) -> None:
         """End the iteration and drop the batches made ahead. Another iteration may begin."""
         self._end_iteration()
+        self._monitor.close()
 
     def __enter__(self) -> Loader:
         return self
@@ -333,7 +376,8 @@ class Loader:
 
     def _run(self, epoch: int, start: int) -> StageRunner:
         steps = self.order.num_steps(start, epoch)
-        decoder = shared_decoder(self._device, self._workers, **self._limits)
+        decoder = self._decoder = shared_decoder(self._device, self._workers, **self._limits)
+        monitor = self._monitor
 
         def plan(step: int, _: Any) -> NDArray[np.int64]:
             if step >= steps:
@@ -341,7 +385,10 @@ class Loader:
             return self.order.batch(epoch, step, start)
 
         def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
-            batch = self._samples.decode(decoder, samples, epoch)
+            keys = [(sample, epoch, 0) for sample in samples.tolist()]
+            with monitor.measure("decode", len(keys)):
+                batch = self._samples.decode(decoder, keys)
+            monitor.meter.add_work(batch.clips.work)
             if stream is not None:
                 batch.ready = stream.record_event()
             return batch
@@ -354,7 +401,7 @@ class Loader:
         """A batch as the training loop gets it."""
         wait_for(batch.ready, batch_tensors(batch))
         result = batch_content(batch, self._requests, self._samples.output.layout, self._labels)
-        if self._samples.rules.on_error in ("replace", "mask"):
+        if self._samples.failures.policy.on_error in ("replace", "mask"):
             result["error"] = batch.errors
         if self._transform is None:
             return result
@@ -364,7 +411,9 @@ class Loader:
         """The samples of a batch, each transformed with random numbers of its own, as a batch."""
         assert self._transform is not None
         results = []
-        for at, sample in enumerate(samples):
-            with seeded(self._requests.transform_rng(sample, epoch)):
-                results.append(self._transform({name: each[at] for name, each in batch.items()}))
-        return default_collate(results)
+        with self._monitor.measure("transform", len(samples)):
+            for at, sample in enumerate(samples):
+                with seeded(self._requests.transform_rng(sample, epoch)):
+                    of_sample = {name: each[at] for name, each in batch.items()}
+                    results.append(self._transform(of_sample))
+            return default_collate(results)

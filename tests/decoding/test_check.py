@@ -1,16 +1,20 @@
 """Checking a data set: what is damaged, by whatever way the job goes."""
 
+import json
 import pickle
 import sys
 
 import fake_ray
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import videoloader as vl
+from videoloader.cli import app
 from videoloader.decoding import check
 from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
+from videoloader.readers.known_bad import read_known
 
 COUNT, NO_VIDEO, DAMAGED, CHANGED = 6, 1, (2, 5), 4
 
@@ -149,3 +153,15 @@ def test_a_second_check_of_the_same_output_is_refused(dataset, tmp_path):
 def test_results_pickle(expected):
     damage = check.Damage((1, 2), "DecodeError", "no")
     assert pickle.loads(pickle.dumps(damage)) == damage
+
+
+def test_the_command_prints_what_is_damaged_as_json(dataset, expected, tmp_path):
+    words = ["check", str(dataset.path), "--out", str(tmp_path / "damage.parquet"), "--json"]
+    told = CliRunner().invoke(app, [*words, "--workers", "0", "--root", str(dataset.root)])
+    assert told.exit_code == 1
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert lines == expected
+    (tmp_path / "damage.jsonl").write_text(told.stdout)
+    known = [read_known(tmp_path / f"damage.{ending}") for ending in ("parquet", "jsonl")]
+    assert known[0] == known[1]
+    assert len(known[0]) == 3

@@ -166,7 +166,7 @@ def test_a_sample_that_cannot_be_read_is_an_error_that_names_it_or_is_replaced()
     assert isinstance(caught.value.error, SourceError)
     reader = reader_of(Numbers(4, bad={1, 3}), on_error="replace")
     assert given_by(reader, 2) == [0, 2, 2, 0]
-    assert [path for path, _ in reader.failures] == ["sample-1", "sample-3"]
+    assert [failure.path for failure in reader.failures] == ["sample-1", "sample-3"]
     with pytest.raises(ReadError, match="none of the 2 samples"):
         given_by(reader_of(Numbers(2, bad={0, 1}), on_error="replace"), 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.decoding.planes import plane_shapes, planes_view
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
+from videoloader.decoding.work import Work
 from videoloader.errors import ClosedError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
@@ -110,6 +112,8 @@ class Assembly:
         self._allocate: Allocate
         self._limit: int | None = None
         self._size = size
+        self._work = Work()
+        self._lock = threading.Lock()
 
     @property
     def is_strict(self) -> bool:
@@ -233,6 +237,11 @@ class Assembly:
         """The memory of clips on the CPU, (F, H, W, C), by number of the clip."""
         return {number: as_slots(clip.tensor, self.output) for number, clip in self.clips.items()}
 
+    def count(self, work: Work) -> None:
+        """Add work that was done for the batch. Threads may share it."""
+        with self._lock:
+            self._work += work
+
     def blame(self, run: MergedRun, reasons: Mapping[int, VideoError]) -> None:
         """Note for the clips that want a frame of a run why there is none; reasons by frame."""
         for frame, number in zip(run.wants.frames.tolist(), run.wants.clips.tolist(), strict=True):
@@ -321,6 +330,7 @@ class Assembly:
             [result.mask for result in results],
             np.array(numbers, dtype=np.int64),
             self.failures,
+            self._work,
             [result.plane_shapes for result in results] if self.output.output == "yuv" else (),
         )
 

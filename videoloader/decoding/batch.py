@@ -295,6 +295,17 @@ class BatchDecoder:
             counts["routed"] = dict(gpu.routed)
         return counts
 
+    def engines(self) -> dict[str, int]:
+        """What decodes now: worker processes, and how many were replaced since they died or hung.
+
+        On a GPU also NVDEC sessions, and runs that the CPU took over.
+        """
+        stats = self.stats()
+        cpu, gpu = stats.get("cpu", {}), stats.get("gpu", {})
+        found = {name: cpu[name] for name in ("workers", "replaced") if name in cpu}
+        found |= {name: gpu[name] for name in ("sessions",) if name in gpu}
+        return found | ({"routed": sum(stats["routed"].values())} if "routed" in stats else {})
+
     def close(self) -> None:
         """End the worker processes and let go of the decoders; a later batch makes new ones.
 

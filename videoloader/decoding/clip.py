@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.work import NO_WORK, Work
 from videoloader.errors import VideoError
 from videoloader.forking import cached_property
 
@@ -75,6 +76,7 @@ class ClipBatch:
         requests: int64[N], the request that each clip comes from. Failed ones are absent with
             `on_error="skip"`, and stand for others with `"replace"`.
         failures: what went wrong, by request.
+        work: that decoding took.
         plane_shapes: for each clip, with `output="yuv"`, as of `Clip`.
     """
 
@@ -84,6 +86,7 @@ class ClipBatch:
     masks: list[NDArray[np.bool_]]
     requests: NDArray[np.int64]
     failures: list[ClipFailure]
+    work: Work = NO_WORK
     plane_shapes: Sequence[tuple[tuple[int, int], ...]] = ()
 
     def __len__(self) -> int:

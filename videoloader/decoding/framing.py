@@ -78,6 +78,11 @@ class Framing:
         """Whether pictures are brought to another size."""
         return self.size is not None or self.resize_shorter is not None
 
+    @property
+    def slot(self) -> tuple[int, int] | None:
+        """(height, width) of what is kept of every picture, None where that depends on it."""
+        return self.size if self.crop is None else self.crop  # type: ignore[return-value]
+
     def view(self, displayed: tuple[int, int], rng: np.random.Generator | None = None) -> View:
         """The part of a displayed picture of (height, width) that fills a slot.
 

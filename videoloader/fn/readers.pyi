@@ -22,7 +22,7 @@ def caffe(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -57,8 +57,8 @@ def caffe(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -83,7 +83,7 @@ def caffe2(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -123,8 +123,8 @@ def caffe2(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -159,7 +159,7 @@ def coco(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -217,8 +217,8 @@ def coco(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -244,7 +244,7 @@ def file(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -291,8 +291,8 @@ def file(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -313,7 +313,7 @@ def mxnet(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -347,8 +347,8 @@ def mxnet(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -377,7 +377,7 @@ def nemo_asr(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -393,17 +393,28 @@ def nemo_asr(
     tensor_init_bytes: Any = ...,
     use_o_direct: Any = ...,
 ) -> Any:
-    """Not supported yet: it raises `UnsupportedError` when a pipeline with it is built.
+    """Read sounds and their texts, as manifests of NVIDIA NeMo list them.
+
+    A line of a manifest is a JSON object: `audio_filepath`, and if you like `offset` and `duration`
+    in seconds, and `text`. Paths are relative to the working directory, or else to the manifest;
+    any file that `vl.Audio` reads will do. `min_duration` and `max_duration` look at the manifest:
+    a sound without `duration` counts as 0 s.
+
+    Outputs: the samples, (n,) or without `downmix` (n, channels); if asked for their rate (float32
+    scalar), the text (1-D uint8, UTF-8), and the position among the sounds that are kept of the
+    manifest (int64, shape (1,)).
 
     Args:
-        manifest_filepaths: manifests (str or list of str; required).
+        manifest_filepaths: manifests: a JSON object a line (str or list of str; required).
         read_sample_rate: an output of sample rates (bool (0 or 1); default True).
         read_text: an output of texts (bool (0 or 1); default True).
         read_idxs: an output of positions in the manifest (bool (0 or 1); default False).
-        dtype: element type of the sound (element type; default torch.float32).
-        downmix: mix channels down to one (bool (0 or 1); default True).
-        sample_rate: to resample to (float; default -1.0).
-        quality: of resampling (float; default 50.0).
+        dtype: element type of the samples; floating point ones are from -1 to 1 (one of
+            torch.float32, torch.int16, torch.int32; default torch.float32).
+        downmix: give the mean of all channels (bool (0 or 1); default True).
+        sample_rate: rate to resample to, if above 0 (float; default -1.0).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
         min_duration: leave out shorter sounds, in seconds (float; default 0.0).
         max_duration: leave out longer ones, if above 0 (float; default 0.0).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
@@ -417,8 +428,8 @@ def nemo_asr(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -450,7 +461,7 @@ def numpy(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -502,8 +513,8 @@ def numpy(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -526,7 +537,7 @@ def sequence(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -563,8 +574,8 @@ def sequence(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -586,7 +597,7 @@ def tfrecord(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -625,8 +636,8 @@ def tfrecord(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -664,6 +675,8 @@ def video(
     resolution_change: str = 'error',
     matrix: str = 'auto',
     color_range: str = 'auto',
+    output: str = 'rgb',
+    snap: str = 'none',
     max_pixels: int = 134217728,
     time_limit: Any = 60.0,
     memory_limit: Any = 'auto',
@@ -675,7 +688,10 @@ def video(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
+    max_errors: Any = None,
+    error_log: str | _PathLike[str] | None = None,
+    skip_known: Any = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -758,6 +774,11 @@ def video(
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets, or for some images
@@ -775,9 +796,16 @@ def video(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu' or 'gpu'.
@@ -818,6 +846,8 @@ def video_resize(
     resolution_change: str = 'error',
     matrix: str = 'auto',
     color_range: str = 'auto',
+    output: str = 'rgb',
+    snap: str = 'none',
     max_pixels: int = 134217728,
     time_limit: Any = 60.0,
     memory_limit: Any = 'auto',
@@ -829,7 +859,10 @@ def video_resize(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
+    max_errors: Any = None,
+    error_log: str | _PathLike[str] | None = None,
+    skip_known: Any = None,
     seed: int | None = None,
     resize_x: float | _Values | None = None,
     resize_y: float | _Values | None = None,
@@ -922,6 +955,11 @@ def video_resize(
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets, or for some images
@@ -939,9 +977,16 @@ def video_resize(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         resize_x: width of the output; 0: not given (float; may be per sample).
@@ -998,7 +1043,7 @@ def webdataset(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -1044,8 +1089,8 @@ def webdataset(
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.

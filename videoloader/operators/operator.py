@@ -139,7 +139,7 @@ class SourceContext:
     """What a source may know of the pipeline that it feeds.
 
     `device` is the torch device of its outputs. `python_pool` is where worker processes run Python
-    code, None if the pipeline has none.
+    code, None if the pipeline has none. `errors` is the `ErrorPolicy` of readers without their own.
     """
 
     name: str
@@ -149,6 +149,7 @@ class SourceContext:
     num_threads: int
     device: str = "cpu"
     python_pool: Any = None
+    errors: Any = None
 
 
 def _one(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature of num_outputs)

@@ -22,6 +22,85 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+class AudioDecoder:
+    """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos.
+
+    Gives the samples, (n, channels) or with `downmix` (n,), and their rate in hertz, a float32
+    scalar. Resampling is that of `fn.audio_resample`.
+
+    Inputs:
+        encoded
+
+    Args:
+        sample_rate: rate to resample to, in hertz; that of the file if it is not above 0 (float;
+            default 0.0; may be per sample).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
+        downmix: give the mean of all channels (bool (0 or 1); default False).
+        dtype: element type of the samples; floating point ones are from -1 to 1 (one of
+            torch.float32, torch.int16, torch.int32; default torch.float32).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        sample_rate: float | _Values = 0.0,
+        quality: float = 50.0,
+        downmix: bool | int = False,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class AudioResample:
+    """Resample signals (n,) or (n, channels) with a sinc under a Hann window.
+
+    As in DALI nothing is filtered out where the rate falls: frequencies above half of the new rate
+    come back as others. `vl.Audio(sample_rate=...)` removes them. It is worked out on the CPU.
+
+    Inputs:
+        signal
+
+    Args:
+        in_rate: rate of the input, in any unit (float; may be per sample).
+        out_rate: rate of the output, in that unit (float; may be per sample).
+        scale: output rate to input rate (float, at least 0; may be per sample).
+        out_length: samples of the output (int, at least 0; may be per sample).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
+        dtype: element type of the output, whose range stands for -1 to 1; that of the input by
+            default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        in_rate: float | _Values | None = None,
+        out_rate: float | _Values | None = None,
+        scale: float | _Values | None = None,
+        out_length: int | _Values | None = None,
+        quality: float = 50.0,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class BatchPermutation:
     """Give the samples of a batch its positions in random order, for `fn.permute_batch`.
 
@@ -317,8 +396,8 @@ class Caffe2Reader:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -344,7 +423,7 @@ class Caffe2Reader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -384,8 +463,8 @@ class CaffeReader:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -408,7 +487,7 @@ class CaffeReader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -595,8 +674,8 @@ class COCOReader:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -632,7 +711,7 @@ class COCOReader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -1570,8 +1649,8 @@ class FileReader:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -1598,7 +1677,7 @@ class FileReader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -2571,8 +2650,8 @@ class MXNetReader:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2594,7 +2673,7 @@ class MXNetReader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -2614,17 +2693,28 @@ class MXNetReader:
     def device(self) -> str: ...
 
 class NemoAsrReader:
-    """Not supported yet: it raises `UnsupportedError` when a pipeline with it is built.
+    """Read sounds and their texts, as manifests of NVIDIA NeMo list them.
+
+    A line of a manifest is a JSON object: `audio_filepath`, and if you like `offset` and `duration`
+    in seconds, and `text`. Paths are relative to the working directory, or else to the manifest;
+    any file that `vl.Audio` reads will do. `min_duration` and `max_duration` look at the manifest:
+    a sound without `duration` counts as 0 s.
+
+    Outputs: the samples, (n,) or without `downmix` (n, channels); if asked for their rate (float32
+    scalar), the text (1-D uint8, UTF-8), and the position among the sounds that are kept of the
+    manifest (int64, shape (1,)).
 
     Args:
-        manifest_filepaths: manifests (str or list of str; required).
+        manifest_filepaths: manifests: a JSON object a line (str or list of str; required).
         read_sample_rate: an output of sample rates (bool (0 or 1); default True).
         read_text: an output of texts (bool (0 or 1); default True).
         read_idxs: an output of positions in the manifest (bool (0 or 1); default False).
-        dtype: element type of the sound (element type; default torch.float32).
-        downmix: mix channels down to one (bool (0 or 1); default True).
-        sample_rate: to resample to (float; default -1.0).
-        quality: of resampling (float; default 50.0).
+        dtype: element type of the samples; floating point ones are from -1 to 1 (one of
+            torch.float32, torch.int16, torch.int32; default torch.float32).
+        downmix: give the mean of all channels (bool (0 or 1); default True).
+        sample_rate: rate to resample to, if above 0 (float; default -1.0).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
         min_duration: leave out shorter sounds, in seconds (float; default 0.0).
         max_duration: leave out longer ones, if above 0 (float; default 0.0).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
@@ -2638,8 +2728,8 @@ class NemoAsrReader:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2669,7 +2759,7 @@ class NemoAsrReader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -2890,8 +2980,8 @@ class NumpyReader:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2925,7 +3015,7 @@ class NumpyReader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -3912,8 +4002,8 @@ class SequenceReader:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -3936,7 +4026,7 @@ class SequenceReader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -4269,8 +4359,8 @@ class TFRecordReader:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -4293,7 +4383,7 @@ class TFRecordReader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -4535,6 +4625,11 @@ class VideoReader:
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets, or for some images
@@ -4552,9 +4647,16 @@ class VideoReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu' or 'gpu'.
@@ -4596,6 +4698,8 @@ class VideoReader:
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
+        output: str = 'rgb',
+        snap: str = 'none',
         max_pixels: int = 134217728,
         time_limit: Any = 60.0,
         memory_limit: Any = 'auto',
@@ -4607,7 +4711,10 @@ class VideoReader:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
+        max_errors: Any = None,
+        error_log: str | _PathLike[str] | None = None,
+        skip_known: Any = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -4687,6 +4794,11 @@ class VideoReaderResize:
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets, or for some images
@@ -4704,9 +4816,16 @@ class VideoReaderResize:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         resize_x: width of the output; 0: not given (float; may be per sample).
@@ -4777,6 +4896,8 @@ class VideoReaderResize:
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
+        output: str = 'rgb',
+        snap: str = 'none',
         max_pixels: int = 134217728,
         time_limit: Any = 60.0,
         memory_limit: Any = 'auto',
@@ -4788,7 +4909,10 @@ class VideoReaderResize:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
+        max_errors: Any = None,
+        error_log: str | _PathLike[str] | None = None,
+        skip_known: Any = None,
         seed: int | None = None,
         resize_x: float | _Values | None = None,
         resize_y: float | _Values | None = None,

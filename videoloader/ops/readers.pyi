@@ -31,8 +31,8 @@ class Caffe:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -55,7 +55,7 @@ class Caffe:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -100,8 +100,8 @@ class Caffe2:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -127,7 +127,7 @@ class Caffe2:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -190,8 +190,8 @@ class COCO:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -227,7 +227,7 @@ class COCO:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -279,8 +279,8 @@ class File:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -307,7 +307,7 @@ class File:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -346,8 +346,8 @@ class MXNet:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -369,7 +369,7 @@ class MXNet:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -389,17 +389,28 @@ class MXNet:
     def device(self) -> str: ...
 
 class NemoAsr:
-    """Not supported yet: it raises `UnsupportedError` when a pipeline with it is built.
+    """Read sounds and their texts, as manifests of NVIDIA NeMo list them.
+
+    A line of a manifest is a JSON object: `audio_filepath`, and if you like `offset` and `duration`
+    in seconds, and `text`. Paths are relative to the working directory, or else to the manifest;
+    any file that `vl.Audio` reads will do. `min_duration` and `max_duration` look at the manifest:
+    a sound without `duration` counts as 0 s.
+
+    Outputs: the samples, (n,) or without `downmix` (n, channels); if asked for their rate (float32
+    scalar), the text (1-D uint8, UTF-8), and the position among the sounds that are kept of the
+    manifest (int64, shape (1,)).
 
     Args:
-        manifest_filepaths: manifests (str or list of str; required).
+        manifest_filepaths: manifests: a JSON object a line (str or list of str; required).
         read_sample_rate: an output of sample rates (bool (0 or 1); default True).
         read_text: an output of texts (bool (0 or 1); default True).
         read_idxs: an output of positions in the manifest (bool (0 or 1); default False).
-        dtype: element type of the sound (element type; default torch.float32).
-        downmix: mix channels down to one (bool (0 or 1); default True).
-        sample_rate: to resample to (float; default -1.0).
-        quality: of resampling (float; default 50.0).
+        dtype: element type of the samples; floating point ones are from -1 to 1 (one of
+            torch.float32, torch.int16, torch.int32; default torch.float32).
+        downmix: give the mean of all channels (bool (0 or 1); default True).
+        sample_rate: rate to resample to, if above 0 (float; default -1.0).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
         min_duration: leave out shorter sounds, in seconds (float; default 0.0).
         max_duration: leave out longer ones, if above 0 (float; default 0.0).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
@@ -413,8 +424,8 @@ class NemoAsr:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -444,7 +455,7 @@ class NemoAsr:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -500,8 +511,8 @@ class Numpy:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -535,7 +546,7 @@ class Numpy:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -579,8 +590,8 @@ class Sequence:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -603,7 +614,7 @@ class Sequence:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -647,8 +658,8 @@ class TFRecord:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -671,7 +682,7 @@ class TFRecord:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -752,6 +763,11 @@ class Video:
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets, or for some images
@@ -769,9 +785,16 @@ class Video:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu' or 'gpu'.
@@ -813,6 +836,8 @@ class Video:
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
+        output: str = 'rgb',
+        snap: str = 'none',
         max_pixels: int = 134217728,
         time_limit: Any = 60.0,
         memory_limit: Any = 'auto',
@@ -824,7 +849,10 @@ class Video:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
+        max_errors: Any = None,
+        error_log: str | _PathLike[str] | None = None,
+        skip_known: Any = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,
@@ -904,6 +932,11 @@ class VideoResize:
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets, or for some images
@@ -921,9 +954,16 @@ class VideoResize:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         resize_x: width of the output; 0: not given (float; may be per sample).
@@ -994,6 +1034,8 @@ class VideoResize:
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
+        output: str = 'rgb',
+        snap: str = 'none',
         max_pixels: int = 134217728,
         time_limit: Any = 60.0,
         memory_limit: Any = 'auto',
@@ -1005,7 +1047,10 @@ class VideoResize:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
+        max_errors: Any = None,
+        error_log: str | _PathLike[str] | None = None,
+        skip_known: Any = None,
         seed: int | None = None,
         resize_x: float | _Values | None = None,
         resize_y: float | _Values | None = None,
@@ -1081,8 +1126,8 @@ class Webdataset:
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
         on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
+            'raise', 'replace').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -1108,7 +1153,7 @@ class Webdataset:
         num_shards: int | None = None,
         stick_to_shard: bool | int = False,
         pad_last_batch: bool | int = False,
-        on_error: str = 'raise',
+        on_error: str | None = None,
         seed: int | None = None,
         device: str | None = None,
         name: str | None = None,

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.drawing import to_dot
-from videoloader.pipeline.stats import PipelineStats
+from videoloader.pipeline.monitor import Monitor
+from videoloader.pipeline.run_stats import RunStats
 
 if TYPE_CHECKING:
     from videoloader.pipeline.expected import ExpectedOutputs
     from videoloader.pipeline.graph import DataNode
     from videoloader.pipeline.program import Program
     from videoloader.pipeline.stages import StageRunner
+    from videoloader.readers.failures import SampleFailure
     from videoloader.types import DataType
 
 __all__ = ["Inspection"]
@@ -29,6 +31,7 @@ class Inspection:
     _runner: StageRunner | None
     _expected: ExpectedOutputs
     _options: Mapping[str, Any]
+    _monitor: Monitor
 
     def _built(self) -> Program:
         raise NotImplementedError
@@ -149,15 +152,29 @@ class Inspection:
             return self.reader_meta(name)["epoch_size_padded"]
         return {key: meta["epoch_size_padded"] for key, meta in self.reader_meta().items()}
 
-    def stats(self) -> PipelineStats:
-        """What was done so far.
+    @property
+    def failures(self) -> list[SampleFailure]:
+        """What went wrong in the readers so far, by time; of each the first 10,000 failures."""
+        found = [each for failures in self._built().failures().values() for each in failures]
+        return sorted(found, key=lambda failure: failure.time)
 
-        A mapping from the name of each operator to its samples, seconds and replaced samples. Its
+    def stats(self) -> RunStats:
+        """What was done since the pipeline was built or restored.
+
+        A mapping from the name of each operator to its samples, seconds and failed samples. Its
         `stages` say how long each stage worked and waited, and `str()` of it in one line whether
-        the consumer waits, and for what.
+        the consumer waits, and for what. See docs/stats.md.
         """
-        runner = None if self._runner is None else self._runner.stats()
-        return PipelineStats(self._built().operator_stats(), runner)
+        program = self._built()
+        return RunStats.of(
+            None if self._runner is None else self._runner.stats(),
+            operators=program.operator_stats(),
+            samples=self._monitor.samples,
+            first_samples=self._monitor.first_samples,
+            work=program.meter.work,
+            engines=program.engines(),
+            errors=sum(failures.count for failures in program.failures().values()),
+        ).since(self._monitor.before)
 
     def describe(self) -> str:
         """The stages of the pipeline, one a line, and what decoders do of the operators."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pickling import CallbackPickler
 from videoloader.pipeline.checkpoint import Checkpoint
@@ -20,11 +23,13 @@ from videoloader.pipeline.current import current_pipeline, pop_current, push_cur
 from videoloader.pipeline.expected import ExpectedOutputs
 from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.inspection import Inspection
+from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
 from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
 from videoloader.readers.external import FedSource
+from videoloader.readers.failures import ErrorPolicy
 from videoloader.tensors import TensorList
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.python_pool import PythonPool
@@ -78,6 +83,14 @@ class Pipeline(Inspection):
             in a definition of `pipeline_def` and in `define_graph`. See docs/conditionals.md.
         enable_memory_stats: count the memory of the outputs of operators, for
             `executor_statistics`.
+        on_error: what readers do with samples that fail, where they do not say themselves:
+            `raise`, `skip`, `replace` or `mask`; see docs/failures.md, also for the next two.
+        max_errors: failures of a reader from which on `run` raises `TooManyFailuresError`: a
+            number, or a share of the samples.
+        error_log: a file to which each failure is appended as a line of JSON.
+        on_stats: called every `stats_interval` seconds, in the thread that takes batches, with the
+            `stats()` of the time since the last call. See docs/stats.md.
+        stats_interval: seconds.
         enable_checkpointing: let `checkpoint()` give the state.
         checkpoint: state of a pipeline to go on from, as `checkpoint()` gave it.
         py_num_workers: processes for external sources with `parallel=True`; they start when the
@@ -116,6 +129,11 @@ class Pipeline(Inspection):
         fuse: bool = True,
         enable_memory_stats: bool = False,
         enable_conditionals: bool = False,
+        on_error: OnError = "raise",
+        max_errors: int | float | None = None,
+        error_log: str | os.PathLike[str] | None = None,
+        on_stats: OnStats | None = None,
+        stats_interval: float = STATS_INTERVAL,
         enable_checkpointing: bool = False,
         checkpoint: str | bytes | None = None,
         py_num_workers: int | None = 1,
@@ -131,6 +149,8 @@ class Pipeline(Inspection):
         **others: Any,
     ) -> None:
         _check_others(others)
+        self._monitor = Monitor(on_stats, stats_interval)
+        self._errors = ErrorPolicy(on_error, max_errors, error_log)
         self._expected = ExpectedOutputs(output_dtype, output_ndim, output_layout)
         self._options = {
             "exec_pipelined": exec_pipelined,
@@ -184,6 +204,7 @@ class Pipeline(Inspection):
         self._scopes: list[bool] = []
         self._scheduled: int | None = None  # None: nothing was, in this epoch
         self._setup_ended = False
+        self._places: Sequence[int] | None = None  # of the samples of the last batch
 
     @staticmethod
     def current() -> Pipeline | None:
@@ -331,8 +352,17 @@ class Pipeline(Inspection):
         made = self._started().next(may_begin=not self._built().is_blocking)
         with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
             outputs: tuple[TensorList, ...] = made.deliver()
+        self._places = made.places
         self._expected.check(outputs)
+        self._monitor.take(self, len(outputs[0]))
         return outputs
+
+    def num_samples(self, count: int) -> int:
+        """Samples of the last batch that are among the first `count` that it was to have.
+
+        As many, unless `on_error="skip"` left some out.
+        """
+        return count if self._places is None else bisect_left(self._places, count)
 
     share_outputs = outputs
 
@@ -428,6 +458,9 @@ class Pipeline(Inspection):
         self.seed, self._state = seed, state
         self._epoch, self._epoch_start = state.epoch, state.epoch_start
         self._runner = self._scheduled = None
+        self._monitor.begin()
+        if self._program is not None:
+            self._monitor.before = self.stats()
         self._setup_ended = False
         if program is not None:
             self.build()
@@ -463,6 +496,7 @@ class Pipeline(Inspection):
                 "set_affinity": self.set_affinity,
                 "enable_memory_stats": self.enable_memory_stats,
                 "enable_checkpointing": self._has_checkpoints,
+                **self._errors.as_dict(),
             },
         )
         if filename is not None:
@@ -542,6 +576,7 @@ class Pipeline(Inspection):
     def close(self) -> None:
         """End the threads and drop the batches made ahead. The pipeline cannot run again."""
         self._is_closed = True
+        self._monitor.close()
         if self._runner is not None:
             self._runner.close()
         if self._program is not None:
@@ -609,6 +644,7 @@ class Pipeline(Inspection):
             set_affinity=self.set_affinity,
             with_memory=self.enable_memory_stats,
             python_pool=self._new_python_pool(),
+            errors=self._errors,
         )
 
     def _built(self) -> Program:

@@ -14,7 +14,12 @@ from typing import Any
 import torch
 
 from videoloader.decoding.memory import Recycler
-from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
+from videoloader.errors import (
+    ArgumentError,
+    OperatorError,
+    TooManyFailuresError,
+    UnsupportedError,
+)
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.batch import Batch, Sample, SampleError
 from videoloader.operators.decoded import DecodedForm
@@ -26,15 +31,17 @@ from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
 from videoloader.pipeline.profiling import nvtx_ranges
+from videoloader.pipeline.run_stats import OperatorStats
 from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stages import Stage
 from videoloader.pipeline.state import BatchState, Part
-from videoloader.pipeline.stats import Meter, OperatorStats
+from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import decode_planned
-from videoloader.readers.external import ExternalSource, FedSource
+from videoloader.readers.external import FedSource
 from videoloader.readers.external.parallel import ParallelSource
+from videoloader.readers.failures import ErrorPolicy, Failures
 from videoloader.readers.planned import Identity, PlannedClip, ReadError, ReadSample
 from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
@@ -57,9 +64,13 @@ It may wait for files; a shorter one may only have waited for the interpreter lo
 class Outputs:
     """The outputs of a batch; on a GPU they may still be in the making."""
 
-    def __init__(self, lists: tuple[TensorList, ...], ready: Any) -> None:
+    def __init__(
+        self, lists: tuple[TensorList, ...], ready: Any, places: Sequence[int] | None = None
+    ) -> None:
         self._lists = lists
         self._ready = ready
+        self.places = places
+        """Of the samples in the batch that was planned; None where none was left out."""
 
     def deliver(self) -> tuple[TensorList, ...]:
         """The outputs, for what is queued on the current stream from here on."""
@@ -80,6 +91,7 @@ class Program:
         set_affinity: pin the threads that work on samples to processors.
         with_memory: count the memory of the outputs of operators.
         python_pool: runs parallel external sources; not started yet.
+        errors: what readers do with samples that fail, where they do not say themselves.
     """
 
     def __init__(
@@ -94,7 +106,9 @@ class Program:
         set_affinity: bool = False,
         with_memory: bool = False,
         python_pool: PythonPool | None = None,
+        errors: ErrorPolicy | None = None,
     ) -> None:
+        self._errors = errors
         self._batch_size = graph.batch_size
         self._outputs = graph.outputs
         self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
@@ -143,10 +157,13 @@ class Program:
         return stages
 
     @property
-    def fed(self) -> dict[str, ExternalSource]:
-        """The sources that are fed, by name."""
-        pairs = self.sources.items()
-        return {name: s for name, s in pairs if isinstance(s, ExternalSource) and s.is_fed}
+    def fed(self) -> dict[str, FedSource]:
+        """The sources by name that are fed with batches and give these."""
+        return {
+            name: source
+            for name, source in self.sources.items()
+            if isinstance(source, FedSource) and source.is_fed and source.gives_what_is_fed
+        }
 
     def feed(self, batches: Mapping[str, Any]) -> None:
         """Queue a batch for each of several sources, or for none where one refuses its own."""
@@ -156,9 +173,9 @@ class Program:
                 f"the pipeline has no external source {', '.join(sorted(unknown))} to be fed; "
                 f"it has {', '.join(sources)}"
             )
-        made = [(sources[name], sources[name].column(batch)) for name, batch in batches.items()]
-        for source, column in made:
-            source.queue(column)
+        made = [(sources[name], sources[name].prepared(batch)) for name, batch in batches.items()]
+        for source, batch in made:
+            source.queue(batch)
 
     @property
     def num_fed(self) -> int | None:
@@ -212,12 +229,26 @@ class Program:
                     "a function of SampleInfo, BatchInfo or the number of the batch"
                 )
 
+    def failures(self) -> dict[str, Failures]:
+        """What takes the failures of each reader, by name."""
+        found = {name: getattr(each, "failures", None) for name, each in self.sources.items()}
+        return {name: each for name, each in found.items() if isinstance(each, Failures)}
+
+    def engines(self) -> dict[str, int]:
+        """What the decoders are, see `RunStats`."""
+        found: dict[str, int] = {}
+        for node in self._nodes:
+            if node.operator.decoding:
+                found |= self._decoder(node).engines()
+        return found
+
     def operator_stats(self) -> dict[str, OperatorStats]:
         """What every operator has done so far, by name."""
+        failures = self.failures()
         return {
             node.name: replace(
                 self.meter.read(node.name),
-                failures=tuple(getattr(self.sources.get(node.name), "failures", ())),
+                failures=failures[node.name].pairs() if node.name in failures else (),
             )
             for node in self._nodes
         }
@@ -249,6 +280,7 @@ class Program:
             self._num_threads,
             self._devices[node.device],
             self.python_pool,
+            self._errors,
         )
         skipped = ("seed", *node.operator.decoding)
         arguments = {key: value for key, value in node.constants.items() if key not in skipped}
@@ -272,6 +304,8 @@ class Program:
             raise
         except ReadError as error:
             own = error.error
+            if isinstance(own, TooManyFailuresError):
+                raise own from own.__cause__
             raise failure(node, iteration, error.position, error.origin, own) from own
         except Exception as error:
             raise failure(node, iteration, None, "", error) from error
@@ -450,16 +484,21 @@ class Program:
                 )
         except SampleError as error:
             cause = error.error
-            if isinstance(cause, OperatorError):  # of an absorbed operator
+            # Of an absorbed operator, or the end of the run.
+            if isinstance(cause, OperatorError | TooManyFailuresError):
                 raise cause from cause.__cause__
             position = positions[error.position]
             origin = state.origins[position]
             raise failure(node, state.iteration, position, origin, cause) from cause
+        self.meter.add_work(decoded.work)
+        if len(decoded.places) < count:
+            state.keep(decoded.places, self._recyclers)
+            whole = state.whole()
         given = [whole.value(data).source_info for data in node.inputs]
         info = next(filter(any, [*given, decoded.origins]), ())
         frames = Batch(decoded.frames, decoded.layout, info)
         others = [Batch(column) for column in zip(*decoded.others, strict=True)]
-        nothing = Batch([torch.empty(0)] * count)
+        nothing = Batch([torch.empty(0)] * len(decoded.origins))
         try:
             if step.absorbed:
                 self._evaluator.put(node, [nothing, *others], whole)
@@ -506,7 +545,7 @@ class Program:
                 raise OperatorError(
                     f"{data.node.describe()} made an uneven batch: {error}"
                 ) from error
-        return Outputs(tuple(lists), state.ready)
+        return Outputs(tuple(lists), state.ready, state.places)
 
 
 def _column(samples: Sequence[Sample]) -> Batch:

@@ -19,10 +19,16 @@ class Queue:
     """First in, first out; whoever puts an item in has reserved room for it. Threads share it."""
 
     def __init__(self, room: int) -> None:
+        self.room = room
+        """Items that it holds at most."""
         self._items: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._room: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for _ in range(room):
             self._room.put(None)
+
+    def __len__(self) -> int:
+        """Items in it; another thread may be about to take or to put one."""
+        return min(self._items.qsize(), self.room)
 
     def reserve(self) -> None:
         """Wait until there is room for one more item."""

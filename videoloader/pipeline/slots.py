@@ -88,6 +88,16 @@ class Slots:
         with self._lock:
             self._parts[start] = batch.each(lambda sample: sample.clone())
 
+    def kept(self, positions: Sequence[int], recycler: Recycler) -> Slots:
+        """The same output for some of the samples; what is there of it is copied."""
+        kept = Slots(len(positions), recycler)
+        if self._parts:
+            joined = Batch.joined([self._parts[start] for start in sorted(self._parts)])
+            info = [joined.source_info[at] for at in positions] if joined.source_info else ()
+            samples = [joined.samples[at] for at in positions]
+            kept.place(0, Batch(samples, joined.layout, info))
+        return kept
+
     def collect(self) -> TensorList:
         """The whole output: one block if all samples live in it."""
         joined = Batch.joined([self._parts[start] for start in sorted(self._parts)] or [Batch([])])

@@ -49,13 +49,18 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class StageStats:
-    """What a stage has done so far: items, and seconds its threads spent working or waiting."""
+    """What a stage has done so far: items, and seconds its threads spent working or waiting.
+
+    `queued` items of it wait for the next stage or the consumer now; `room` is the most that may.
+    """
 
     name: str
     items: int
     busy: float
     waiting_for_input: float
     waiting_for_room: float
+    queued: int = 0
+    room: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,8 +321,12 @@ class StageRunner:
 
     def stats(self) -> RunnerStats:
         """What was done so far."""
-        groups = itertools.groupby(self._threads, key=lambda thread: thread.stage)
-        clocks = [(stage.name, [thread.clock for thread in threads]) for stage, threads in groups]
+        groups = itertools.groupby(self._threads, key=lambda thread: thread.order)
+        members = [(order.behind, list(threads)) for order, threads in groups]
+        clocks = [
+            (threads[0].stage.name, [thread.clock for thread in threads], behind)
+            for behind, threads in members
+        ]
         stages = tuple(
             StageStats(
                 name,
@@ -325,8 +334,10 @@ class StageRunner:
                 sum(clock.busy for clock in several),
                 sum(clock.waiting_for_input for clock in several),
                 sum(clock.waiting_for_room for clock in several),
+                0 if self._is_closed else len(behind),
+                behind.room,
             )
-            for name, several in clocks
+            for name, several, behind in clocks
         )
         seconds = self._last_at - self._first_at
         return RunnerStats(self.taken - self._first, seconds, self._waited, stages)

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.memory import Recycler
 from videoloader.operators.batch import Batch
 from videoloader.operators.conditional import check_truth
 from videoloader.pipeline.branch import Branch
@@ -38,6 +39,7 @@ class BatchState:
         ready: on a GPU, when what is in it has been computed.
         members: positions of the samples of branches, as far as they were needed for the whole.
         merged: element type, dimensions and layout of what was merged, by ordinal.
+        places: of its samples in the batch that was planned; None where none was left out.
     """
 
     iteration: int
@@ -49,9 +51,30 @@ class BatchState:
     ready: Any = None
     members: dict[Branch, Positions] = field(default_factory=dict)
     merged: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    places: Sequence[int] | None = None
 
     def __len__(self) -> int:
         return len(self.identities)
+
+    def keep(self, positions: Positions, recyclers: Sequence[Recycler]) -> None:
+        """Leave out all samples but some, from all that is known of them so far.
+
+        Args:
+            positions: of those that stay, ascending.
+            recyclers: where memory of the outputs comes from.
+        """
+        everything = range(len(self))
+        self.places = [(self.places or everything)[at] for at in positions]
+        self.identities = [self.identities[at] for at in positions]
+        self.origins = [self.origins[at] for at in positions]
+        for key, batch in self.values.items():
+            self.values[key] = _chosen(batch, everything, positions)
+        for ordinal, clips in self.planned.items():
+            self.planned[ordinal] = [clips[at] for at in positions]
+        self.slots = [
+            slots.kept(positions, recycler)
+            for slots, recycler in zip(self.slots, recyclers, strict=True)
+        ]
 
     def whole(self) -> Part:
         """All samples; what is made of them is put into the batch itself."""

@@ -1,74 +1,20 @@
-"""What the operators of a pipeline have done so far: how often, how long, and what went wrong."""
+"""Counts what the operators of a pipeline do: how often, how long, and in how much memory."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
+from videoloader.decoding.work import Work
 from videoloader.operators.batch import Batch
 from videoloader.pipeline.profiling import Mark
-from videoloader.pipeline.stages import RunnerStats, StageStats
+from videoloader.pipeline.run_stats import OperatorStats
 
-__all__ = ["Meter", "OperatorStats", "PipelineStats"]
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorStats:
-    """One operator of a pipeline.
-
-    `seconds` is the sum over all threads, so two busy threads make two seconds a second.
-    `failures` are (file, what went wrong) of samples that were replaced: each of them once,
-    however often it happened, and the first 10,000.
-    """
-
-    samples: int = 0
-    seconds: float = 0.0
-    failures: tuple[tuple[str, str], ...] = ()
-
-
-class PipelineStats(Mapping[str, OperatorStats]):
-    """What a pipeline has done so far: its operators by name, and its stages.
-
-    `str()` of it says in one line whether the consumer waits, and for what.
-    """
-
-    def __init__(self, operators: Mapping[str, OperatorStats], runner: RunnerStats | None) -> None:
-        self._operators = operators
-        self._runner = runner or RunnerStats(0, 0.0, 0.0, ())
-
-    def __getitem__(self, name: str) -> OperatorStats:
-        return self._operators[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._operators)
-
-    def __len__(self) -> int:
-        return len(self._operators)
-
-    @property
-    def stages(self) -> tuple[StageStats, ...]:
-        """How long each stage worked, waited for input, and waited for room."""
-        return self._runner.stages
-
-    @property
-    def batches(self) -> int:
-        """Batches that the consumer took."""
-        return self._runner.items
-
-    @property
-    def waited(self) -> float:
-        """Seconds that the consumer waited for all of them but the first."""
-        return self._runner.waited
-
-    def __str__(self) -> str:
-        return str(self._runner)
-
-    def __repr__(self) -> str:
-        return f"PipelineStats({dict(self._operators)!r}, stages={self.stages!r})"
+__all__ = ["Meter"]
 
 
 @dataclass(slots=True)
@@ -140,6 +86,7 @@ class Meter:
         self._samples: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
         self._memory: dict[str, list[_Memory]] | None = {} if with_memory else None
+        self._work = Work()
 
     def measure(self, name: str, count: int = 1) -> AbstractContextManager[None]:
         """Count some samples and the time that the block takes, if it ends well."""
@@ -150,6 +97,17 @@ class Meter:
         with self._lock:
             self._samples[name] = self._samples.get(name, 0) + count
             self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+
+    def add_work(self, work: Work) -> None:
+        """Count the work of decoders."""
+        with self._lock:
+            self._work += work
+
+    @property
+    def work(self) -> Work:
+        """All that decoders have done."""
+        with self._lock:
+            return self._work
 
     def count_bytes(self, name: str, outputs: Sequence[Batch], iteration: int) -> None:
         """Count the memory of outputs of an operator, for some samples of a batch."""
@@ -164,6 +122,14 @@ class Meter:
         """What one operator has done so far."""
         with self._lock:
             return OperatorStats(self._samples.get(name, 0), self._seconds.get(name, 0.0))
+
+    def read_all(self) -> dict[str, OperatorStats]:
+        """What every operator has done so far, by name."""
+        with self._lock:
+            return {
+                name: OperatorStats(self._samples[name], self._seconds[name])
+                for name in self._samples
+            }
 
     def read_memory(self) -> dict[str, dict[str, list[int]]] | None:
         """The memory of the outputs of operators, with DALI's keys; None if it is not counted."""

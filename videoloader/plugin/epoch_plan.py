@@ -65,6 +65,9 @@ class Planner(Protocol):
     def size(self, plan: EpochPlan) -> int:
         """Samples in an epoch, as DALI counts them: see `BatchIterator.size`."""
 
+    def reader_size(self) -> list[int] | None:
+        """Samples and shards of the reader; None without one."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReaderPlanner:
@@ -126,6 +129,10 @@ class ReaderPlanner:
             return -(-self.samples // self.num_shards)
         return (plan.stop - plan.first) * self.batch_size
 
+    def reader_size(self) -> list[int]:
+        """As given."""
+        return [self.samples, self.num_shards]
+
     def _filled(self, epoch: int, first: int) -> EpochPlan:
         while True:
             last = max(self._stream(shard).end(epoch) for shard in range(self.num_shards))
@@ -180,3 +187,6 @@ class SizePlanner:
     def size(self, plan: EpochPlan) -> int:  # noqa: ARG002
         """As given."""
         return self.samples
+
+    def reader_size(self) -> None:
+        """There is no reader."""

@@ -11,6 +11,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.pipeline import Pipeline
+from videoloader.pipeline.run_stats import RunStats
 from videoloader.plugin.epoch_plan import (
     EpochPlan,
     LastBatchPolicy,
@@ -18,6 +19,7 @@ from videoloader.plugin.epoch_plan import (
     ReaderPlanner,
     SizePlanner,
 )
+from videoloader.readers.failures import SampleFailure
 from videoloader.tensors import TensorList
 
 __all__ = ["BatchIterator"]
@@ -95,10 +97,13 @@ class BatchIterator(ABC, Generic[Batch]):
             name: output.layout() for name, output in zip(self.output_map, batches[0], strict=True)
         }
         return [
-            self._batch(outputs, plan.kept(number, self.batch_size, pipeline))
-            if plan is not None
-            else self._batch(outputs, self.batch_size)
-            for pipeline, outputs in enumerate(batches)
+            self._batch(
+                outputs,
+                self._pipelines[place].num_samples(
+                    self.batch_size if plan is None else plan.kept(number, self.batch_size, place)
+                ),
+            )
+            for place, outputs in enumerate(batches)
         ]
 
     def next(self) -> list[Batch]:
@@ -136,6 +141,18 @@ class BatchIterator(ABC, Generic[Batch]):
             warnings.warn(
                 "reset() before the end of the epoch does nothing", RuntimeWarning, stacklevel=2
             )
+
+    def stats(self) -> RunStats:
+        """What the pipelines have done so far, see `Pipeline.stats`; all of them together.
+
+        Where there are several, names of stages and operators begin with the number of theirs.
+        """
+        return RunStats.merged([pipeline.stats() for pipeline in self._pipelines])
+
+    @property
+    def failures(self) -> list[SampleFailure]:
+        """What went wrong in the readers of the pipelines so far, see `Pipeline.failures`."""
+        return [failure for pipeline in self._pipelines for failure in pipeline.failures]
 
     def checkpoints(self) -> list[bytes]:
         """The state of each pipeline, to be given to it as `checkpoint`.
@@ -206,8 +223,7 @@ class BatchIterator(ABC, Generic[Batch]):
 
     def _reader_size(self) -> list[int] | None:
         """Samples and shards of the reader."""
-        planner = self._planner
-        return [planner.samples, planner.num_shards] if isinstance(planner, ReaderPlanner) else None
+        return None if self._planner is None else self._planner.reader_size()
 
     def _resumed_at(self) -> int:
         """Where the pipelines are, if they go on from a checkpoint."""

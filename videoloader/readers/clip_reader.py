@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.clip import ClipFailure
 from videoloader.errors import DecodeError
-from videoloader.readers.clips import Clips
+from videoloader.readers.clips import Clips, usual_length
 from videoloader.readers.decoder import frame_outputs
 from videoloader.readers.epochs import Place
 from videoloader.readers.failures import Failures
@@ -35,8 +36,7 @@ class ClipReader:
         pad_mode: what stands outside a scope.
         frame_num: "none", "scalar" or "sequence": the output of frame numbers.
         timestamps: whether there is an output of times.
-        replaces: take the next clip of the shard for one that fails, instead of failing.
-        failures: what was replaced or left out.
+        failures: takes what goes wrong; its policy says what becomes of clips that fail.
 
     Clips that are to be decoded together (`Order.group`) are planned as such: the first of them
     that comes takes the later ones along. Batches are planned in order, in one thread.
@@ -48,7 +48,6 @@ class ClipReader:
     pad_mode: str
     frame_num: str
     timestamps: bool
-    replaces: bool = False
     failures: Failures = field(default_factory=Failures)
     _waiting: dict[Place, SharedClip] = field(default_factory=dict)
     _next: int = 0
@@ -58,12 +57,14 @@ class ClipReader:
         if iteration != self._next:
             self._waiting.clear()
         self._next = iteration + 1
-        return [
+        clips = [
             self._sharing(
                 place, self._planned(place, number, len(self.order.epochs.shard(place.epoch)))
             )
             for place, number in self.order.batch(iteration)
         ]
+        self.failures.ask(len(clips))
+        return clips
 
     def _sharing(self, place: Place, planned: PlannedClip) -> PlannedClip:
         """A clip with those of its group that come later, or as one of them."""
@@ -87,14 +88,22 @@ class ClipReader:
         """A clip of a shard, and how many others may be tried in its place."""
         epoch = place.epoch
         video = self.clips.video(number)
+        on_error = self.failures.policy.on_error
         return PlannedClip(
             self.scopes.item(video),
             partial(self._select, number, epoch),
             partial(self._others, video),
             Identity(number, epoch),
             self.scopes.index(video),
-            partial(self._instead, place, tries) if self.replaces else None,
+            usual_length(self.clips.sampler) if on_error == "mask" else 0,
+            on_error,
+            partial(self._note, number, epoch),
+            None if on_error == "raise" else partial(self._instead, place, tries),
         )
+
+    def _note(self, number: int, epoch: int, failure: ClipFailure) -> None:
+        item = self.scopes.item(self.clips.video(number))
+        self.failures.add(item, failure.error, frame=failure.frame, sample=number, epoch=epoch)
 
     def _select(self, number: int, epoch: int, index: Index) -> NDArray[np.int64]:
         video = self.clips.video(number)
@@ -111,16 +120,16 @@ class ClipReader:
         )
         return frames
 
-    def _others(self, video: int, index: Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def _others(
+        self, video: int, index: Index | None, frames: NDArray[np.int64]
+    ) -> list[torch.Tensor]:
         known = self.scopes.labels
         labels = [] if known is None else [torch.tensor([known[video]], dtype=torch.int32)]
         return labels + frame_outputs(index, frames, self.frame_num, self.timestamps)
 
     def _instead(self, place: Place, tries: int, error: Exception) -> PlannedClip:
         count = len(self.order.epochs.shard(place.epoch))
-        video = self.clips.video(self.order.number(place))
-        self.failures.add(self.scopes.item(video).name, str(error))
         if tries <= 1:
-            raise DecodeError(f"none of the {count} clips of the shard decodes")
+            raise DecodeError(f"none of the {count} clips of the shard decodes") from error
         other = Place(place.epoch, (place.position + 1) % count)
         return self._planned(other, self.order.number(other), tries - 1)

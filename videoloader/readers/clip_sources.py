@@ -40,16 +40,29 @@ Weights: TypeAlias = "Sequence[float] | NDArray[Any] | Mapping[str, float] | Cal
 class ListedVideos:
     """Videos by name; their indexes are made where they are needed, or were made beforehand."""
 
-    def __init__(self, items: list[Item], indexes: Mapping[str, VideoIndex]) -> None:
+    def __init__(
+        self,
+        items: list[Item],
+        indexes: Mapping[str, VideoIndex],
+        rows: NDArray[np.int64] | None = None,
+    ) -> None:
         self.items = items
+        self._rows = rows
         self._given = {Item(_absolute(path)).path: index for path, index in indexes.items()}
 
     def __len__(self) -> int:
         return len(self.items)
 
     def row(self, number: int) -> int:
-        """The number of a video among all that were listed: its own."""
-        return number
+        """The number of a video among all that were listed."""
+        return number if self._rows is None else int(self._rows[number])
+
+    def take(self, numbers: NDArray[np.int64]) -> ListedVideos:
+        """Some of the videos, which keep their rows."""
+        rows = np.array([self.row(number) for number in numbers.tolist()], dtype=np.int64)
+        taken = ListedVideos([self.items[number] for number in numbers.tolist()], {}, rows)
+        taken._given = self._given
+        return taken
 
     def keys(self) -> list[str]:
         """Key of each video: its path, and its name in an archive."""
@@ -66,35 +79,56 @@ class ListedVideos:
 
 
 class IndexedVideos:
-    """The videos of a data set index, which each worker opens for itself; its memory is shared."""
+    """The videos of a data set index, which each worker opens for itself; its memory is shared.
 
-    def __init__(self, videos: Videos) -> None:
+    Args:
+        videos: of the index.
+        numbers: of those that are taken; all by default.
+    """
+
+    def __init__(self, videos: Videos, numbers: NDArray[np.int64] | None = None) -> None:
         self.videos = videos
+        self._numbers = numbers
 
     def __len__(self) -> int:
-        return len(self.videos)
+        return len(self.videos) if self._numbers is None else len(self._numbers)
+
+    def take(self, numbers: NDArray[np.int64]) -> IndexedVideos:
+        """Some of the videos, which keep their rows."""
+        own = numbers if self._numbers is None else self._numbers[numbers]
+        return IndexedVideos(self.videos, own)
 
     def row(self, number: int) -> int:
         """The row of a video in the data set index."""
-        return self.videos.row(number)
+        return self.videos.row(self._number(number))
 
     @property
     def rows(self) -> NDArray[np.int64]:
         """The rows of all videos."""
-        return self.videos.rows
+        rows = self.videos.rows
+        return rows if self._numbers is None else rows[self._numbers]
+
+    @property
+    def num_frames(self) -> NDArray[np.int64]:
+        """Frames of each video."""
+        lengths = self.videos.num_frames
+        return lengths if self._numbers is None else lengths[self._numbers]
 
     def keys(self) -> list[str]:
         """Key of each video."""
         keys = self.videos.dataset.keys
-        return [keys[row] for row in self.videos.rows.tolist()]
+        return [keys[row] for row in self.rows.tolist()]
 
     def item(self, number: int) -> Item:
         """Where a video is."""
-        return self.videos.item(number)
+        return self.videos.item(self._number(number))
 
     def index(self, number: int) -> VideoIndex:
         """The index of a video."""
-        return self.videos[number]
+        return self.videos[self._number(number)]
+
+    def _number(self, number: int) -> int:
+        return number if self._numbers is None else int(self._numbers[number])
 
 
 def find_sources(
@@ -236,6 +270,6 @@ def _one_each(
     if isinstance(videos, IndexedVideos):
         dataset = videos.videos.dataset
         if len(values) == len(dataset):
-            return values[videos.videos.rows]
+            return values[videos.rows]
         rows = f" in {len(dataset)} rows"
     raise ArgumentError(f"{len(videos)} videos{rows}, but {len(values)} {what}")

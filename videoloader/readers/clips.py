@@ -6,7 +6,7 @@ clips of each is worked out once, and of all that was read only that number is k
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from videoloader.forking import cached_property
 from videoloader.readers.media import Index
 from videoloader.sampling import ClipSampler, DenseClips, RandomClip, UniformClip, sample_frames
 
-__all__ = ["Clips", "clip_rule", "count_clips"]
+__all__ = ["Clips", "clip_rule", "count_clips", "usual_length"]
+
+_LONG, _USUAL_FPS = 300, 30.0  # a video that is long enough
 
 
 @dataclass(frozen=True)
@@ -29,22 +31,42 @@ class Clips:
         sampler: what takes them.
         counts: clips of each video.
         backwards: play them backwards.
+        left_out: numbers of clips that are not taken, ascending; the others are numbered anew.
     """
 
     sampler: ClipSampler
     counts: NDArray[np.int64]
     backwards: bool = False
+    left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
         return np.cumsum(self.counts)
 
     def __len__(self) -> int:
-        return int(self._ends[-1]) if len(self._ends) else 0
+        return (int(self._ends[-1]) if len(self._ends) else 0) - len(self.left_out)
 
     def video(self, number: int) -> int:
         """The video that a clip is taken from."""
-        return int(np.searchsorted(self._ends, number % len(self), side="right"))
+        return int(np.searchsorted(self._ends, self._among_all(number), side="right"))
+
+    def first(self, video: int) -> int:
+        """The number, among all clips, of the first of a video."""
+        return int(self._ends[video] - self.counts[video])
+
+    @property
+    def taken(self) -> NDArray[np.int64]:
+        """How many clips of each video are taken."""
+        videos = np.searchsorted(self._ends, self.left_out, side="right")
+        return self.counts - np.bincount(videos, minlength=len(self.counts))
+
+    def _among_all(self, number: int) -> int:
+        """The number of a clip among all, those that are left out counted."""
+        number %= len(self)
+        if not len(self.left_out):
+            return number
+        before = self.left_out - np.arange(len(self.left_out))
+        return number + int(np.searchsorted(before, number, side="right"))
 
     def frames(
         self, number: int, index: Index, scope: tuple[int, int], rng: np.random.Generator
@@ -65,8 +87,7 @@ class Clips:
         else:
             video = self.video(number)
             count = int(self.counts[video])
-            place = number % len(self) - int(self._ends[video]) + count
-            found = _dense(self.sampler, index, scope, place)
+            found = _dense(self.sampler, index, scope, self._among_all(number) - self.first(video))
             if found is None:
                 raise StaleIndexError(
                     f"{index.name}: has fewer than the {count} clips that it had when they were "
@@ -74,6 +95,15 @@ class Clips:
                 )
             frames = found
         return frames[::-1] if self.backwards else frames
+
+
+def usual_length(sampler: ClipSampler) -> int:
+    """Frames in a clip of a video that is long enough."""
+    count = getattr(sampler, "count", None)
+    if isinstance(count, int):
+        return count
+    frames = sampler.frames(_LONG, fps=_USUAL_FPS, rng=np.random.default_rng(0))
+    return int(np.asarray(frames).size)
 
 
 def count_clips(sampler: ClipSampler, index: Index, scope: tuple[int, int]) -> int:

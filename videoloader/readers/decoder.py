@@ -18,7 +18,7 @@ from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
-from videoloader.sampling import PAD_MODES, pad_frames, select_frames
+from videoloader.sampling import PAD_MODES, SNAPS, pad_frames, select_frames
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
 
@@ -74,6 +74,21 @@ COLOR_RANGE = Argument(
     "of the samples: `auto` by the tags of the stream, `limited` or `full` whatever the tags",
     choices=get_args(ColorRange),
 )
+OUTPUT = Argument(
+    "output",
+    TEXT,
+    "rgb",
+    "`rgb`, or `gray` for the luma in one channel, which is converted from no colours",
+    choices=("rgb", "gray"),
+)
+SNAP = Argument(
+    "snap",
+    TEXT,
+    "none",
+    "`keyframe` gives, in place of each frame, the last keyframe at or before it, which costs one "
+    "packet; numbers and times are those of the keyframes",
+    choices=SNAPS,
+)
 FILL = Argument("fill_value", INTS, (0,), "colour of filled frames", least=0, most=255)
 MAX_PIXELS = Argument(
     "max_pixels",
@@ -82,7 +97,7 @@ MAX_PIXELS = Argument(
     "pixels of a picture; a file that claims more fails",
     least=1,
 )
-DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
+DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, OUTPUT, SNAP, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
 """What goes to the batch decoder as it is, for whole files and for clips of a reader."""
 
 COLOR = Argument(
@@ -190,7 +205,7 @@ def decode_video(
         pad_mode = selection["pad_mode"]
         return pad_frames(wanted, index.num_frames, pad_mode, name=str(planned))[0]
 
-    def others(index: media.Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def others(index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         return frame_outputs(index, frames, enable_frame_num, enable_timestamps)
 
     planned = PlannedClip(_source(encoded), select, others)
@@ -198,15 +213,19 @@ def decode_video(
 
 
 def frame_outputs(
-    index: media.Index, frames: NDArray[np.int64], frame_num: str, timestamps: bool
+    index: media.Index | None, frames: NDArray[np.int64], frame_num: str, timestamps: bool
 ) -> list[torch.Tensor]:
-    """The outputs beside the pictures: frame numbers and times, where they are wanted."""
+    """The outputs beside the pictures: frame numbers and times, where they are wanted.
+
+    Without an index all frames are `FILLED`.
+    """
     outputs = []
     if frame_num != "none":
         numbers = frames[:1] if frame_num == "scalar" else frames
         outputs.append(torch.as_tensor(numbers.astype(np.int32)))
     if timestamps:
-        outputs.append(torch.as_tensor(media.seconds(index, frames)))
+        times = np.full(frames.shape, -1.0) if index is None else media.seconds(index, frames)
+        outputs.append(torch.as_tensor(times))
     return outputs
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from videoloader.errors import ArgumentError
-from videoloader.readers.clip_sources import (
-    IndexedVideos,
-    ListedVideos,
-    Weights,
-    find_weights,
-)
 from videoloader.sampling import ClipSampler, DenseClips
 from videoloader.sampling.epoch_samples import EpochSamples
 
@@ -34,10 +31,9 @@ def check_clips(clips_per_video: int, sampler: ClipSampler) -> int:
 
 
 def find_samples(
-    videos: ListedVideos | IndexedVideos,
     sampler: ClipSampler,
     clips_per_video: int,
-    weights: Weights | None,
+    weights: NDArray[np.float64] | None,
     labels: Sequence[int] | None,
     *,
     balanced: bool,
@@ -45,9 +41,8 @@ def find_samples(
     """How many samples an epoch has of each video.
 
     Args:
-        videos: of the data set.
-        sampler: takes their clips.
-        clips_per_video: samples of each.
+        sampler: takes the clips.
+        clips_per_video: samples of each video.
         weights: of each video.
         labels: of each video, if there are any.
         balanced: draw videos of every label as often.
@@ -60,7 +55,7 @@ def find_samples(
     if weights is not None:
         if balanced:
             raise ArgumentError("give weights or balanced, not both")
-        return EpochSamples(clips_per_video, find_weights(weights, videos))
+        return EpochSamples(clips_per_video, weights)
     if balanced and labels is None:
         raise ArgumentError("balanced needs labels")
     return EpochSamples(clips_per_video, labels=labels if balanced else None)

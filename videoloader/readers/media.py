@@ -54,6 +54,10 @@ class Index(Protocol):
         """The turn for display, an `Orientation`."""
 
     @property
+    def keyframes(self) -> NDArray[np.int64]:
+        """Frame numbers of random-access points, ascending."""
+
+    @property
     def pts(self) -> NDArray[np.int64]:
         """Presentation time of every frame, in ticks."""
 
@@ -76,6 +80,9 @@ class ClipDecoder(Protocol):
     @property
     def decode(self) -> Callable[..., Any]:
         """Makes a `ClipBatch` of `ClipRequest`s."""
+
+    def engines(self) -> dict[str, int]:
+        """What decodes now."""
 
 
 def index_video(video: Item | bytes, indexer: Indexer) -> Index:

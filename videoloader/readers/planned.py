@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.clip import ClipFailure
+from videoloader.decoding.rules import OnError
 from videoloader.operators.batch import Sample
 from videoloader.readers.media import Index
 from videoloader.readers.sharing import Along, SharedClip
@@ -50,20 +52,26 @@ class PlannedClip:
     Attributes:
         source: path, URL, bytes or an item of a data set.
         select: the frames wanted of a video, by its index: those inside it, or `FILLED`.
-        others: the outputs beside the pictures, by the index and the frames of `select`.
+        others: the outputs beside the pictures, by the index and the frames of `select`; frames
+            that do not decode are `FILLED`, and the index is None where the video does not open.
         identity: of the sample.
         index: of the video, where it is known.
-        instead: the clip to take in place of this one when it fails, and what to do with the
-            failure; None to let the batch fail.
+        length: frames of the clip, as far as is known before its video is open.
+        on_error: what to do when it fails.
+        note: is told that it failed, and may end the batch by an error.
+        instead: the clip to take in place of this one when it fails, by what went wrong.
         shared: where the clip is, if an earlier batch may decode it along with its own.
         along: clips of later batches to decode along with this one.
     """
 
     source: Any
     select: Callable[[Index], NDArray[Any]]
-    others: Callable[[Index, NDArray[Any]], list[torch.Tensor]]
+    others: Callable[[Index | None, NDArray[Any]], list[torch.Tensor]]
     identity: Identity | None = None
     index: Any = None
+    length: int = 0
+    on_error: OnError = "raise"
+    note: Callable[[ClipFailure], object] | None = None
     instead: Callable[[Exception], PlannedClip] | None = None
     shared: SharedClip | None = None
     along: tuple[Along, ...] = ()

@@ -1,4 +1,4 @@
-"""Clips that fail are replaced by others, until all of a batch decode."""
+"""Clips that fail are replaced by others, until all of a batch decode that are to."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from videoloader.decoding.clip import Clip, ClipBatch
-from videoloader.errors import VideoError
+from videoloader.decoding.clip import Clip, ClipBatch, ClipFailure
 
 __all__ = ["Decode", "decode_replacing", "failed_clips"]
 
@@ -18,37 +17,46 @@ Decode: TypeAlias = Callable[[Sequence[int]], ClipBatch]
 
 
 def decode_replacing(
-    decode: Decode, count: int, choose: Callable[[int, VideoError], None]
+    decode: Decode, count: int, choose: Callable[[int, ClipFailure], bool]
 ) -> ClipBatch:
-    """Decode a batch; for each clip that fails another is chosen, until all decode.
+    """Decode a batch; for a clip that fails another may be chosen, until one decodes.
 
     Args:
         decode: decodes what is chosen for some places.
         count: clips of the batch.
         choose: called with a place whose clip failed, and why; chooses another one for it, or
-            raises the error of the batch.
+            returns False to leave it as it is, masked; or raises the error of the batch.
 
     Returns:
-        The batch, without failures.
+        The batch, with the failures of the clips that were left as they are.
     """
     batch = decode(range(count))
     failed = failed_clips(batch)
+    left = []
     while failed:
-        again = sorted(failed)
-        for place in again:
-            choose(place, failed[place])
+        again = []
+        for place in sorted(failed):
+            if choose(place, failed[place]):
+                again.append(place)
+            else:
+                left.append(failed[place])
+        if not again:
+            break
         more = decode(again)
-        batch = _replaced(batch, dict(zip(again, more.clips, strict=True)))
-        failed = {again[place]: error for place, error in failed_clips(more).items()}
-    return batch
+        batch = _replaced(batch, dict(zip(again, more.clips, strict=True)), more)
+        failed = {
+            again[place]: replace(failure, request=again[place])
+            for place, failure in failed_clips(more).items()
+        }
+    return replace(batch, failures=left)
 
 
-def failed_clips(batch: ClipBatch) -> dict[int, VideoError]:
-    """The places of a batch whose clips failed, and why: the first error of each."""
-    return {failure.request: failure.error for failure in reversed(batch.failures)}
+def failed_clips(batch: ClipBatch) -> dict[int, ClipFailure]:
+    """The places of a batch whose clips failed, and why: the first failure of each."""
+    return {failure.request: failure for failure in reversed(batch.failures)}
 
 
-def _replaced(batch: ClipBatch, others: Mapping[int, Clip]) -> ClipBatch:
+def _replaced(batch: ClipBatch, others: Mapping[int, Clip], more: ClipBatch) -> ClipBatch:
     """A batch with other clips at some places; in its memory, if they fit."""
     clips = [others.get(place, clip) for place, clip in enumerate(batch.clips)]
     return replace(
@@ -57,7 +65,7 @@ def _replaced(batch: ClipBatch, others: Mapping[int, Clip]) -> ClipBatch:
         indices=[clip.indices for clip in clips],
         times=[clip.times for clip in clips],
         masks=[clip.mask for clip in clips],
-        failures=[],
+        work=batch.work + more.work,
     )
 
 

@@ -1,135 +1,178 @@
-"""The samples of a loader: which frames, how they are framed, and what is done when one fails."""
+"""The samples of a loader or data set: decoded together, and what is done when one fails."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.batch import BatchDecoder
-from videoloader.decoding.clip import ClipBatch
+from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.errors import DecodeError, VideoError
-from videoloader.readers.replacing import decode_replacing, failed_clips
+from videoloader.readers.failures import Failures
+from videoloader.readers.replacing import decode_replacing
 from videoloader.readers.sample_columns import SampleColumns
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import taken
 from videoloader.readers.shaped_batches import ShapedBatches
 from videoloader.sources.faults import drop_frames
 
-__all__ = ["DecodedSamples", "LoaderFailure", "SampleDecoder"]
+__all__ = ["DecodedSamples", "SampleDecoder", "SampleKey"]
 
-_FAILURES = 10_000  # that are kept
-
-
-@dataclass(frozen=True, slots=True)
-class LoaderFailure:
-    """A sample that could not be had.
-
-    Attributes:
-        sample: its row in the data set index, or place in the list.
-        epoch: in which it was wanted.
-        video: its path or URL.
-        error: what went wrong.
-    """
-
-    sample: int
-    epoch: int
-    video: str
-    error: VideoError
+SampleKey: TypeAlias = tuple[int, int, int]
+"""Which drawing of a sample: its number, the epoch, and the draw within that."""
 
 
 @dataclass(slots=True, eq=False)
 class DecodedSamples:
-    """A batch on its way: decoded, with the event behind what a GPU still computes."""
+    """A batch on its way: decoded, with the event behind what a GPU still computes.
+
+    Attributes:
+        clips: of the samples that are left.
+        keys: of these samples; others than were asked for, where some were replaced.
+        places: of these samples among those that were asked for.
+        errors: for each of them what went wrong, or "".
+        shapes: of the frame numbers that the sampler gave for each.
+        columns: that go along with them.
+        packed: what stands for the frames in a pack.
+        ready: on a GPU, when the clips have been computed.
+    """
 
     clips: ClipBatch
-    samples: NDArray[np.int64]
-    epoch: int
+    keys: list[SampleKey]
+    places: list[int]
     errors: list[str]
-    shapes: set[tuple[int, ...]]  # of the frame numbers that the sampler gave
+    shapes: list[tuple[int, ...]]
     columns: dict[str, Any] = field(default_factory=dict)
-    packed: dict[str, Any] | None = None  # what stands for the frames in a pack
+    packed: dict[str, Any] | None = None
     ready: Any = None
+
+    @property
+    def samples(self) -> NDArray[np.int64]:
+        """The numbers of the samples."""
+        return np.array([sample for sample, _, _ in self.keys], dtype=np.int64)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the samples."""
+        return self.keys[0][1]
 
 
 @dataclass(slots=True, eq=False)
 class SampleDecoder:
-    """Decodes samples of a data set. What a sample holds depends on its number and epoch alone.
+    """Decodes samples of a data set. What a sample holds depends on its key alone.
 
     Attributes:
         requests: what the samples are made of.
         output: form of the batches.
-        rules: of decoding; `on_error` says what becomes of samples that fail.
+        rules: of decoding.
+        failures: takes what goes wrong; its policy says what becomes of samples that fail.
+        is_never_empty: with `skip`, where no sample of a batch decodes, give the next one that
+            does.
         columns: that go along with the samples.
         batches: the shapes of clips that differ from sample to sample.
-        failures: what went wrong so far.
     """
 
     requests: SampleRequests
     output: OutputFormat
     rules: Rules
+    failures: Failures = field(default_factory=Failures)
+    is_never_empty: bool = False
     columns: SampleColumns | None = None
     batches: ShapedBatches | None = None
-    failures: list[LoaderFailure] = field(default_factory=list)
 
     def decode(
-        self, decoder: BatchDecoder, samples: NDArray[np.int64], epoch: int
+        self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True
     ) -> DecodedSamples:
-        """Decode the clips of some samples; failures are treated as `on_error` says."""
-        chosen = samples.tolist()
-        shapes: set[tuple[int, ...]] = set()
-        errors = [""] * len(chosen)
-        tries = [1] * len(chosen)
+        """Decode the clips of some samples; failures are treated as the policy says.
+
+        Args:
+            decoder: does it.
+            keys: of the samples.
+            in_epochs: whether the epochs of the keys mean something to the user.
+
+        Raises:
+            VideoError: of the first sample that fails, with `raise`.
+            TooManyFailuresError: more failed so far than the policy allows.
+            DecodeError: nothing of the data set decodes.
+        """
+        on_error = self.failures.policy.on_error
+        videos, chosen = self.requests.videos, list(keys)
+        shapes: dict[int, tuple[int, ...]] = {}
+        errors, tries = [""] * len(chosen), [1] * len(chosen)
         beside: dict[int, dict[str, Any]] = {}
+        left_out: set[int] = set()
+        self.failures.ask(len(chosen))
 
         def decode(places: Sequence[int]) -> ClipBatch:
-            wanted = [chosen[at] for at in places]
             requests = [
-                self.requests.request(sample, epoch, note_shape=shapes.add) for sample in wanted
+                self.requests.request(
+                    *chosen[at],
+                    note_shape=partial(shapes.__setitem__, at),
+                    may_be_blank=on_error == "mask",
+                )
+                for at in places
             ]
             if self.columns is not None:
-                files = self.columns.beside([self.requests.video(sample) for sample in wanted])
-                requests = _with_files(requests, places, files, beside)
-            clips = decoder.run(requests, self.output, replace(self.rules, on_error="mask"))
-            self._note(clips, wanted, epoch)
-            return clips
+                wanted = [self.requests.video(chosen[at][0]) for at in places]
+                requests = _with_files(requests, places, self.columns.beside(wanted), beside)
+            return decoder.run(requests, self.output, replace(self.rules, on_error="mask"))
 
-        def choose(at: int, error: VideoError) -> None:
-            if self.rules.on_error == "raise":
-                raise error
-            errors[at] = errors[at] or str(error)
-            following, count = self._next(chosen[at])
+        def choose(at: int, failure: ClipFailure) -> bool:
+            sample, epoch, draw = chosen[at]
+            video = self.requests.video(sample)
+            if on_error != "raise":
+                drop_frames(failure.error)
+            self.failures.add(
+                videos.item(video),
+                failure.error,
+                frame=failure.frame,
+                sample=videos.row(video),
+                epoch=epoch if in_epochs else None,
+            )
+            if on_error == "raise":
+                raise failure.error
+            errors[at] = errors[at] or str(failure.error)
+            if on_error == "mask":
+                return False
+            if on_error == "skip":
+                left_out.add(at)
+                if len(left_out) < len(chosen) or not self.is_never_empty:
+                    return False
+                left_out.discard(at)
+            following, count = self._next(sample)
             if tries[at] == count:
                 raise DecodeError(
-                    f"none of the {tries[at]} videos decodes; the last: {error}"
-                ) from error
+                    f"none of the {tries[at]} videos decodes; the last: {failure.error}"
+                ) from failure.error
             tries[at] += 1
-            chosen[at] = following
+            chosen[at] = (following, epoch, draw)
+            return True
 
-        kept = list(range(len(chosen)))
-        if self.rules.on_error in ("raise", "replace"):
-            clips = decode_replacing(decode, len(chosen), choose)
-        else:
-            clips = decode(range(len(chosen)))
-            failed = failed_clips(clips)
-            errors = [str(failed.get(at, "")) for at in range(len(chosen))]
-            if failed and self.rules.on_error == "skip":
-                kept = [at for at in range(len(chosen)) if at not in failed]
-                clips, chosen = taken(clips, kept), [chosen[at] for at in kept]
-        decoded = DecodedSamples(clips, np.array(chosen, dtype=np.int64), epoch, errors, shapes)
-        videos = [self.requests.video(sample) for sample in chosen]
+        clips = decode_replacing(decode, len(chosen), choose)
+        places = [at for at in range(len(chosen)) if at not in left_out]
+        if left_out:
+            clips = taken(clips, places)
+        blank = next(iter(shapes.values()), (clips.indices[0].size,) if len(clips) else ())
+        decoded = DecodedSamples(
+            clips,
+            [chosen[at] for at in places],
+            places,
+            [errors[at] for at in places],
+            [shapes.get(at, blank) for at in places],
+        )
+        numbers = [self.requests.video(sample) for sample in decoded.samples.tolist()]
         if self.columns is not None:
-            decoded.columns = self.columns.values(videos, [beside[at] for at in kept])
+            decoded.columns = self.columns.values(numbers, [beside[at] for at in places])
         if self.batches is not None:
-            clips, decoded.packed = self.batches.pack(clips, videos, self.output.layout)
-            decoded.clips = clips
+            decoded.clips, decoded.packed = self.batches.pack(clips, numbers, self.output.layout)
         return decoded
 
     def _next(self, sample: int) -> tuple[int, int]:
@@ -140,16 +183,6 @@ class SampleDecoder:
         alike = self.batches.plan.alike(video)
         following = int(alike[(np.searchsorted(alike, video) + 1) % len(alike)])
         return sample - video + following, len(alike)
-
-    def _note(self, clips: ClipBatch, samples: Sequence[int], epoch: int) -> None:
-        """Keep the failures of a batch."""
-        for at, error in failed_clips(clips).items():
-            if self.rules.on_error != "raise":
-                drop_frames(error)
-            if len(self.failures) < _FAILURES:
-                number = self.requests.video(samples[at])
-                row, name = self.requests.videos.row(number), self.requests.videos.item(number).name
-                self.failures.append(LoaderFailure(row, epoch, name, error))
 
 
 def _with_files(

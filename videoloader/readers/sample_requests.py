@@ -12,8 +12,17 @@ from videoloader.decoding.framing import Framing
 from videoloader.decoding.request import ClipRequest
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
+from videoloader.readers.clips import usual_length
 from videoloader.readers.media import displayed_size
-from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
+from videoloader.sampling import (
+    ClipSampler,
+    PadMode,
+    Snap,
+    check_pad_mode,
+    check_snap,
+    generator,
+    sample_frames,
+)
 from videoloader.sampling.batch_plan import Shape
 from videoloader.sampling.clip_lengths import with_count
 
@@ -38,6 +47,7 @@ class SampleRequests:
         fill_value: of filled frames.
         shape: gives frames, height and width of the clips of a video; by default `sampler` and
             `framing` alone say what they are.
+        snap: `keyframe` for the keyframes at or before the frames of the sampler.
     """
 
     videos: ListedVideos | IndexedVideos
@@ -47,9 +57,11 @@ class SampleRequests:
     pad_mode: PadMode | str = "edge"
     fill_value: int | Sequence[int] = 0
     shape: Callable[[int], Shape] | None = None
+    snap: Snap = "none"
 
     def __post_init__(self) -> None:
         check_pad_mode(self.pad_mode)
+        check_snap(self.snap)
 
     def request(
         self,
@@ -58,6 +70,7 @@ class SampleRequests:
         draw: int = 0,
         *,
         note_shape: Callable[[tuple[int, ...]], object],
+        may_be_blank: bool = False,
     ) -> ClipRequest:
         """The request for a sample, whose frames are chosen once the index of its video is known.
 
@@ -66,17 +79,26 @@ class SampleRequests:
             epoch: pass over the data set.
             draw: how many times it was drawn before in that pass.
             note_shape: is told the shape of the frame numbers that the sampler gives.
+            may_be_blank: say how long the clip is, and how large if that is known, should its video
+                not open.
         """
         resolve = partial(self._resolve, (sample, epoch, draw), note_shape)
         video = self.video(sample)
         item, index = self.videos.item(video), self.videos.index(video)
-        if self.shape is None:
+        blank = self._blank(video, may_be_blank=may_be_blank)
+        if blank is None:
             return ClipRequest(item, (), index, resolve=resolve)
-        # The shape is told at once, for the case that the video cannot be opened.
-        count, *size = self.shape(video)
-        numbers = np.zeros(count, dtype=np.int64)
-        fill = self.fill_value
-        return ClipRequest(item, numbers, index, "none", fill, (size[0], size[1]), resolve=resolve)
+        numbers, fill = np.zeros(blank[0], dtype=np.int64), self.fill_value
+        return ClipRequest(item, numbers, index, "none", fill, blank[1], resolve=resolve)
+
+    def _blank(
+        self, video: int, *, may_be_blank: bool
+    ) -> tuple[int, tuple[int, int] | None] | None:
+        """Frames and size of a clip whose video does not open; None where nobody asks for it."""
+        if self.shape is not None:
+            count, height, width = self.shape(video)
+            return count, (height, width)
+        return (usual_length(self.sampler), self.framing.slot) if may_be_blank else None
 
     def video(self, sample: int) -> int:
         """The number of the video that a sample is of."""
@@ -110,6 +132,7 @@ class SampleRequests:
             crop=view.crop,
             flip=view.flip,
             window=view.window,
+            snap=self.snap,
         )
 
     def _rng(self, stage: int, sample: int, epoch: int, draw: int) -> np.random.Generator:

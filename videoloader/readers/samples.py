@@ -25,6 +25,7 @@ def taken(clips: ClipBatch, places: Sequence[int]) -> ClipBatch:
         [clips.masks[at] for at in places],
         clips.requests[places],
         [],
+        clips.work,
     )
 
 
@@ -45,6 +46,7 @@ def divided(clips: ClipBatch, layout: Layout, shape: tuple[int, ...]) -> ClipBat
         [each.reshape(shape) for each in clips.masks],
         clips.requests,
         clips.failures,
+        clips.work,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
 from videoloader.readers.clips import Clips, count_clips
 from videoloader.readers.failures import Failures
 from videoloader.readers.file_list import Entry, FrameRange
+from videoloader.readers.known_bad import KnownBad, kept_numbers, named_videos
 from videoloader.sampling import ClipSampler, DenseClips
 from videoloader.sources.items import Item
 
@@ -42,6 +43,7 @@ class Scopes:
     Args:
         videos: where they are.
         labels: of each, or None.
+        weights: how often each is drawn, or None.
         ranges: of each, by number; all of the video where there is none.
         limits: how a range becomes frame numbers.
         kept: indexes that were made to count clips.
@@ -50,6 +52,7 @@ class Scopes:
 
     videos: ListedVideos | IndexedVideos
     labels: NDArray[np.int32] | None = None
+    weights: NDArray[np.float64] | None = None
     ranges: dict[int, Entry] = field(default_factory=dict)
     limits: FrameRange = field(default_factory=FrameRange)
     kept: PackedIndexes = field(default_factory=lambda: PackedIndexes(_KEPT_BYTES))
@@ -74,6 +77,20 @@ class Scopes:
             return 0, index.num_frames
         return self.limits.resolve(wanted, index)
 
+    def without(self, known: KnownBad, *, wholly: bool) -> Scopes:
+        """The videos that are not known to be damaged, see `kept_numbers`."""
+        kept = kept_numbers(self.videos, known, wholly=wholly)
+        if kept is None:
+            return self
+        ranges = {
+            place: self.ranges[number]
+            for place, number in enumerate(kept.tolist())
+            if number in self.ranges
+        }
+        labels = None if self.labels is None else self.labels[kept]
+        weights = None if self.weights is None else self.weights[kept]
+        return Scopes(self.videos.take(kept), labels, weights, ranges, self.limits)
+
     def clips(
         self,
         sampler: ClipSampler,
@@ -82,6 +99,7 @@ class Scopes:
         num_threads: int,
         failures: Failures | None,
         clips_per_video: int = 1,
+        known: KnownBad | None = None,
     ) -> Clips:
         """All clips that a sampler takes.
 
@@ -92,14 +110,33 @@ class Scopes:
             failures: takes the videos that cannot be read, which have no clip then; None to raise
                 their errors.
             clips_per_video: how often a sampler of one clip is asked for one of each video.
+            known: clips end to end that hold a damaged frame are left out.
         """
         if not isinstance(sampler, DenseClips):
             return Clips(sampler, np.full(len(self), clips_per_video, dtype=np.int64), backwards)
         if isinstance(self.videos, IndexedVideos) and sampler.fps is None:
-            counts = _by_length(sampler, self.videos.videos.num_frames)
+            counts = _by_length(sampler, self.videos.num_frames)
         else:
             counts = self._counted(sampler, num_threads, failures)
-        return Clips(sampler, counts, backwards)
+        clips = Clips(sampler, counts, backwards)
+        return clips if not known else replace(clips, left_out=self._damaged(clips, known))
+
+    def _damaged(self, clips: Clips, known: KnownBad) -> NDArray[np.int64]:
+        """The numbers of the clips that hold a frame that is known not to decode."""
+        found: list[int] = []
+        for video, frames in named_videos(self.videos, known):
+            count = int(clips.counts[video])
+            if not frames or not count:
+                continue
+            index = self.index(video)
+            scope = self.scope(video, index)
+            first, rng = clips.first(video), np.random.default_rng(0)
+            found += [
+                number
+                for number in range(first, first + count)
+                if not frames.isdisjoint(clips.frames(number, index, scope, rng).tolist())
+            ]
+        return np.array(found, dtype=np.int64)
 
     def _counted(
         self,
@@ -121,7 +158,7 @@ class Scopes:
             except VideoError as error:
                 if failures is None:
                     raise
-                failures.add(item.name, str(error))
+                failures.add(item, error, sample=self.videos.row(numbers[0]))
                 return None
             for number in numbers:
                 counts[number] = count_clips(sampler, index, self.scope(number, index))

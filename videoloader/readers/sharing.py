@@ -128,6 +128,7 @@ class SharedDecoding:
             batch.masks[:count],
             batch.requests[:count],
             [failure for failure in batch.failures if failure.request < count],
+            batch.work,
         )
 
     def give_up(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,11 +17,12 @@ from videoloader.operators.batch import Sample
 from videoloader.operators.operator import SourceContext
 from videoloader.operators.random import SEED
 from videoloader.readers.epochs import Epochs, Place
-from videoloader.readers.failures import Failures
+from videoloader.readers.failures import Failures, policy_of
 from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.planned import Identity, ReadError, ReadSample
 from videoloader.readers.ranks import find_shard
 from videoloader.sources.faults import blamed_on
+from videoloader.sources.items import Item
 
 __all__ = [
     "AFTER_EPOCH",
@@ -76,9 +78,9 @@ ORDER = (
     Argument(
         "on_error",
         TEXT,
-        "raise",
+        None,
         "what to do with a sample that cannot be read: `raise`, or `replace` it by the next one; "
-        "`Pipeline.stats` lists what was replaced",
+        "by default what the pipeline says, `skip` and `mask` being `replace` here",
         choices=("raise", "replace"),
     ),
     SEED,
@@ -124,14 +126,11 @@ class SampleReader:
         order: Order,
         num_threads: int,
         failures: Failures,
-        *,
-        replaces: bool = False,
     ) -> None:
         self._samples = samples
         self._order = order
-        self._replaces = replaces
         self.failures = failures
-        """Samples that were replaced by others."""
+        """Takes what goes wrong; by its policy samples that cannot be read are replaced, or not."""
         self._num_threads = max(num_threads, _LEAST_THREADS)
         self._pool: ThreadPoolExecutor | None = None
         self._shared = 0  # batches that threads will share
@@ -146,6 +145,7 @@ class SampleReader:
             (position, place, number)
             for position, (place, number) in enumerate(self._order.batch(iteration))
         ]
+        self.failures.ask(len(places))
         samples = []
         if self._shared:
             self._shared -= 1
@@ -188,13 +188,22 @@ class SampleReader:
                 with blamed_on(name):
                     outputs = self._samples.read(number)
             except Exception as error:
-                if not self._replaces or not isinstance(error, VideoError):
+                if not isinstance(error, VideoError):
                     raise ReadError(position, name, error) from error
-                self.failures.add(name, str(error))
+                self._note(position, Item(name), error, number, place.epoch)
                 continue
             return ReadSample(outputs, Identity(number, place.epoch), name)
         none = DecodeError(f"none of the {shard} samples of the shard can be read")
         raise ReadError(position, "", none)
+
+    def _note(self, position: int, item: Item, error: VideoError, number: int, epoch: int) -> None:
+        """Record a failure, which ends the batch unless samples are replaced."""
+        try:
+            self.failures.add(item, error, sample=number, epoch=epoch)
+            if self.failures.policy.on_error == "raise":
+                raise error
+        except VideoError as last:
+            raise ReadError(position, item.name, last) from last
 
 
 def check_order(
@@ -228,6 +237,7 @@ def open_reader(
         files: where each file ends among the samples, for data sets that `shuffle_after_epoch`
             permutes by files.
     """
+    policy = policy_of(context, {"on_error": arguments["on_error"]})
     after_epoch, own = arguments["shuffle_after_epoch"], arguments["shuffle_after_epoch_seed"]
     epochs = Epochs(
         len(samples),
@@ -245,6 +255,5 @@ def open_reader(
         samples,
         order,
         context.num_threads,
-        Failures(),
-        replaces=arguments["on_error"] == "replace",
+        Failures(replace(policy, on_error="raise" if policy.on_error == "raise" else "replace")),
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 import numpy as np
 
+from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import (
     ANY,
@@ -39,7 +41,7 @@ from videoloader.readers.decoder import (
     TIMESTAMPS,
 )
 from videoloader.readers.epochs import Epochs
-from videoloader.readers.failures import Failures
+from videoloader.readers.failures import Failures, policy_of
 from videoloader.readers.file_list import (
     ROUNDINGS,
     Entry,
@@ -47,11 +49,13 @@ from videoloader.readers.file_list import (
     list_folders,
     read_file_list,
 )
+from videoloader.readers.known_bad import read_known
 from videoloader.readers.labels import LabelColumn
 from videoloader.readers.listing import PATHS
 from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.ranks import find_shard
 from videoloader.readers.scopes import Scopes
+from videoloader.sampling import DenseClips
 from videoloader.sampling.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
 from videoloader.types import UINT8, ImageType
@@ -249,10 +253,26 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         Argument(
             "on_error",
             TEXT,
-            "raise",
-            "what to do with a file or clip that fails: `raise`, or `replace` it by the next clip; "
-            "`Pipeline.stats` lists what was replaced",
-            choices=("raise", "replace"),
+            None,
+            "what to do with a file or clip that fails: `raise`; `replace` it by the next clip; "
+            "`skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the "
+            "frames with `fill_value`, their numbers and times are -1. By default what the "
+            "pipeline says, or `raise`",
+            choices=get_args(OnError),
+        ),
+        Argument(
+            "max_errors",
+            ANY,
+            None,
+            "failures from which on the run ends: a number, or a share of the clips (float)",
+        ),
+        Argument("error_log", PATH, None, "a file to which failures are appended as lines of JSON"),
+        Argument(
+            "skip_known",
+            ANY,
+            None,
+            "what `videoloader check` wrote, or an `error_log`, or a list of such files: what they "
+            "name is left out and not opened, of clips end to end only those with damaged frames",
         ),
         SEED,
     ),
@@ -293,23 +313,25 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
     """
-    scopes = _scopes(arguments)
     sampler = clip_rule(**{name: arguments[name] for name in _RULE})
-    failures = Failures()
-    tolerant = failures if arguments["on_error"] == "replace" else None
+    known = read_known(arguments["skip_known"])
+    scopes = _scopes(arguments).without(known, wholly=isinstance(sampler, DenseClips))
+    failures = Failures(policy_of(context, arguments))
+    tolerant = None if failures.policy.on_error == "raise" else failures
     clips = scopes.clips(
         sampler,
         backwards=arguments["stride"] < 0,
         num_threads=context.num_threads,
         failures=tolerant,
         clips_per_video=arguments["clips_per_video"] or 1,
+        known=known,
     )
     if not len(clips):
         raise ArgumentError(
             f"fn.readers.video: none of the {len(scopes)} videos is long enough for {sampler}; "
             'pad_mode="edge" keeps short ones'
         )
-    draws = _draws(arguments, scopes, clips)
+    draws = _draws(scopes, clips, balanced=arguments["balanced"])
     epochs = Epochs(
         len(clips),
         context.batch_size,
@@ -333,7 +355,6 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["pad_mode"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],
-        tolerant is not None,
         failures,
     )
 
@@ -341,20 +362,27 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
 READ_VIDEO = OPERATORS["readers.video"]
 
 
-def _draws(arguments: Mapping[str, Any], scopes: Scopes, clips: Clips) -> WeightedDraws | None:
+def _draws(scopes: Scopes, clips: Clips, *, balanced: bool) -> WeightedDraws | None:
     """How clips are drawn; None for each of them once an epoch."""
-    if arguments["weights"] is not None:
-        weights = find_weights(arguments["weights"], scopes.videos)
-    elif arguments["balanced"]:
+    weights, counts = scopes.weights, clips.taken
+    if weights is None:
+        if not balanced:
+            return None
         if scopes.labels is None:
             raise ArgumentError("fn.readers.video: balanced needs labels")
-        weights = balanced_weights(scopes.labels, counts=clips.counts)
-    else:
-        return None
-    return WeightedDraws.of(weights, counts=clips.counts)
+        weights = balanced_weights(scopes.labels, counts=counts)
+    return WeightedDraws.of(weights, counts=counts)
 
 
 def _scopes(arguments: Mapping[str, Any]) -> Scopes:
+    """The videos that arguments name, with labels and weights."""
+    scopes, weights = _named(arguments), arguments["weights"]
+    return (
+        scopes if weights is None else replace(scopes, weights=find_weights(weights, scopes.videos))
+    )
+
+
+def _named(arguments: Mapping[str, Any]) -> Scopes:
     """The videos that arguments name; those of lists are not looked at."""
     if arguments["file_root"] is not None:
         return _of_entries(list_folders(arguments["file_root"]), FrameRange())
@@ -390,4 +418,4 @@ def _of_entries(entries: Sequence[Entry], limits: FrameRange) -> Scopes:
         for number, entry in enumerate(entries)
         if entry.start is not None or entry.end is not None
     }
-    return Scopes(videos, labels, ranges, limits)
+    return Scopes(videos, labels, ranges=ranges, limits=limits)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.limits import worker_limit
-from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
+from videoloader.errors import ArgumentTypeError, FormatError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, TEXT, Argument
 from videoloader.operators.operator import SourceContext, declare
 from videoloader.readers import media
@@ -33,7 +33,7 @@ class VideoInput(FedSource):
     """Videos that were fed, as batches of sequences. A batch has sequences of one video only."""
 
     def __init__(self, context: SourceContext, arguments: Mapping[str, Any]) -> None:
-        self._name = context.name
+        super().__init__(context.name)
         self._batch_size = context.batch_size
         self._length: int = arguments["sequence_length"]
         self._pads = arguments["last_sequence_policy"] == "pad"
@@ -43,33 +43,34 @@ class VideoInput(FedSource):
         self._batches: deque[list[PlannedClip]] = deque()
         self._given = 0  # sequences that were planned so far
 
-    def feed(self, batch: Any, layout: str | None = None, cuda_stream: Any = None) -> None:  # noqa: ARG002
-        """Queue videos: each a path, URL, `Item`, or the bytes of a file.
-
-        They are indexed here, so what is no video is told at once.
-        """
+    def prepared(
+        self,
+        data: Any,
+        layout: str | None = None,  # noqa: ARG002
+        cuda_stream: Any = None,  # noqa: ARG002
+    ) -> list[tuple[Item | bytes, media.Index]]:
+        """Videos with their indexes; each is a path, URL, `Item`, or the bytes of a file."""
         with closing(Indexer(memory_limit=worker_limit("auto"))) as indexer:
-            for source in _sources(batch, self._name):
-                self._queue(source, media.index_video(source, indexer))
+            return [(source, _indexed(source, indexer)) for source in _sources(data, self._name)]
+
+    def queue(self, prepared: list[tuple[Item | bytes, media.Index]]) -> None:
+        """Queue the sequences of videos."""
+        for source, index in prepared:
+            clips = []
+            for first in range(0, index.num_frames, self._length):
+                identity = Identity(self._given)
+                self._given += 1
+                select = partial(self._frames, first)
+                clips.append(PlannedClip(source, select, self._others, identity, index))
+            for first in range(0, len(clips), self._batch_size):
+                self._batches.append(clips[first : first + self._batch_size])
+                self.num_fed += 1
 
     def plan(self, iteration: int) -> list[PlannedClip]:  # noqa: ARG002
         """The next sequences of the video that was fed first."""
         if not self._batches:
-            raise ArgumentError(f"no data: call feed_input({self._name!r}, ...) before run()")
+            raise self._nothing_fed()
         return self._batches.popleft()
-
-    def _queue(self, source: Item | bytes, index: media.Index) -> None:
-        if not index.num_frames:
-            raise FormatError(f"{index.name}: there is no frame in it")
-        clips = []
-        for first in range(0, index.num_frames, self._length):
-            identity = Identity(self._given)
-            self._given += 1
-            select, others = partial(self._frames, first), self._others
-            clips.append(PlannedClip(source, select, others, identity, index))
-        for first in range(0, len(clips), self._batch_size):
-            self._batches.append(clips[first : first + self._batch_size])
-            self.num_fed += 1
 
     def _frames(self, first: int, index: media.Index) -> NDArray[np.int64]:
         frames = np.arange(first, first + self._length)
@@ -77,8 +78,15 @@ class VideoInput(FedSource):
             return np.where(frames < index.num_frames, frames, FILLED)
         return frames[frames < index.num_frames]
 
-    def _others(self, index: media.Index, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def _others(self, index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         return frame_outputs(index, frames, self._frame_num, self._timestamps)
+
+
+def _indexed(source: Item | bytes, indexer: Indexer) -> media.Index:
+    index = media.index_video(source, indexer)
+    if not index.num_frames:
+        raise FormatError(f"{index.name}: there is no frame in it")
+    return index
 
 
 def _sources(given: Any, name: str) -> Iterable[Item | bytes]:

@@ -42,6 +42,20 @@ def test_frames_are_those_that_were_asked_for_whoever_decodes_them(decoder, demo
     assert "av1" in reason
 
 
+def test_the_work_of_a_batch_is_counted_whoever_does_it(decoder, demo_folder):
+    """As on the CPU alone: packets that are fed, frames that are wanted, and those that are not."""
+    batch = decoder.decode(requests(demo_folder))
+    wanted = sum(len(set(frames)) for frames in CLIPS.values())
+    alone = vl.decode_batch(requests(demo_folder), workers=0)
+    assert batch.work.used == alone.work.used == wanted
+    assert batch.work.packets == alone.work.packets >= wanted
+    assert batch.work.bytes == alone.work.bytes > 0
+    assert batch.work.discarded >= 0
+    assert batch.work.decode_seconds > 0
+    assert decoder.engines()["sessions"] >= 1
+    assert decoder.engines()["routed"] >= 1
+
+
 @pytest.mark.parametrize("dtype", ["uint16", "float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("layout", ["FHWC", "FCHW", "CFHW"])
 def test_elements_of_any_size_and_order_are_written_where_they_belong(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from videoloader.decoding.cpu.converters import SurfaceConverter, converter_for
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.surface import Surface
+from videoloader.decoding.work import Work
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sampling import DecodePlan, plan_decode
 from videoloader.sources.faults import blamed_on
@@ -92,7 +94,7 @@ def fill_slots(
     targets: Sequence[Target],
     converter: SurfaceConverter,
     index: VideoIndex,
-) -> None:
+) -> float:
     """Write each frame into the first slot that wants it, and copy it to others of the same view.
 
     Args:
@@ -100,7 +102,11 @@ def fill_slots(
         targets: what is filled.
         converter: from surfaces to slots.
         index: of the video.
+
+    Returns:
+        The seconds that writing took.
     """
+    seconds = 0.0
     places: dict[int, list[tuple[Target, int]]] = {}
     for target in targets:
         for place, number in enumerate(target.frames.tolist()):
@@ -108,6 +114,7 @@ def fill_slots(
                 places.setdefault(number, []).append((target, place))
     first = (index.width, index.height)
     for number, surface in frames:
+        begin = time.perf_counter()
         size = (surface.width, surface.height)
         written: dict[View, NDArray[Any]] = {}
         for target, place in places[number]:
@@ -118,6 +125,8 @@ def fill_slots(
             target.view.check_surface(index.name, number, size, first)
             converter.write(surface, slot, target.view)
             written[target.view] = slot
+        seconds += time.perf_counter() - begin
+    return seconds
 
 
 @dataclass(slots=True)
@@ -160,7 +169,7 @@ class Decoders:
 
     def run(
         self, task: CpuTask, *, key: Any, open_video: Callable[[], Source], is_lent: bool = False
-    ) -> None:
+    ) -> Work:
         """Fill the slots of a task.
 
         Args:
@@ -169,17 +178,30 @@ class Decoders:
             open_video: called if it is not.
             is_lent: whoever gave the open video closes it.
 
+        Returns:
+            What it took.
+
         Raises:
             VideoError: any, about the file or its frames.
         """
+        begin = time.perf_counter()
         try:
             with blamed_on(task):
                 opened = self._open(task, key, open_video, is_lent)
                 plan = plan_decode(task.index, task.frames) if task.plan is None else task.plan
                 converter = opened.converter(task.output, rotate=task.rotate)
                 decoder = opened.decoder(task.threads, task.max_pixels)
+                packets, size, given = decoder.packets_fed, decoder.bytes_fed, decoder.frames_given
                 with closing(decoder.decode(plan, reads_on=task.reads_on)) as frames:
-                    fill_slots(frames, task.targets, converter, opened.index)
+                    converting = fill_slots(frames, task.targets, converter, opened.index)
+                return Work(
+                    decoder.packets_fed - packets,
+                    decoder.bytes_fed - size,
+                    decoder.frames_given - given,
+                    len(plan.frames),
+                    time.perf_counter() - begin - converting,
+                    converting,
+                )
         except BaseException:
             self.forget(key)
             raise

@@ -66,7 +66,7 @@ class CpuEngine:
                     begun.append(run)
             failed = [
                 (begun[number], failure)
-                for number, failure in self._pool.decode(tasks)
+                for number, failure in self._pool.decode(tasks, assembly.count)
                 if failure is not None
             ]
             for run, failure in failed:
@@ -102,7 +102,9 @@ class CpuEngine:
             frames = list(reasons)
             tasks = (self._task(run, assembly, slots, sources, frame=frame) for frame in frames)
             reasons = {
-                frames[number]: why for number, why in self._pool.decode(tasks) if why is not None
+                frames[number]: why
+                for number, why in self._pool.decode(tasks, assembly.count)
+                if why is not None
             }
         assembly.blame(run, reasons)
 

@@ -81,6 +81,10 @@ class CpuDecoder:
         self._forward: ForwardReader | None = None
         self.packets_fed = 0
         """Packets that decoders were given so far."""
+        self.bytes_fed = 0
+        """Bytes of these packets."""
+        self.frames_given = 0
+        """Frames that decoders gave so far, wanted or not."""
         self._drop: Drop = drop
         self._source = source
         reset_after_fork(self, CpuDecoder._begin_anew)
@@ -227,12 +231,14 @@ class CpuDecoder:
             assert frame.pts is not None
             yield (frame.pts, seen[frame.pts]), frame
             seen[frame.pts] += 1
+        self.frames_given += seen.total()
 
     def _frames(self, run: Run, damage: list[_Damage]) -> Iterator[VideoFrame]:
         import av
 
         decoder = self._prepare(int(run.packets[0]))
         for packets, payloads in self._packets.chunks(run, _CHUNK):
+            self.bytes_fed += sum(map(len, payloads))
             for number, payload in zip(packets.tolist(), payloads, strict=True):
                 self.packets_fed += 1
                 try:

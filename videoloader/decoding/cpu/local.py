@@ -181,12 +181,13 @@ class LocalEngine:
         clip = assembly.clips[runs[0].clip]
         self._stats["tasks"] += 1
         try:
-            lane.run(
+            work = lane.run(
                 task_of(runs, assembly, slots, "", **options),
                 key=(id(clip.source), id(clip.index)),
                 open_video=lambda: clip.source,
                 is_lent=True,
             )
+            assembly.count(work)
         except VideoError as error:
             self._stats["failures"] += 1
             return error

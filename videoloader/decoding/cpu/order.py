@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.cpu.decoders import CpuTask, Decoders, Target
 from videoloader.decoding.output import OutputFormat, View
+from videoloader.decoding.work import Work
 from videoloader.indexing.index import VideoIndex
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
@@ -87,8 +88,8 @@ class DecodeOrder:
         assert video is not None, "both ends forget the same videos"
         remember(kept.videos, self.video, video)
 
-    def perform(self, worker: Worker) -> None:
-        """Decode."""
+    def perform(self, worker: Worker) -> Work:
+        """Decode; what it took."""
         kept = worker.kept(_Kept)
         video = kept.videos[self.video]
         segments = worker.kept(MappedSegments)
@@ -104,7 +105,7 @@ class DecodeOrder:
             self.threads,
             self.max_pixels,
         )
-        kept.decoders.run(task, key=self.video, open_video=video.open)
+        return kept.decoders.run(task, key=self.video, open_video=video.open)
 
 
 def remember(known: OrderedDict[int, Any], video: int, what: Any) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from videoloader.decoding.cpu.decoders import CpuTask
 from videoloader.decoding.cpu.images import ImageOrder, ImageTask
 from videoloader.decoding.cpu.order import KNOWN_VIDEOS, DecodeOrder, remember
+from videoloader.decoding.work import NoteWork
 from videoloader.errors import ArgumentError
 from videoloader.forking import reset_after_fork
 from videoloader.indexing.index import VideoIndex
@@ -83,17 +84,21 @@ class CpuPool:
         """Memory for slots: its contents are arbitrary, and it is used again when it is garbage."""
         return self._memory.allocate(shape, dtype)
 
-    def decode(self, tasks: Iterable[CpuTask]) -> Iterator[tuple[int, Exception | None]]:
+    def decode(
+        self, tasks: Iterable[CpuTask], note: NoteWork | None = None
+    ) -> Iterator[tuple[int, Exception | None]]:
         """Do tasks; give the number of each as it is done, and why if it could not be.
 
         Slots lie in memory from `allocate`. Those of a failed task hold anything. A task is taken
-        from the iterable when a worker can have it.
+        from the iterable when a worker can have it. `note` is told of the work of those done.
 
         Raises:
             ClosedError: `close` was called before or meanwhile.
             DecodeError: no worker process can be started.
         """
         for result in self._run(tasks):
+            if result.failure is None and note is not None:
+                note(result.value)
             yield result.number, result.failure
 
     def decode_images(

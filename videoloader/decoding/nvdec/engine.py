@@ -178,7 +178,7 @@ class GpuEngine:
 
     def stats(self) -> dict[str, int]:
         """Counters of the pool."""
-        return self._pool.stats.counts()
+        return {**self._pool.stats.counts(), "sessions": self._pool.sessions}
 
     def close(self) -> None:
         """Let go of the decoders, once what they have begun is done."""
@@ -235,6 +235,7 @@ class GpuEngine:
                     orientation=clip.orientation,
                     converter=converter,
                 )
+                job.note = assembly.count
                 jobs.append((run, job))
         for run, job in jobs:
             with self._while_open():

@@ -125,6 +125,8 @@ class Feeder:
         self._order = _ShownOrder(index, run, decoder.runs)
         self.packets = 0
         """Fed so far."""
+        self.bytes = 0
+        """Of these packets."""
         self.frames = 0
         """Given by the decoder so far, wanted or not."""
 
@@ -144,6 +146,7 @@ class Feeder:
             data = self._stream.join(payloads, head)
             self._order.feed(packets)
             self.packets += len(packets)
+            self.bytes += sum(map(len, payloads))
             yield self._wanted(data, self._order.tag(int(packets[0])), missing)
         yield self._wanted(b"", 0, missing)
         self._order.finish()

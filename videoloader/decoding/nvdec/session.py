@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -21,6 +22,7 @@ from videoloader.decoding.nvdec.hardware import (
     stream_needs,
     surface_shape,
 )
+from videoloader.decoding.work import NoteWork, Work
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import Run
@@ -45,6 +47,7 @@ class NvdecJob:
         places: for each wanted packet, which of the rows take its frame.
         converter: fills the slots, which nothing else works on.
         piece: bytes of surfaces that one call may give back at most.
+        note: is told of the work when it is done.
     """
 
     index: VideoIndex
@@ -54,6 +57,7 @@ class NvdecJob:
     places: dict[int, slice]
     converter: Converter
     piece: int = MAX_CALL_BYTES
+    note: NoteWork | None = None
 
     def kind(self, gpu: int) -> DecoderKind:
         """The kind of decoder that the job needs on a GPU."""
@@ -166,6 +170,7 @@ class Session:
         """Decode a run; yields the wanted frames of each call with their packets."""
         self._cuda.Device(self._gpu).use()
         self.is_between_runs = False
+        begin = time.perf_counter()
         self.decoder.begin(job.index, job.needs)
         before = self._surfaces
         feeder = Feeder(self.decoder, job.index, job.source, job.run, piece=job.piece)
@@ -173,6 +178,10 @@ class Session:
         self._stats.add(
             packets=feeder.packets, frames=feeder.frames, surfaces=self._surfaces - before
         )
+        if job.note is not None:
+            seconds = time.perf_counter() - begin
+            used = len(job.run.frame_packets)
+            job.note(Work(feeder.packets, feeder.bytes, feeder.frames, used, seconds))
         self.is_between_runs = True
 
     @contextmanager

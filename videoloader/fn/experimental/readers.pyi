@@ -38,6 +38,8 @@ def video(
     resolution_change: str = 'error',
     matrix: str = 'auto',
     color_range: str = 'auto',
+    output: str = 'rgb',
+    snap: str = 'none',
     max_pixels: int = 134217728,
     time_limit: Any = 60.0,
     memory_limit: Any = 'auto',
@@ -49,7 +51,10 @@ def video(
     num_shards: int | None = None,
     stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False,
-    on_error: str = 'raise',
+    on_error: str | None = None,
+    max_errors: Any = None,
+    error_log: str | _PathLike[str] | None = None,
+    skip_known: Any = None,
     seed: int | None = None,
     device: str | None = None,
     name: str | None = None,
@@ -132,6 +137,11 @@ def video(
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets, or for some images
@@ -149,9 +159,16 @@ def video(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last clip (bool (0 or 1); default False).
-        on_error: what to do with a file or clip that fails: `raise`, or `replace` it by the next
-            clip; `Pipeline.stats` lists what was replaced (one of 'raise', 'replace'; default
-            'raise').
+        on_error: what to do with a file or clip that fails: `raise`; `replace` it by the next clip;
+            `skip` it, so that the batch has fewer samples, but one at least; `mask`: fill the
+            frames with `fill_value`, their numbers and times are -1. By default what the pipeline
+            says, or `raise` (one of 'raise', 'skip', 'replace', 'mask').
+        max_errors: failures from which on the run ends: a number, or a share of the clips (float)
+            (object).
+        error_log: a file to which failures are appended as lines of JSON (path).
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files: what
+            they name is left out and not opened, of clips end to end only those with damaged frames
+            (object).
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu' or 'gpu'.
