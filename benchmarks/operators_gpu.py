@@ -31,7 +31,7 @@ from videoloader.operators.operator import OPERATORS, Operator
 
 BATCH, FRAMES = 8, 16
 SIZES = {"224x224": (224, 224), "1080p": (1080, 1920)}
-SECONDS = 0.15  # of a measurement, and at least
+SECONDS = 0.1  # of a measurement, and at least
 LEAST, MOST = 3, 20  # rounds at least; calls of a round at most
 TURNS = list(range(BATCH))
 AFFINE = [[[1.1, 0.1, -10.0], [-0.1, 0.9, 5.0 + turn]] for turn in TURNS]

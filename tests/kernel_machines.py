@@ -32,7 +32,7 @@ template <typename T> static T max(T a, T b) { return a < b ? b : a; }
 #define __global__
 #define __noinline__
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 struct Dimensions { unsigned x, y, z; };
 static Dimensions blockIdx, gridDim, blockDim;
 static thread_local Dimensions threadIdx;

@@ -483,12 +483,6 @@ def test_wrong_arguments_of_a_loader(several, wrong):
         VideoLoader(**options | wrong)
 
 
-def test_audio_is_refused_by_name(path):
-    for reader in (decord.AudioReader, decord.AVReader):
-        with pytest.raises(vl.UnsupportedError, match=reader.__name__):
-            reader(path, ctx=cpu(0))
-
-
 def test_logging_levels_are_taken():
     decord.logging.set_level(decord.logging.QUIET)
 

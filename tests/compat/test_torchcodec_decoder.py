@@ -16,7 +16,6 @@ import torch
 from videoloader import VideoError
 from videoloader.compat.torchcodec import Frame, FrameBatch
 from videoloader.compat.torchcodec.decoders import (
-    AudioDecoder,
     CpuFallbackStatus,
     VideoDecoder,
     VideoStreamMetadata,
@@ -492,8 +491,3 @@ def test_settings_of_gpus_are_taken_and_checked(path):
     set_nvdec_cache_capacity(before)
     with pytest.raises(ValueError, match="non-negative"):
         set_nvdec_cache_capacity(-1)
-
-
-def test_there_is_no_sound(path):
-    with pytest.raises(VideoError, match="has no sound"):
-        AudioDecoder(path)

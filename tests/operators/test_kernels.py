@@ -2,6 +2,7 @@
 
 import itertools
 import operator
+import warnings
 
 import numpy as np
 import pytest
@@ -471,6 +472,20 @@ def test_what_a_kernel_does_not_take_is_computed_without_it(machine):
         check(machine, name, [batch], {key: value}, bound=bound, launches=0)
 
 
+def test_tables_of_many_rows_take_several_launches(machine, monkeypatch):
+    monkeypatch.setattr("videoloader.operators.kernels._MOST_ROWS", 2)
+    for name, arguments in EVERY_OPERATOR.items():
+        check(machine, name, [batch_of("FHWC")], arguments, bound=1, off=0.05, launches=3)
+
+
+@pytest.mark.parametrize("shape", [(0, 5, 6, 3), (2, 0, 6, 3), (2, 5, 0, 3)])
+def test_empty_samples_need_no_kernel(machine, shape):
+    batch = TensorList([torch.zeros(shape, dtype=torch.uint8), *batch_of("FHWC")[:4]], "FHWC")
+    for name in ("color_twist", "erase", "grid_mask", "gaussian_blur"):
+        arguments = EVERY_OPERATOR[name]
+        check(machine, name, [batch], arguments, bound=1, off=0.05, launches=0)
+
+
 def test_without_cupy_plain_torch_computes(machine, monkeypatch):
     monkeypatch.setattr("videoloader.operators.kernels.has_cupy", lambda: False)
     for name, arguments in EVERY_OPERATOR.items():
@@ -519,8 +534,10 @@ def test_kernels_run_on_the_current_stream_and_wait_for_nothing():
     with torch.cuda.stream(stream):
         queue()  # takes the memory, which may wait
         stream.synchronize()
-        torch.cuda.set_sync_debug_mode("error")
         try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Synchronization debug mode")
+                torch.cuda.set_sync_debug_mode("error")
             made = queue()
             assert not stream.query()
         finally:

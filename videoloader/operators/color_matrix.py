@@ -70,6 +70,8 @@ def _transform_by_opencv(pixels: torch.Tensor, out: torch.Tensor, matrix: Matrix
     """The same by OpenCV in float32 (for uint8 it computes in ten bits), some rows at a time."""
     import cv2
 
+    if not pixels.numel():
+        return
     numbers = matrix.astype(np.float32)
     rows, places = pixels.numpy(), out
     if pixels.ndim > 3:
@@ -80,7 +82,7 @@ def _transform_by_opencv(pixels: torch.Tensor, out: torch.Tensor, matrix: Matrix
             _transform_by_opencv(frame, place, matrix)
         return
     step = max(1, _CHUNK // max(1, rows.shape[1]))
-    for at in range(0, len(rows) if rows.size else 0, step):
+    for at in range(0, len(rows), step):
         values = np.ascontiguousarray(rows[at : at + step], np.float32)
         mixed: NDArray[Any] = cv2.transform(values, numbers).reshape(*values.shape[:2], -1)
         place = places[at : at + step]

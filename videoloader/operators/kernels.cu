@@ -29,11 +29,12 @@ struct alignas(4 * sizeof(T)) Four {
 
 // ---- element types: 0 uint8, 1 uint16, 2 float16, 3 float32
 
+// CuPy compiles with -ftz=true, so no float in between may be subnormal.
 __device__ inline float half_value(u16 bits) {
-    u32 rest = (u32)(bits & 0x7fffu) << 13, sign = (u32)(bits & 0x8000u) << 16;
-    if (rest >= 0x0f800000u) return __uint_as_float(sign | 0x70000000u | rest);  // infinite, NaN
-    float size = __uint_as_float(rest) * __uint_as_float(239u << 23);  // 2^112
-    return __uint_as_float(sign | __float_as_uint(size));
+    u32 size = bits & 0x7fffu, sign = (u32)(bits & 0x8000u) << 16;
+    if (size >= 0x7c00u) return __uint_as_float(sign | 0x70000000u | size << 13);  // infinite, NaN
+    if (size >= 0x0400u) return __uint_as_float(sign | ((size << 13) + (112u << 23)));
+    return __uint_as_float(sign | __float_as_uint((float)size * 5.9604644775390625e-8f));  // 2^-24
 }
 
 __device__ inline u16 half_bits(float value) {  // to nearest, ties to even

@@ -131,7 +131,7 @@ def has_cupy() -> bool:
 def are_frames(*batches: Batch, dtypes: Mapping[torch.dtype, int] = ELEMENTS) -> bool:
     """Whether kernels take batches: images or clips of few channels, of these element types.
 
-    Layouts have H and W, and F and C in any places or not at all.
+    Layouts have H and W, and F and C in any places or not at all. No sample is empty.
     """
     for batch in batches:
         spec, layout = batch.spec, batch.layout
@@ -142,7 +142,7 @@ def are_frames(*batches: Batch, dtypes: Mapping[torch.dtype, int] = ELEMENTS) ->
         shapes = set(spec.shapes)
         if any(len(shape) != len(layout) for shape in shapes):
             return False
-        if any(math.prod(shape) > _MOST_VALUES for shape in shapes):
+        if any(not 0 < math.prod(shape) <= _MOST_VALUES for shape in shapes):
             return False
         if "C" in layout:
             counts = {shape[layout.index("C")] for shape in shapes}

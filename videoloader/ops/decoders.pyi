@@ -10,6 +10,44 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+class Audio:
+    """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos.
+
+    Gives the samples, (n, channels) or with `downmix` (n,), and their rate in hertz, a float32
+    scalar. Resampling is that of `fn.audio_resample`.
+
+    Inputs:
+        encoded
+
+    Args:
+        sample_rate: rate to resample to, in hertz; that of the file if it is not above 0 (float;
+            default 0.0; may be per sample).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
+        downmix: give the mean of all channels (bool (0 or 1); default False).
+        dtype: element type of the samples; floating point ones are from -1 to 1 (one of
+            torch.float32, torch.int16, torch.int32; default torch.float32).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        sample_rate: float | _Values = 0.0,
+        quality: float = 50.0,
+        downmix: bool | int = False,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Image:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
 

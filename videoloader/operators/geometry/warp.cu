@@ -84,7 +84,7 @@ __device__ inline void sample(const Row& r, int frame, float x, float y, To::Sto
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(256) warp(const Row* rows, const u8*) {
+extern "C" __global__ void __launch_bounds__(256, 3) warp(const Row* rows, const u8*) {
     __shared__ Row r;
     for (int i = threadIdx.x; i < (int)(sizeof(Row) / sizeof(u32)); i += blockDim.x)
         ((u32*)&r)[i] = ((const u32*)(rows + blockIdx.y))[i];
@@ -101,6 +101,7 @@ extern "C" __global__ void __launch_bounds__(256) warp(const Row* rows, const u8
             if (row >= height || group.count <= 0) continue;
             To::Stored pixels[4 * CHANNELS] = {};
             float y = row + 0.5f;
+#pragma unroll
             for (int j = 0; j < 4; j++) {
                 if (j >= group.count) continue;
                 float x = column + j + 0.5f;

@@ -44,7 +44,7 @@ def warp_on_gpu(
         return NotImplemented
     rows, _ = rows_of(_WARP.row, frames, out, [len(own) > 1 for own in matrices])
     channels = int(rows["source"]["sizes"][0, 3])
-    if not rows["source"]["sizes"].all() or len(fill) not in (1, channels):
+    if len(fill) not in (1, channels):
         return NotImplemented
     numbers = np.stack([matrix for own in matrices for matrix in own]).reshape(len(rows), -1)
     rows["matrix"][:, : numbers.shape[1]] = numbers
