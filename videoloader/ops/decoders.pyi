@@ -463,19 +463,28 @@ class Video:
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
     give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
     exactly that many. With `pad_mode="none"` both end where the video does, and a frame in a list
-    that the video does not have is an error; so is a range without any frame. The output is uint8
-    (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the times (float64)
-    if they were asked for.
+    that the video does not have is an error; so is a range without any frame.
+
+    `times` are on the clock of `enable_timestamps`; one that was rounded finds its frame. With
+    `fps` a range has `sequence_length` frames, or one for each time before that of `end_frame`;
+    behind the end of the video frames of average duration are counted.
+
+    The output is uint8 (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the
+    times (float64) if they were asked for.
 
     Inputs:
         encoded
 
     Args:
         frames: frame numbers, any order, repeats too (int or list of int; may be per sample).
+        times: seconds from the first frame, in place of `frames`: the frame shown at each time
+            (float or list of float; may be per sample).
         start_frame: first frame (int; may be per sample).
         end_frame: end, exclusive (int; may be per sample).
         stride: step; negative plays backwards (int; may be per sample).
         sequence_length: number of frames (int, at least 0; may be per sample).
+        fps: frames in a second, in place of `stride`: the frames nearest to times 1 / fps apart, by
+            presentation times (float above 0; may be per sample).
         pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
             'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'constant').
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
@@ -507,7 +516,7 @@ class Video:
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Not supported yet: audio, fps, roi, times.
+    Not supported yet: audio, roi.
 
     Taken, no effect: affine, build_index.
     """
@@ -516,10 +525,12 @@ class Video:
         self,
         *,
         frames: int | _Sequence[int] | _Values | None = None,
+        times: float | _Sequence[float] | _Values | None = None,
         start_frame: int | _Values | None = None,
         end_frame: int | _Values | None = None,
         stride: int | _Values | None = None,
         sequence_length: int | _Values | None = None,
+        fps: Any = None,
         pad_mode: str = 'constant',
         fill_value: int | _Sequence[int] = ...,
         size: int | _Sequence[int] | _Values | None = None,
@@ -540,11 +551,9 @@ class Video:
         audio: Any = ...,
         build_index: Any = ...,
         bytes_per_sample_hint: Any = ...,
-        fps: Any = ...,
         preserve: Any = ...,
         roi: Any = ...,
         seed: Any = ...,
-        times: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property

@@ -13,12 +13,28 @@ from numpy.typing import NDArray
 from videoloader.decoding import limits
 from videoloader.decoding.output import ColorRange, Matrix
 from videoloader.errors import ArgumentError, FrameRangeError
-from videoloader.operators.arguments import BOOL, IMAGE, INT, INTS, TEXT, Argument, Kind
+from videoloader.operators.arguments import (
+    BOOL,
+    FLOAT,
+    FLOATS,
+    IMAGE,
+    INT,
+    INTS,
+    TEXT,
+    Argument,
+    Kind,
+)
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
-from videoloader.sampling import PAD_MODES, SNAPS, pad_frames, select_frames
+from videoloader.sampling import (
+    PAD_MODES,
+    SNAPS,
+    pad_frames,
+    select_at_rate,
+    select_frames,
+)
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
 
@@ -37,6 +53,13 @@ def _frame_num(value: Any) -> str:
     if isinstance(value, bool):  # DALI before 2.4
         return "scalar" if value else "none"
     return str(value)
+
+
+def _rate(value: Any) -> float:
+    rate: float = FLOAT.convert(value)
+    if not 0 < rate < np.inf:
+        raise ValueError
+    return rate
 
 
 FRAME_NUM = Argument(
@@ -111,14 +134,17 @@ def PAD(default: str) -> Argument:  # noqa: N802  (stands among constants)
 
 
 def wanted_frames(
-    num_frames: int,
+    index: media.Index,
     *,
     frames: tuple[int, ...] | None,
+    times: tuple[float, ...] | None,
     start_frame: int | None,
     end_frame: int | None,
     stride: int | None,
     sequence_length: int | None,
+    fps: float | None,
     pad_mode: str,
+    name: str,
 ) -> NDArray[np.int64]:
     """Frame numbers asked for; some may lie outside the video.
 
@@ -126,28 +152,41 @@ def wanted_frames(
     """
     if frames is not None:
         return np.asarray(frames, dtype=np.int64)
+    if times is not None:
+        return media.frames_at_seconds(index, times, pad_mode, name)
+    num_frames = index.num_frames
     stride = 1 if stride is None else stride
     start = start_frame
     if start is None:
         start = num_frames - 1 if stride < 0 else 0
-    chosen = select_frames(
-        num_frames=num_frames, start=start, stop=end_frame, stride=stride, count=sequence_length
-    )
+    if fps is not None:
+        if start < 0:
+            raise ArgumentError(f"start_frame must be at least 0 with fps, got {start}")
+        chosen = select_at_rate(index, fps, start=start, stop=end_frame, count=sequence_length)
+    else:
+        chosen = select_frames(
+            num_frames=num_frames, start=start, stop=end_frame, stride=stride, count=sequence_length
+        )
     if pad_mode == "none" and start >= 0:
         chosen = chosen[(chosen >= 0) & (chosen < num_frames)]
     if not len(chosen) and (start_frame, end_frame) != (None, None) and sequence_length != 0:
         stop = "" if end_frame is None else f" and before end_frame={end_frame}"
+        steps = f"in steps of {stride}" if fps is None else f"at fps={fps:g}"
         raise FrameRangeError(
-            f"no frame from start_frame={start}{stop} in steps of {stride}; the video has "
-            f"{num_frames}"
+            f"{name}: no frame from start_frame={start}{stop} {steps}; the video has {num_frames}"
         )
     return chosen
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    ranged = {"start_frame", "end_frame", "stride", "sequence_length"} & set(given)
+    ranged = {"start_frame", "end_frame", "stride", "sequence_length", "fps"} & set(given)
     if "frames" in given and ranged:
         raise ArgumentError(f"fn.decoders.video: frames excludes {', '.join(sorted(ranged))}")
+    ranged |= {"frames"} & set(given)
+    if "times" in given and ranged:
+        raise ArgumentError(f"fn.decoders.video: times excludes {', '.join(sorted(ranged))}")
+    if {"stride", "fps"} <= set(given):
+        raise ArgumentError("fn.decoders.video: give stride or fps, not both")
     if {"end_frame", "sequence_length"} <= set(given):
         raise ArgumentError("fn.decoders.video: give end_frame or sequence_length, not both")
     if arguments.get("stride") == 0:
@@ -165,10 +204,25 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     inputs=("encoded",),
     arguments=(
         Argument("frames", INTS, None, "frame numbers, any order, repeats too", per_sample=True),
+        Argument(
+            "times",
+            FLOATS,
+            None,
+            "seconds from the first frame, in place of `frames`: the frame shown at each time",
+            per_sample=True,
+        ),
         Argument("start_frame", INT, None, "first frame", per_sample=True),
         Argument("end_frame", INT, None, "end, exclusive", per_sample=True),
         Argument("stride", INT, None, "step; negative plays backwards", per_sample=True),
         Argument("sequence_length", INT, None, "number of frames", per_sample=True, least=0),
+        Argument(
+            "fps",
+            Kind("float above 0", _rate),
+            None,
+            "frames in a second, in place of `stride`: the frames nearest to times 1 / fps apart, "
+            "by presentation times",
+            per_sample=True,
+        ),
         PAD("constant"),
         FILL,
         Argument("size", INTS, None, "(height, width) to decode to", per_sample=True, least=1),
@@ -181,7 +235,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     num_outputs=_num_outputs,
     decoding=("fill_value", "size", "output_type", *(argument.name for argument in DECODING)),
     check=_check,
-    absent={"roi": None, "times": None, "fps": None, "audio": False},
+    absent={"roi": None, "audio": False},
     unused=("affine", "build_index"),
 )
 def decode_video(
@@ -192,18 +246,20 @@ def decode_video(
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
     give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
     exactly that many. With `pad_mode="none"` both end where the video does, and a frame in a list
-    that the video does not have is an error; so is a range without any frame. The output is uint8
-    (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the times (float64)
-    if they were asked for.
+    that the video does not have is an error; so is a range without any frame.
+
+    `times` are on the clock of `enable_timestamps`; one that was rounded finds its frame. With
+    `fps` a range has `sequence_length` frames, or one for each time before that of `end_frame`;
+    behind the end of the video frames of average duration are counted.
+
+    The output is uint8 (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the
+    times (float64) if they were asked for.
     """
 
     def select(index: media.Index) -> NDArray[np.int64]:
-        try:
-            wanted = wanted_frames(index.num_frames, **selection)
-        except FrameRangeError as error:
-            raise FrameRangeError(f"{str(planned) or 'video'}: {error}") from None
-        pad_mode = selection["pad_mode"]
-        return pad_frames(wanted, index.num_frames, pad_mode, name=str(planned))[0]
+        name = str(planned) or "video"
+        wanted = wanted_frames(index, **selection, name=name)
+        return pad_frames(wanted, index.num_frames, selection["pad_mode"], name=name)[0]
 
     def others(index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         return frame_outputs(index, frames, enable_frame_num, enable_timestamps)

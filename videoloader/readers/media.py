@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -14,7 +15,7 @@ from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.opening import open_any, source_name
 from videoloader.decoding.request import ClipRequest
 from videoloader.errors import UnsupportedError
-from videoloader.sampling import FILLED
+from videoloader.sampling import FILLED, frames_at_times
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 
@@ -25,6 +26,7 @@ __all__ = [
     "check_gpu",
     "clip_decoder",
     "displayed_size",
+    "frames_at_seconds",
     "index_video",
     "seconds",
 ]
@@ -119,6 +121,25 @@ def seconds(index: Index, frames: NDArray[np.int64]) -> NDArray[np.float64]:
     base = index.time_base
     times = ticks * base.numerator / base.denominator
     return np.where(frames == FILLED, -1.0, times)
+
+
+@dataclass(frozen=True, slots=True)
+class _FromFirstFrame:
+    """The times of a video, counted from its first frame."""
+
+    pts: NDArray[np.int64]
+    time_base: Fraction
+    boundaries: NDArray[np.float64]
+
+
+def frames_at_seconds(
+    index: Index, times: Sequence[float], pad_mode: str, name: str
+) -> NDArray[np.int64]:
+    """The frame shown at each time since the first of the video; see `frames_at_times`."""
+    base = index.time_base
+    first = int(index.pts[0]) * base.numerator / base.denominator if len(index.pts) else 0.0
+    clock = _FromFirstFrame(index.pts, base, index.boundaries - first)
+    return frames_at_times(times, clock, pad_mode=pad_mode, name=name)
 
 
 def check_gpu(what: str) -> None:

@@ -17,7 +17,7 @@ from videoloader.sampling.packs import Packing
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode
 from videoloader.sampling.random import generator
-from videoloader.sampling.selection import clip_span, select_frames
+from videoloader.sampling.selection import clip_span, select_at_rate, select_frames
 from videoloader.sampling.times import frames_at_times
 from videoloader.sampling.video_sizes import VideoSizes
 
@@ -51,6 +51,7 @@ __all__ = [
     "pad_frames",
     "plan_decode",
     "sample_frames",
+    "select_at_rate",
     "select_frames",
     "snap_to_keyframes",
 ]

@@ -1,4 +1,4 @@
-"""Start, stop, stride and count: the frame numbers that they select."""
+"""Start, stop, count, and stride or rate: the frame numbers that they select."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.sampling.clips import SampledVideo
+from videoloader.sampling.timeline import Timeline
+from videoloader.sampling.times import NANOSECOND
 
-__all__ = ["clip_span", "select_frames"]
+__all__ = ["clip_span", "select_at_rate", "select_frames"]
 
 
 def select_frames(
@@ -50,6 +53,38 @@ def select_frames(
     if count < 0:
         raise ArgumentError(f"count must be at least 0, got {count}")
     return start + stride * np.arange(count, dtype=np.int64)
+
+
+def select_at_rate(
+    video: SampledVideo,
+    fps: float,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    count: int | None = None,
+) -> NDArray[np.int64]:
+    """The frames nearest to times 1 / fps apart; the first time is that of frame `start`.
+
+    Frames behind the end of the video are counted as if more of average duration came.
+
+    Args:
+        video: its index.
+        fps: target rate, above 0.
+        start: first frame, at least 0; it may lie behind the end.
+        stop: end, exclusive: no time reaches that of this frame; the end of the video by default.
+        count: number of frames, in place of `stop`.
+    """
+    num_frames = video.num_frames
+    if not num_frames:
+        return np.empty(0, dtype=np.int64)
+    line = Timeline.of(num_frames, float(video.average_fps) or None, video.boundaries)
+    begin = line.time(start)
+    if count is not None:
+        return line.frames(begin + np.arange(count) / fps)
+    stop = num_frames if stop is None else stop
+    span = max(line.time(stop) - begin - NANOSECOND, 0.0)
+    frames = line.frames(begin + np.arange(np.ceil(span * fps)) / fps)
+    return np.minimum(frames, stop - 1)
 
 
 def clip_span(count: int, stride: int) -> int:

@@ -53,6 +53,12 @@ class Timeline:
         """When the first frame begins."""
         return float(self.begins[0])
 
+    def time(self, frame: int) -> float:
+        """When a frame from the first on begins; behind the end frames have average duration."""
+        if frame < len(self.begins):
+            return float(self.begins[frame])
+        return self.end + (frame - len(self.begins)) * self.period
+
     def frames(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
         """Number of the nearest frame to each time from the first frame on.
 
