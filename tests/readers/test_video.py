@@ -329,7 +329,6 @@ def test_a_decoder_takes_a_list_of_frames_for_each_sample(videos):
         ({"frames": [1], "stride": 2}, ArgumentError, "frames excludes stride"),
         ({"end_frame": 1, "sequence_length": 2}, ArgumentError, "end_frame or sequence_length"),
         ({"stride": 0}, ArgumentError, "stride must not be 0"),
-        ({"output_type": types.GRAY}, ArgumentError, "output_type must be one of"),
         ({"frames": [99], "pad_mode": "none"}, FrameRangeError, "frame 99 requested"),
         ({"start_frame": 40}, FrameRangeError, "a.mp4: no frame from start_frame=40"),
         ({"start_frame": 5, "end_frame": 5}, FrameRangeError, "before end_frame=5"),

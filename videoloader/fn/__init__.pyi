@@ -4355,7 +4355,9 @@ def video_reader(
             (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
-        image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
+        image_type: colour space of the frames; all but RGB are converted as
+            `fn.color_space_conversion` does. A `fill_value` is RGB (one of ImageType.RGB,
+            ImageType.BGR, ImageType.GRAY, ImageType.YCbCr; default ImageType.RGB).
         enable_frame_num: an output with the number of the first frame (`scalar`) or of every frame
             (`sequence`) (one of 'none', 'scalar', 'sequence'; default 'none').
         enable_timestamps: an output with the time of every frame, in seconds from the first frame
@@ -4536,7 +4538,9 @@ def video_reader_resize(
             (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
-        image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
+        image_type: colour space of the frames; all but RGB are converted as
+            `fn.color_space_conversion` does. A `fill_value` is RGB (one of ImageType.RGB,
+            ImageType.BGR, ImageType.GRAY, ImageType.YCbCr; default ImageType.RGB).
         enable_frame_num: an output with the number of the first frame (`scalar`) or of every frame
             (`sequence`) (one of 'none', 'scalar', 'sequence'; default 'none').
         enable_timestamps: an output with the time of every frame, in seconds from the first frame

@@ -15,6 +15,7 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedErro
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.batch import Batch, Context, SampleError
+from videoloader.operators.color_matrix import COLOR_SPACE_CONVERSION
 from videoloader.operators.constant import CONSTANT
 from videoloader.operators.limits import LIMITS
 from videoloader.operators.operator import FRAMES, OPERATORS, Input, Operator
@@ -26,7 +27,7 @@ from videoloader.readers.clip_decoding import decode_planned
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
 from videoloader.tensors import Tensor, TensorList
-from videoloader.types import ArrayConstant, ScalarConstant
+from videoloader.types import ArrayConstant, ImageType, ScalarConstant
 
 __all__ = [
     "HIDDEN",
@@ -317,8 +318,13 @@ def _add_node(
         inputs = tuple(
             data if each.on_cpu else data.gpu() for each, data in zip(declared, inputs, strict=True)
         )
+    color = constants.get(operator.color, ImageType.RGB)
+    if color is not ImageType.RGB:
+        constants[operator.color] = ImageType.RGB
     node = make_node(operator, inputs, constants, varying, device, name)
     outputs = node.outputs
+    if color is not ImageType.RGB:
+        outputs = (_add_color(outputs[0], color), *outputs[1:])
     if is_kept:
         pipeline = current_pipeline()
         if pipeline is None:
@@ -331,6 +337,12 @@ def _add_node(
     is_list = operator.kind == "source" and constants.get("num_outputs") is not None
     several = is_list or len(outputs) != 1
     return Outputs(outputs) if several else outputs[0]
+
+
+def _add_color(frames: DataNode, color: ImageType) -> Any:
+    """A node that makes another colour space of RGB."""
+    types = {"image_type": ImageType.RGB, "output_type": color}
+    return _add_node(COLOR_SPACE_CONVERSION, (frames,), frames.device, None, types)
 
 
 def _add_parts(operator: Operator, device: str, name: str | None, given: Mapping[str, Any]) -> Any:
@@ -526,4 +538,10 @@ def _decode(
     except SampleError as error:
         raise error.error from None
     others = [Batch(column) for column in zip(*decoded.others, strict=True)]
-    return (Batch(decoded.frames, decoded.layout), *others)
+    frames = Batch(decoded.frames, decoded.layout)
+    color = arguments.get(operator.color, ImageType.RGB)
+    if color is not ImageType.RGB:
+        context = Context(len(frames), "cpu" if device == "cpu" else "cuda")
+        types = {"image_type": ImageType.RGB, "output_type": color}
+        (frames,) = COLOR_SPACE_CONVERSION.apply(context, [frames], types)
+    return (frames, *others)

@@ -30,11 +30,11 @@ from videoloader.operators.arguments import (
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.color_on_gpu import mix_colors
 from videoloader.operators.linear import each_of, middle
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.operator import FRAMES, OPERATORS, Input, declare
 from videoloader.tensors import saturate
 from videoloader.types import ImageType
 
-__all__ = ["color_space_conversion", "transform"]
+__all__ = ["COLOR_SPACE_CONVERSION", "color_space_conversion", "transform"]
 
 Matrix = NDArray[np.float64]
 """(channels out, channels in + 1): factors, and behind them what is added."""
@@ -290,6 +290,9 @@ def color_space_conversion(
     if image_type is output_type:
         return frames
     return transform(context.empty(), frames, _conversions(frames, image_type, output_type))
+
+
+COLOR_SPACE_CONVERSION = OPERATORS["color_space_conversion"]
 
 
 def _conversions(frames: Batch, image_type: ImageType, output_type: ImageType) -> list[Matrix]:

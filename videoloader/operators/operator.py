@@ -200,6 +200,8 @@ class Operator:
         is_elementwise: whether it gives the same values whatever the layout is.
         decoding: arguments that say how clips are decoded, which `run` does not take. What has any
             gives clips: `PlannedClip`s become its outputs, the pictures first.
+        color: name of the argument with the colour space of the pictures that a decoding operator
+            gives: it gives RGB, which `color_space_conversion` converts behind it.
         check: looks at the arguments together; gets the names given and the bound values.
         absent: arguments of DALI's that are not there yet, with the one value that is harmless.
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
@@ -231,6 +233,7 @@ class Operator:
     in_workers: bool = False
     is_elementwise: bool = False
     decoding: tuple[str, ...] = ()
+    color: str = ""
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
     absent: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     unused: tuple[str, ...] = ()

@@ -44,6 +44,7 @@ __all__ = [
     "FRAME_NUM",
     "PAD",
     "TIMESTAMPS",
+    "check_color",
     "decode_video",
     "wanted_frames",
 ]
@@ -123,9 +124,26 @@ MAX_PIXELS = Argument(
 DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, OUTPUT, SNAP, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
 """What goes to the batch decoder as it is, for whole files and for clips of a reader."""
 
-COLOR = Argument(
-    "output_type", IMAGE, ImageType.RGB, "colour space; only RGB so far", choices=(ImageType.RGB,)
-)
+
+def COLOR(name: str) -> Argument:  # noqa: N802  (stands among constants)
+    """The argument with the colour space of the pictures."""
+    return Argument(
+        name,
+        IMAGE,
+        ImageType.RGB,
+        "colour space of the frames; all but RGB are converted as `fn.color_space_conversion` "
+        "does. A `fill_value` is RGB",
+        choices=(ImageType.RGB, ImageType.BGR, ImageType.GRAY, ImageType.YCbCr),
+    )
+
+
+def check_color(operator: str, name: str, arguments: Mapping[str, Any]) -> None:
+    """Fail if luma, which has no colours, is to have a colour space."""
+    if arguments["output"] == "gray" and arguments[name] is not ImageType.RGB:
+        raise ArgumentError(
+            f'fn.{operator}: output="gray" gives luma without colours, leave {name} out; or '
+            f"leave output out: {name}=GRAY makes grey of RGB"
+        )
 
 
 def PAD(default: str) -> Argument:  # noqa: N802  (stands among constants)
@@ -191,6 +209,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         raise ArgumentError("fn.decoders.video: give end_frame or sequence_length, not both")
     if arguments.get("stride") == 0:
         raise ArgumentError("fn.decoders.video: stride must not be 0")
+    check_color("decoders.video", "output_type", arguments)
 
 
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
@@ -227,13 +246,14 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         FILL,
         Argument("size", INTS, None, "(height, width) to decode to", per_sample=True, least=1),
         *DECODING,
-        COLOR,
+        COLOR("output_type"),
         FRAME_NUM,
         TIMESTAMPS,
     ),
     devices=("cpu", "mixed"),
     num_outputs=_num_outputs,
     decoding=("fill_value", "size", "output_type", *(argument.name for argument in DECODING)),
+    color="output_type",
     check=_check,
     absent={"roi": None, "audio": False},
     unused=("affine", "build_index"),

@@ -14,7 +14,6 @@ from videoloader.operators.arguments import (
     ANY,
     BOOL,
     FLOAT,
-    IMAGE,
     INT,
     PATH,
     TEXT,
@@ -34,11 +33,13 @@ from videoloader.readers.clip_sources import (
 )
 from videoloader.readers.clips import Clips, clip_rule
 from videoloader.readers.decoder import (
+    COLOR,
     DECODING,
     FILL,
     FRAME_NUM,
     PAD,
     TIMESTAMPS,
+    check_color,
 )
 from videoloader.readers.epochs import Epochs
 from videoloader.readers.failures import Failures, policy_of
@@ -58,7 +59,7 @@ from videoloader.readers.scopes import Scopes
 from videoloader.sampling import DenseClips
 from videoloader.sampling.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
-from videoloader.types import UINT8, ImageType
+from videoloader.types import UINT8
 
 __all__ = ["READ_VIDEO", "read_video"]
 
@@ -103,6 +104,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         raise ArgumentError("fn.readers.video: filter goes with a data set index")
     if "weights" in given and arguments.get("balanced"):
         raise ArgumentError("fn.readers.video: give weights or balanced, not both")
+    check_color("readers.video", "image_type", arguments)
     together, window = arguments.get("clips_per_decode"), arguments.get("shuffle_buffer")
     if window is not None and (not together or window < together or together == 1):
         raise ArgumentError(
@@ -226,13 +228,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         PAD("none"),
         FILL,
         *DECODING,
-        Argument(
-            "image_type",
-            IMAGE,
-            ImageType.RGB,
-            "colour space; only RGB so far",
-            choices=(ImageType.RGB,),
-        ),
+        COLOR("image_type"),
         FRAME_NUM,
         TIMESTAMPS,
         Argument(
@@ -278,6 +274,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     ),
     num_outputs=_num_outputs,
     decoding=("fill_value", "image_type", *(argument.name for argument in DECODING)),
+    color="image_type",
     check=_check,
     absent={
         "channels": 3,
