@@ -490,6 +490,8 @@ class Video:
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
             (0,)).
         size: (height, width) to decode to (int or list of int, at least 1; may be per sample).
+        roi: the part of the frames to give; of the resized ones with `size` ((top, left, height,
+            width); may be per sample).
         resolution_change: what to do with frames of another size than the first: `error`, or
             `scale` them to it (one of 'error', 'scale'; default 'error').
         matrix: from Y'CbCr to RGB: `auto` by the tags of the stream, `bt601`, `bt709` or `bt2020`
@@ -518,7 +520,7 @@ class Video:
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Not supported yet: audio, roi.
+    Not supported yet: audio.
 
     Taken, no effect: affine, build_index.
     """
@@ -536,6 +538,7 @@ class Video:
         pad_mode: str = 'constant',
         fill_value: int | _Sequence[int] = ...,
         size: int | _Sequence[int] | _Values | None = None,
+        roi: Any = None,
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
@@ -554,7 +557,6 @@ class Video:
         build_index: Any = ...,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        roi: Any = ...,
         seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from videoloader.decoding.output import OutputFormat
@@ -155,7 +155,7 @@ def _fused(steps: Sequence[Step], outputs: Sequence[DataNode]) -> list[Step]:
         if step.node in absorbed:
             continue
         chain: list[Node] = []
-        form = DecodedForm.of(_PROBE, step.node.constants.get("output", "rgb"))
+        form = _decoded_form(step.node)
         last = step.node
         while step.node.operator.decoding and (last.ordinal, 0) not in given:
             following = users.get((last.ordinal, 0), [])
@@ -170,6 +170,13 @@ def _fused(steps: Sequence[Step], outputs: Sequence[DataNode]) -> list[Step]:
         absorbed.update(chain)
         fused.append(Step(step.node, tuple(chain), form.output))
     return fused
+
+
+def _decoded_form(node: Node) -> DecodedForm:
+    """The form of the pictures that a decoder gives by itself."""
+    form = DecodedForm.of(_PROBE, node.constants.get("output", "rgb"))
+    is_resized = "size" in node.varying or node.constants.get("size") is not None
+    return replace(form, is_resized=is_resized)
 
 
 def _absorbed(node: Node, before: Node, form: DecodedForm) -> DecodedForm | None:

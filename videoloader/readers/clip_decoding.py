@@ -13,6 +13,7 @@ import torch
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.work import NO_WORK, Work
+from videoloader.errors import ArgumentError
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers import media
@@ -142,7 +143,9 @@ def _decode(
         form = DecodedForm.of(displayed, given.get("output", "rgb"))
         size = _size(given)
         if size is not None:
-            form = replace(form, view=replace(form.view, size=size))
+            form = replace(form, view=replace(form.view, size=size), is_resized=True)
+        if given.get("roi") is not None:
+            form = _windowed(form, given["roi"])
         try:
             form = fuse(asking[place], form)
         except Exception as error:
@@ -154,7 +157,7 @@ def _decode(
             index=index,
             pad_mode="constant" if (frames == FILLED).any() else "none",
             fill_value=_fill_value(given),
-            size=form.view.size if form.is_resized or size is not None else None,
+            size=form.view.size if form.is_resized else None,
             crop=form.view.crop,
             flip=form.view.flip,
             window=form.view.window,
@@ -221,6 +224,17 @@ def _fill_value(arguments: Mapping[str, Any]) -> Any:
 def _size(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
     size = arguments.get("size")
     return None if size is None else (size[0], size[-1])
+
+
+def _windowed(form: DecodedForm, roi: tuple[int, ...]) -> DecodedForm:
+    """A part of the pictures: (top, left, height, width)."""
+    top, left, height, width = roi
+    if top + height > form.size[0] or left + width > form.size[1]:
+        raise ArgumentError(
+            f"roi {roi} (top, left, height, width) reaches outside the frames of "
+            f"{form.size[0]} x {form.size[1]} (height x width)"
+        )
+    return form.cropped(slice(top, top + height), slice(left, left + width))
 
 
 def _by_position(decoded: DecodedClips) -> dict[int, Decoded]:

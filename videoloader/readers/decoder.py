@@ -63,6 +63,13 @@ def _rate(value: Any) -> float:
     return rate
 
 
+def _window(value: Any) -> tuple[int, ...]:
+    window: tuple[int, ...] = INTS.convert(value)
+    if len(window) != 4 or min(window) < 0 or 0 in window[2:]:
+        raise ValueError
+    return window
+
+
 FRAME_NUM = Argument(
     "enable_frame_num",
     Kind("str", _frame_num),
@@ -245,6 +252,13 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         PAD("constant"),
         FILL,
         Argument("size", INTS, None, "(height, width) to decode to", per_sample=True, least=1),
+        Argument(
+            "roi",
+            Kind("(top, left, height, width)", _window, rank=1),
+            None,
+            "the part of the frames to give; of the resized ones with `size`",
+            per_sample=True,
+        ),
         *DECODING,
         COLOR("output_type"),
         FRAME_NUM,
@@ -252,10 +266,16 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     ),
     devices=("cpu", "mixed"),
     num_outputs=_num_outputs,
-    decoding=("fill_value", "size", "output_type", *(argument.name for argument in DECODING)),
+    decoding=(
+        "fill_value",
+        "size",
+        "roi",
+        "output_type",
+        *(argument.name for argument in DECODING),
+    ),
     color="output_type",
     check=_check,
-    absent={"roi": None, "audio": False},
+    absent={"audio": False},
     unused=("affine", "build_index"),
 )
 def decode_video(
