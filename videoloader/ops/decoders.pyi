@@ -470,7 +470,9 @@ class Video:
     behind the end of the video frames of average duration are counted.
 
     The output is uint8 (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the
-    times (float64) if they were asked for.
+    times (float64) if they were asked for. With `audio` the samples follow, float32 (n, channels),
+    from the beginning of the earliest frame to the end of the latest, zeros where there is no
+    sound; then their rate in hertz, a float32 scalar. A file without sound is an error.
 
     Inputs:
         encoded
@@ -517,10 +519,9 @@ class Video:
             (`sequence`) (one of 'none', 'scalar', 'sequence'; default 'none').
         enable_timestamps: an output with the time of every frame, in seconds from the first frame
             of the video (bool (0 or 1); default False).
+        audio: two outputs with the sound of the clip and its rate (bool (0 or 1); default False).
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Not supported yet: audio.
 
     Taken, no effect: affine, build_index.
     """
@@ -550,10 +551,10 @@ class Video:
         output_type: Any = ...,
         enable_frame_num: str = 'none',
         enable_timestamps: bool | int = False,
+        audio: bool | int = False,
         device: str | None = None,
         name: str | None = None,
         affine: Any = ...,
-        audio: Any = ...,
         build_index: Any = ...,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,

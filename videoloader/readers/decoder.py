@@ -28,6 +28,7 @@ from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
+from videoloader.readers.soundtrack import sound_outputs
 from videoloader.sampling import (
     PAD_MODES,
     SNAPS,
@@ -221,7 +222,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
     numbered = bool(arguments["enable_frame_num"] != "none")
-    return 1 + numbered + bool(arguments["enable_timestamps"])
+    return 1 + numbered + bool(arguments["enable_timestamps"]) + 2 * bool(arguments["audio"])
 
 
 @declare(
@@ -263,6 +264,12 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         COLOR("output_type"),
         FRAME_NUM,
         TIMESTAMPS,
+        Argument(
+            "audio",
+            BOOL,
+            default=False,
+            doc="two outputs with the sound of the clip and its rate",
+        ),
     ),
     devices=("cpu", "mixed"),
     num_outputs=_num_outputs,
@@ -275,11 +282,10 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     ),
     color="output_type",
     check=_check,
-    absent={"audio": False},
     unused=("affine", "build_index"),
 )
 def decode_video(
-    encoded: Any, *, enable_frame_num: str, enable_timestamps: bool, **selection: Any
+    encoded: Any, *, enable_frame_num: str, enable_timestamps: bool, audio: bool, **selection: Any
 ) -> PlannedClip:
     """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`.
 
@@ -293,7 +299,9 @@ def decode_video(
     behind the end of the video frames of average duration are counted.
 
     The output is uint8 (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the
-    times (float64) if they were asked for.
+    times (float64) if they were asked for. With `audio` the samples follow, float32 (n, channels),
+    from the beginning of the earliest frame to the end of the latest, zeros where there is no
+    sound; then their rate in hertz, a float32 scalar. A file without sound is an error.
     """
 
     def select(index: media.Index) -> NDArray[np.int64]:
@@ -302,7 +310,10 @@ def decode_video(
         return pad_frames(wanted, index.num_frames, selection["pad_mode"], name=name)[0]
 
     def others(index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
-        return frame_outputs(index, frames, enable_frame_num, enable_timestamps)
+        outputs = frame_outputs(index, frames, enable_frame_num, enable_timestamps)
+        if audio and index is not None:
+            outputs += sound_outputs(planned.source, index, frames)
+        return outputs
 
     planned = PlannedClip(_source(encoded), select, others)
     return planned
