@@ -120,6 +120,18 @@ def test_states_that_do_not_fit_are_refused(files):
             other.load_state_dict(state)
         with iterator(files, seed=6) as other, pytest.raises(ArgumentError, match="seed"):
             other.load_state_dict(state)
+
+    def sized(size):
+        return GenericIterator(drawn(files, {}, seed=5), ["number", "noise"], size=size)
+
+    with sized(11) as one, sized(11) as same, sized(7) as other, iterator(files) as reading:
+        state = one.state_dict()
+        same.load_state_dict(state)
+        with pytest.raises(ArgumentError, match=r"\[11\], this one has \[7\]"):
+            other.load_state_dict(state)
+        with pytest.raises(ArgumentError, match=r"\[11\], this one has \[11, 1\]"):
+            reading.load_state_dict(state)
+
     pipe = pipeline_def(lambda: fn.random.uniform())(batch_size=1, num_threads=1)
     words = "enable_checkpointing=True"
     with GenericIterator(pipe, ["x"], size=3) as plain, pytest.raises(ArgumentError, match=words):

@@ -65,8 +65,8 @@ class Planner(Protocol):
     def size(self, plan: EpochPlan) -> int:
         """Samples in an epoch, as DALI counts them: see `BatchIterator.size`."""
 
-    def reader_size(self) -> list[int] | None:
-        """Samples and shards of the reader; None without one."""
+    def counts(self) -> list[int]:
+        """Samples of the data set, and shards if a reader divides it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class ReaderPlanner:
             return -(-self.samples // self.num_shards)
         return (plan.stop - plan.first) * self.batch_size
 
-    def reader_size(self) -> list[int]:
+    def counts(self) -> list[int]:
         """As given."""
         return [self.samples, self.num_shards]
 
@@ -188,5 +188,6 @@ class SizePlanner:
         """As given."""
         return self.samples
 
-    def reader_size(self) -> None:
-        """There is no reader."""
+    def counts(self) -> list[int]:
+        """As given; nothing is known of shards."""
+        return [self.samples]

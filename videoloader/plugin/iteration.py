@@ -173,7 +173,7 @@ class BatchIterator(ABC, Generic[Batch]):
             "has_begun": self._has_begun,
             "has_stopped": self._has_stopped,
             "plan": None if plan is None else [plan.epoch, plan.first, plan.start],
-            "reader": self._reader_size(),
+            "counts": self._counts(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -192,10 +192,11 @@ class BatchIterator(ABC, Generic[Batch]):
                 f"the state is of an iterator over {len(states)} pipelines, this one has "
                 f"{len(self._pipelines)}; size and reader_name must be the same too"
             )
-        if state["reader"] != self._reader_size():
+        if state["counts"] != self._counts():
             raise ArgumentError(
-                f"the state is of a reader of (samples, shards) {state['reader']}, this one has "
-                f"{self._reader_size()}; Loader goes on with another number of ranks"
+                "the state is of an epoch of (samples, shards of the reader) "
+                f"{state['counts']}, this one has {self._counts()}; size and reader_name must be "
+                "the same. Loader goes on with another number of ranks"
             )
         for pipeline, each in zip(self._pipelines, states, strict=True):
             pipeline.restore(each)
@@ -221,9 +222,9 @@ class BatchIterator(ABC, Generic[Batch]):
     ) -> None:
         self.close()
 
-    def _reader_size(self) -> list[int] | None:
-        """Samples and shards of the reader."""
-        return None if self._planner is None else self._planner.reader_size()
+    def _counts(self) -> list[int] | None:
+        """What an epoch is counted by; None without `size` and `reader_name`."""
+        return None if self._planner is None else self._planner.counts()
 
     def _resumed_at(self) -> int:
         """Where the pipelines are, if they go on from a checkpoint."""
