@@ -216,7 +216,7 @@ class GpuEngine:
         from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
 
         converter = self._converter(assembly.output)
-        order = [assembly.output.layout.index(axis) for axis in "FHWC"]
+        order = assembly.output.slot_axes
         targets = {}
         for number in {number for run in runs for number in run.wants.clips.tolist()}:
             clip = assembly.clips[number]
