@@ -40,6 +40,7 @@ from videoloader.decoding.output import (
     OutputFormat,
     ResolutionChange,
     ToneMap,
+    View,
     normalize_size,
 )
 from videoloader.decoding.request import ClipRequest, as_request
@@ -265,9 +266,12 @@ class BatchDecoder:
         source: Source,
         orientation: Orientation,
         output: OutputFormat | None = None,
+        *,
+        view: View | None = None,
+        start: int = 0,
     ) -> Iterator[torch.Tensor]:
-        """All frames of a video on a GPU, a few at a time; see `GpuEngine.read`."""
-        return self._gpu_engine().read(index, source, orientation, output)
+        """The frames of a video on a GPU, a few at a time; see `GpuEngine.read`."""
+        return self._gpu_engine().read(index, source, orientation, output, view=view, start=start)
 
     def stats(self) -> dict[str, Any]:
         """What was done so far: counts of batches, clips and failures, and those of the pools.
