@@ -406,12 +406,15 @@ class Pipeline(Inspection):
         else:
             name = data_node
         self._fed_source(name).feed(data, layout, cuda_stream)
-        if self._runner is not None:
-            self._runner.allow(self._built().num_fed or 0)
+        self._allow_fed()
 
     def feed_inputs(self, batches: Mapping[str, Any]) -> None:
         """Feed several sources a batch each, by name; if one refuses its batch, none is fed."""
         self._built().feed(batches)
+        self._allow_fed()
+
+    def _allow_fed(self) -> None:
+        """Let the stages begin the batches that all sources were fed."""
         if self._runner is not None:
             self._runner.allow(self._built().num_fed or 0)
 
