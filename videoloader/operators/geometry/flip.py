@@ -67,10 +67,6 @@ def flip(
     return out
 
 
-def _is_wanted(side: bool | PerFrame) -> bool:
-    return any(side.values) if isinstance(side, PerFrame) else side
-
-
 def _mirrored(frames: torch.Tensor, way: Sequence[bool]) -> torch.Tensor:
     return mirrored(frames, horizontal=way[0], vertical=way[1], depthwise=way[2])
 
