@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
-import av
 import numpy as np
 import pytest
 import torch
 from object_server import serve
+from remuxing import remux_file
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
@@ -38,12 +38,7 @@ def clips(tmp_path_factory):
         picture="mandelbrot=maxiter=100",
         container_options={"movflags": "+faststart"},
     )
-    with av.open(str(front)) as given, av.open(str(folder / "end.mp4"), "w") as made:
-        stream = made.add_stream_from_template(given.streams.video[0])
-        for packet in given.demux(video=0):
-            if packet.dts is not None:
-                packet.stream = stream
-                made.mux(packet)
+    remux_file(front, str(folder / "end.mp4"))
     return folder
 
 
