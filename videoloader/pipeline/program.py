@@ -25,11 +25,13 @@ from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.operator import Columns, Source, SourceContext
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
+from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
 from videoloader.pipeline.profiling import nvtx_ranges
+from videoloader.pipeline.resuming import epochs_after, readers
 from videoloader.pipeline.run_stats import OperatorStats
 from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stages import Stage
@@ -39,6 +41,7 @@ from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
+from videoloader.readers.epochs import Epochs
 from videoloader.readers.external import ExternalSource, FedSource
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.failures import ErrorPolicy, Failures
@@ -215,6 +218,28 @@ class Program:
         for source in self.sources.values():
             if isinstance(source, FedSource):
                 source.resume(epoch, first)
+
+    @property
+    def epochs(self) -> dict[str, Epochs]:
+        """How each reader divides its samples, by its name."""
+        return {name: reader.order.epochs for name, reader in readers(self.sources).items()}
+
+    def epochs_after(self, state: Checkpoint) -> dict[str, Epochs]:
+        """The same for readers that go on where a run stood, of these or of other shards.
+
+        Raises:
+            ArgumentError: the state is of other readers.
+        """
+        if self.may_end or not state.readers:
+            state.check(self._batch_size)
+        return epochs_after(readers(self.sources), state, beside_sources=self.may_end)
+
+    def go_on(self, state: Checkpoint) -> None:
+        """Have sources go on where the state says."""
+        going_on = readers(self.sources)
+        for name, epochs in self.epochs_after(state).items():
+            going_on[name].go_on(epochs)
+        self.resume(state.epoch, state.epoch_start)
 
     def check_has_no_state(self) -> None:
         """Fail for sources of which no checkpoint can tell where they are."""

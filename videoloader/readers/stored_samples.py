@@ -128,7 +128,8 @@ class SampleReader:
         failures: Failures,
     ) -> None:
         self._samples = samples
-        self._order = order
+        self.order = order
+        """What is read, and in which order."""
         self.failures = failures
         """Takes what goes wrong; by its policy samples that cannot be read are replaced, or not."""
         self._num_threads = max(num_threads, _LEAST_THREADS)
@@ -143,7 +144,7 @@ class SampleReader:
         """
         places = [
             (position, place, number)
-            for position, (place, number) in enumerate(self._order.batch(iteration))
+            for position, (place, number) in enumerate(self.order.batch(iteration))
         ]
         self.failures.ask(len(places))
         samples = []
@@ -168,21 +169,25 @@ class SampleReader:
                 break
         return samples
 
+    def go_on(self, epochs: Epochs) -> None:
+        """Read what these epochs say from now on."""
+        self.order = replace(self.order, epochs=epochs)
+
     def reset(self) -> None:
         """Nothing to do: a reader never ends."""
 
     def meta(self) -> dict[str, Any]:
         """What `Pipeline.reader_meta` gives."""
-        return self._order.epochs.meta()
+        return self.order.epochs.meta()
 
     def _read(self, wanted: tuple[int, Place, int]) -> ReadSample:
         """A sample: its position in the batch, its place in the order, its number."""
         position, place, number = wanted
-        shard = len(self._order.epochs.shard(place.epoch))
+        shard = max(len(self.order.epochs.shard(place.epoch)), 1)
         for step in range(shard):
             if step:
                 at = Place(place.epoch, (place.position + step) % shard)
-                number = self._order.number(at)
+                number = self.order.number(at)
             name = self._samples.name(number)
             try:
                 with blamed_on(name):
