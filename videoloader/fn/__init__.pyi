@@ -319,9 +319,9 @@ def caffe2_reader(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -377,9 +377,9 @@ def caffe_reader(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -540,9 +540,9 @@ def coco_reader(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -1392,9 +1392,9 @@ def file_reader(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2283,9 +2283,9 @@ def mxnet_reader(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2353,9 +2353,9 @@ def nemo_asr_reader(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2585,9 +2585,9 @@ def numpy_reader(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -3506,9 +3506,9 @@ def sequence_reader(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -3827,9 +3827,9 @@ def tfrecord_reader(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.

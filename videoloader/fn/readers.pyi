@@ -56,9 +56,9 @@ def caffe(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -122,9 +122,9 @@ def caffe2(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -216,9 +216,9 @@ def coco(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -290,9 +290,9 @@ def file(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -346,9 +346,9 @@ def mxnet(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -416,9 +416,9 @@ def nemo_asr(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -501,9 +501,9 @@ def numpy(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -562,9 +562,9 @@ def sequence(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -624,9 +624,9 @@ def tfrecord(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -1063,9 +1063,9 @@ def webdataset(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.

@@ -316,9 +316,9 @@ class Caffe2Reader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -383,9 +383,9 @@ class CaffeReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -552,9 +552,9 @@ class COCOReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -1496,9 +1496,9 @@ class FileReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2473,9 +2473,9 @@ class MXNetReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2540,9 +2540,9 @@ class NemoAsrReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2792,9 +2792,9 @@ class NumpyReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -3814,9 +3814,9 @@ class SequenceReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -4171,9 +4171,9 @@ class TFRecordReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.

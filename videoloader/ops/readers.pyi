@@ -30,9 +30,9 @@ class Caffe:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -99,9 +99,9 @@ class Caffe2:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -189,9 +189,9 @@ class COCO:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -278,9 +278,9 @@ class File:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -345,9 +345,9 @@ class MXNet:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -412,9 +412,9 @@ class NemoAsr:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -499,9 +499,9 @@ class Numpy:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -578,9 +578,9 @@ class Sequence:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -646,9 +646,9 @@ class TFRecord:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -1100,9 +1100,9 @@ class Webdataset:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.

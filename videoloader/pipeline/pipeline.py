@@ -84,8 +84,9 @@ class Pipeline(Inspection):
             in a definition of `pipeline_def` and in `define_graph`. See docs/conditionals.md.
         enable_memory_stats: count the memory of the outputs of operators, for
             `executor_statistics`.
-        on_error: what readers do with samples that fail, where they do not say themselves:
-            `raise`, `skip`, `replace` or `mask`; see docs/failures.md, also for the next two.
+        on_error: what readers do with samples that fail, where they do not say themselves, and
+            what operators that decode videos do: `raise`, `skip`, `replace` or `mask`; see
+            docs/failures.md, also for the next two.
         max_errors: failures of a reader from which on `run` raises `TooManyFailuresError`: a
             number, or a share of the samples.
         error_log: a file to which each failure is appended as a line of JSON.
@@ -246,6 +247,11 @@ class Pipeline(Inspection):
     def define_graph(self) -> Any:
         """Call operators and return the outputs; for subclasses, which `build` calls it of."""
         raise ArgumentError("the pipeline has no outputs; see set_outputs")
+
+    @property
+    def on_error(self) -> OnError:
+        """What becomes of samples that fail, where readers do not say themselves."""
+        return self._errors.on_error
 
     @property
     def is_built(self) -> bool:

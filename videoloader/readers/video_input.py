@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.clip import ClipFailure
 from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.limits import worker_limit
 from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
@@ -21,6 +22,7 @@ from videoloader.operators.operator import SourceContext, declare
 from videoloader.readers import media
 from videoloader.readers.decoder import DECODING, FILL, FRAME_NUM, TIMESTAMPS, frame_outputs
 from videoloader.readers.external.feeding import FedSource
+from videoloader.readers.failures import Failures, own_policy
 from videoloader.readers.planned import Identity, PlannedClip
 from videoloader.sampling import FILLED
 from videoloader.sources.items import Item
@@ -42,6 +44,8 @@ class VideoInput(FedSource):
         self.is_blocking = bool(arguments["blocking"])
         self._batches: deque[list[PlannedClip]] = deque()
         self._given = 0  # sequences that were planned so far
+        self.failures = Failures(own_policy(context.errors))
+        """Takes what goes wrong in decoding; what is no video fails where it is fed."""
 
     def feed(self, batch: Any, layout: str | None = None, cuda_stream: Any = None) -> None:  # noqa: ARG002
         """Queue videos: each a path, URL, `Item`, or the bytes of a file.
@@ -56,7 +60,9 @@ class VideoInput(FedSource):
         """The next sequences of the video that was fed first."""
         if not self._batches:
             raise ArgumentError(f"no data: call feed_input({self._name!r}, ...) before run()")
-        return self._batches.popleft()
+        clips = self._batches.popleft()
+        self.failures.ask(len(clips))
+        return clips
 
     def _queue(self, source: Item | bytes, index: media.Index) -> None:
         if not index.num_frames:
@@ -66,10 +72,24 @@ class VideoInput(FedSource):
             identity = Identity(self._given)
             self._given += 1
             select, others = partial(self._frames, first), self._others
-            clips.append(PlannedClip(source, select, others, identity, index))
+            clips.append(
+                PlannedClip(
+                    source,
+                    select,
+                    others,
+                    identity,
+                    index,
+                    self._length,
+                    self.failures.policy.on_error,
+                    partial(self._note, Item(index.name), identity),
+                )
+            )
         for first in range(0, len(clips), self._batch_size):
             self._batches.append(clips[first : first + self._batch_size])
             self.num_fed += 1
+
+    def _note(self, item: Item, identity: Identity, failure: ClipFailure) -> None:
+        self.failures.add(item, failure.error, frame=failure.frame, sample=identity.sample)
 
     def _frames(self, first: int, index: media.Index) -> NDArray[np.int64]:
         frames = np.arange(first, first + self._length)
