@@ -10,6 +10,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 _CEILING = "NVDEC alone"
+SIDES = ("ours", "peer")
 
 
 def newest(name: str) -> tuple[Path, dict[str, Any]]:
@@ -183,7 +184,61 @@ def training() -> str:
             "two in a `DataLoader` have two workers each.",
             _training_table(report["results"]),
         ]
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *_mixed(), *_proxy()])
+
+
+def _mixed() -> list[str]:
+    """A data set of many sizes and codecs, beside its parts one by one."""
+    path, report = newest("web-videos")
+    found = report["results"]
+    codecs = ", ".join(f"{number:,} {name}" for name, number in found["codecs"].items())
+    rates = {"one by one": found["ceiling"]}
+    rates |= {name: found[name]["clips_per_second"] for name in ("decode_batch", "Loader")}
+    return [
+        f"{report['run']['gpu']}, {found['files']:,} files of {found['sizes']} sizes ({codecs}), "
+        f"GOPs of 12 to 250, shuffled, batches of 32 ([measurement](benchmarks/results/{path.name}"
+        "); [cases](benchmarks/web_videos.py)). `one by one` has batches of one size, codec and "
+        "GOP each, by the same decoder.",
+        _table(["", *rates], [["clips a second", *(f"{rate:.1f}" for rate in rates.values())]]),
+    ]
+
+
+def _proxy() -> list[str]:
+    """The proxy beside Loader."""
+    path, report = newest("proxy")
+    rows = [
+        [video, *(f"{found['alone'][name]:.1f}" for name in ("Loader", "proxy"))]
+        for video, found in report["results"].items()
+    ]
+    return [
+        f"{report['run']['gpu']}, a `DataLoader` with four workers and a proxy "
+        f"([measurement](benchmarks/results/{path.name}); [cases](benchmarks/proxy.py)).",
+        _table(["", "Loader", "proxy"], rows),
+    ]
+
+
+def drop_ins() -> str:
+    """Libraries beside what stands in for them."""
+    if not list(RESULTS.glob("dropins-*.json")):
+        return ""
+    path, report = newest("dropins")
+    text = (
+        "Milliseconds of a protocol under the API of a library, by that library and by what "
+        f"stands in for it here ([measurement](benchmarks/results/{path.name}), "
+        f"{report['machine']['cores']} cores; `make dropins` repeats it). CPU is the time of all "
+        "threads."
+    )
+    rows = [
+        [
+            row["library"],
+            row["protocol"],
+            *(f"{row[f'{side}_{kind}']:,.0f}" for kind in ("ms", "cpu_ms") for side in SIDES),
+        ]
+        for row in report["rows"]
+        if row["peer_ms"] is not None
+    ]
+    names = ["", "", "here", "there", "here, CPU", "there, CPU"]
+    return f"{text}\n\n{_table(names, rows)}"
 
 
 def _training_table(results: dict[str, Any]) -> str:
@@ -241,6 +296,7 @@ def filled(readme: str) -> str:
         "decoding": decoding(),
         "gpu": gpu(),
         "training": training(),
+        "drop-ins": drop_ins(),
     }
     for name, table in tables.items():
         if not table:

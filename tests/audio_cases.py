@@ -22,6 +22,12 @@ def inputs():
         "pulse": ((np.abs(np.arange(60) - 30) < 9).astype(np.float32) * 0.5, ""),
         "int16": ((quiet * 9000).astype(np.int16), ""),
         "uint8": (np.arange(40, dtype=np.uint8).repeat(2), ""),
+        "stereo": (np.stack([signal, signal[::-1] * 0.3], axis=1) / 4, ""),
+        "tone": (0.9 * np.sin(np.arange(300) * 0.4).astype(np.float32), ""),
+        "halves": (np.arange(-9, 10, dtype=np.float32) / 8, ""),
+        "uint16": (np.arange(90, dtype=np.uint16) * 728, ""),
+        "int32": ((signal * 4e8).astype(np.int32), ""),
+        "int8": (np.arange(-128, 128, 3).astype(np.int8), ""),
         "spectrum": (spectrum, "ft"),
         "turned": (np.ascontiguousarray(spectrum.T), "tf"),
         "unnamed": (np.stack([spectrum, spectrum[::-1]]), ""),
@@ -87,6 +93,19 @@ def _cases():
     yield "nonsilent_region", ("silent",), {}
     yield "nonsilent_region", ("silent",), {"reference_power": 1.0}
     yield "nonsilent_region", ("pulse",), {"reference_power": 900.0, "window_length": 4}
+
+    for rates in ((44100.0, 16000.0), (16000.0, 22050.0), (1.0, 2.0), (3.0, 1.0), (8.0, 7.9)):
+        for kind in ("tone", "stereo", "short"):
+            arguments = {"in_rate": rates[0], "out_rate": rates[1]}
+            yield "audio_resample", (kind,), arguments
+    for quality in (0.0, 30.0, 70.0, 100.0):
+        yield "audio_resample", ("tone",), {"scale": 1.37, "quality": quality}
+    for length in (3, 133, 300, 600):
+        yield "audio_resample", ("tone",), {"out_length": length}
+    for kind in ("halves", "int16", "uint8", "uint16", "int32", "int8"):
+        for dtype in ("float32", "int16", "uint8", "int8", "int32", "uint16"):
+            yield "audio_resample", (kind,), {"scale": 1.0, "dtype": dtype}
+        yield "audio_resample", (kind,), {"scale": 0.7}
 
 
 CASES = list(_cases())

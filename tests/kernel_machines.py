@@ -1,38 +1,50 @@
-"""Where the conversion kernel runs in tests: compiled as C++ for this machine, or on the GPU."""
+"""Where CUDA kernels run in tests: compiled as C++ for this machine, or on the GPU."""
 
 import ctypes
+import dataclasses
 import functools
+import operator
+import re
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from videoloader import fn
 from videoloader.decoding.nvdec.convert import Converter, compile_options, grid, kernel_source
 from videoloader.decoding.output import OutputFormat
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.operator import OPERATORS
+from videoloader.tensors import TensorList
 
-# What CUDA brings along. Blocks run one after another, a block's threads as threads.
+# What CUDA brings along. Blocks run one after another, a block's threads as threads if TEAM.
 CUDA_IN_CPP = r"""
-#include <algorithm>
-#include <barrier>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
-#include <vector>
-using std::max, std::min;
+template <typename T> static T min(T a, T b) { return b < a ? b : a; }
+template <typename T> static T max(T a, T b) { return a < b ? b : a; }
 #define __device__
 #define __global__
 #define __noinline__
 #define __shared__ static
-#define __launch_bounds__(threads)
-struct Place { unsigned x, y, z; };
-static Place blockIdx, gridDim, blockDim;
-static thread_local Place threadIdx;
+#define __launch_bounds__(...)
+struct Dimensions { unsigned x, y, z; };
+static Dimensions blockIdx, gridDim, blockDim;
+static thread_local Dimensions threadIdx;
+#if TEAM
+#include <barrier>
+#include <thread>
+#include <vector>
 static std::barrier<>* block_barrier;
-static void __syncthreads() { if (blockDim.x > 1) block_barrier->arrive_and_wait(); }
+static void __syncthreads() { block_barrier->arrive_and_wait(); }
+#else
+static void __syncthreads() {}
+#endif
 static unsigned __float_as_uint(float value) {
     unsigned bits; std::memcpy(&bits, &value, 4); return bits;
 }
@@ -40,21 +52,41 @@ static float __uint_as_float(unsigned bits) {
     float value; std::memcpy(&value, &bits, 4); return value;
 }
 """
+RUN_IN_CPP = r"""
+template <typename Kernel>
+static void run_block(Kernel kernel, const void* rows, const void* values, int threads) {
+#if TEAM
+    std::barrier<> barrier(threads);
+    block_barrier = &barrier;
+    std::vector<std::thread> team;
+    for (int t = 0; t < threads; t++)
+        team.emplace_back([=] { threadIdx = {(unsigned)t, 0, 0}; kernel(rows, values); });
+    for (auto& thread : team) thread.join();
+#else
+    threadIdx = {0, 0, 0};
+    kernel(rows, values);
+#endif
+}
+"""
 LAUNCH_IN_CPP = r"""
-extern "C" void launch(const Surface* table, int across, int count, int threads) {
+template <typename Kernel>
+static void launch(
+    Kernel kernel, const void* rows, const void* values, int across, int count, int threads
+) {
     gridDim = {(unsigned)across, (unsigned)count, 1};
     blockDim = {(unsigned)threads, 1, 1};
     for (unsigned y = 0; y < gridDim.y; y++)
         for (unsigned x = 0; x < gridDim.x; x++) {
             blockIdx = {x, y, 0};
-            if (threads == 1) { threadIdx = {0, 0, 0}; convert(table); continue; }
-            std::barrier<> barrier(threads);
-            block_barrier = &barrier;
-            std::vector<std::thread> team;
-            for (int t = 0; t < threads; t++)
-                team.emplace_back([=] { threadIdx = {(unsigned)t, 0, 0}; convert(table); });
-            for (auto& thread : team) thread.join();
+            run_block(kernel, rows, values, threads);
         }
+}
+"""
+ENTRY_IN_CPP = r"""
+extern "C" void launch_NAME(
+    const void* rows, const void* values, int across, int count, int threads
+) {
+    launch([](auto rows, auto values) { CALL; }, rows, values, across, count, threads);
 }
 """
 
@@ -66,7 +98,7 @@ class Compiled:
         if not shutil.which("g++"):
             pytest.skip("needs g++")
         self._threads = threads
-        compiled(compile_options(OutputFormat()))  # what does not compile fails once, here
+        self._kernel(OutputFormat())  # what does not compile fails once, here
 
     def put(self, array):
         return array
@@ -78,24 +110,108 @@ class Compiled:
         return memory.ctypes.data
 
     def convert(self, table, output):
-        launch = compiled(compile_options(output)).launch
-        launch(ctypes.c_void_p(table.ctypes.data), *grid(table), self._threads)
+        self._kernel(output)(ctypes.c_void_p(table.ctypes.data), None, *grid(table), self._threads)
+
+    def _kernel(self, output):
+        return compiled(kernel_source(), compile_options(output), self._threads > 1)["convert"]
+
+
+class OperatorKernels:
+    """Runs the CUDA kernels of operators as C++, on batches in the memory of the CPU.
+
+    `launched` counts launches by the name of the kernel.
+    """
+
+    def __init__(self, monkeypatch, threads=1):
+        if not shutil.which("g++"):
+            pytest.skip("needs g++")
+        self._threads = threads
+        self.launched = Counter()
+        monkeypatch.setattr("videoloader.operators.kernels.has_cupy", lambda: True)
+        monkeypatch.setattr("videoloader.operators.kernels.queue", self._queue)
+
+    def _queue(self, kernel, options, rows, values, grid, device):
+        assert device == "cpu"
+        assert rows.dtype == kernel.row
+        rows = np.ascontiguousarray(rows)
+        launch = compiled(kernel.source, options, self._threads > 1)[kernel.name]
+        places = [
+            None if each is None else ctypes.c_void_p(each.ctypes.data) for each in (rows, values)
+        ]
+        launch(*places, *grid, self._threads)
+        self.launched[kernel.name] += 1
+
+    def run(self, name, inputs, arguments):
+        """The outputs of an operator by its kernel for GPUs, as `TensorList`s."""
+        declared = OPERATORS[name]
+        replaced = dataclasses.replace(declared, kernels={"cpu": declared.kernels["cuda"]})
+        batches = [
+            Batch(each.tensors if each.block is None else each.block, each.layout())
+            for each in inputs
+        ]
+        made = replaced.apply(Context(len(batches[0])), batches, declared.bind(arguments))
+        return [TensorList(each.samples, each.layout) for each in made]
+
+
+class OperatorKernelsOnGpu:
+    """Runs operators on a GPU, and counts launches."""
+
+    def __init__(self, monkeypatch):
+        import videoloader.operators.kernels
+
+        self.launched = Counter()
+        queue = videoloader.operators.kernels.queue
+
+        def counted(kernel, *arguments):
+            queue(kernel, *arguments)
+            self.launched[kernel.name] += 1
+
+        monkeypatch.setattr("videoloader.operators.kernels.queue", counted)
+
+    def run(self, name, inputs, arguments):
+        made = operator.attrgetter(name)(fn)(*map(self._put, inputs), **arguments)
+        made = made if isinstance(made, tuple) else (made,)
+        return [each.as_cpu() for each in made]
+
+    @staticmethod
+    def _put(batch):
+        """The batch on the GPU; what is part of a larger tensor here is so there."""
+        if all(sample.is_contiguous() for sample in batch.tensors):
+            return batch.gpu()
+        samples = []
+        for sample in batch.tensors:
+            margins = [2 * (letter in "HW") for letter in batch.layout()]
+            sides = [(at, at + side) for at, side in zip(margins, sample.shape, strict=True)]
+            whole = sample.new_zeros([stop + start for start, stop in sides]).cuda()
+            samples.append(whole[tuple(slice(*each) for each in sides)])
+            samples[-1].copy_(sample)
+        return TensorList(samples, batch.layout())
 
 
 @functools.cache
-def compiled(options):
+def compiled(source, options, with_team):
+    """What launches each of the kernels in a source, by their names."""
+    kernels = dict(re.findall(r"__global__ .*?(\w+)\(const (\w+)\*", source))
+    calls = {
+        name: f"{name}((const {row}*)rows{', (const u8*)values' if row == 'Row' else ''})"
+        for name, row in kernels.items()
+    }
+    entries = [
+        ENTRY_IN_CPP.replace("NAME", name).replace("CALL", call) for name, call in calls.items()
+    ]
     with tempfile.TemporaryDirectory() as folder:
-        source, library = Path(folder, "convert.cpp"), Path(folder, "convert.so")
-        source.write_text(CUDA_IN_CPP + kernel_source() + LAUNCH_IN_CPP)
+        file, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
+        file.write_text("".join([CUDA_IN_CPP, source, RUN_IN_CPP, LAUNCH_IN_CPP, *entries]))
+        options = [each for each in options if not each.startswith("--fmad")]
         flags = ["-O2", "-shared", "-fPIC", "-pthread", "-fno-strict-aliasing", *options]
+        flags += ["-ffp-contract=off", f"-DTEAM={int(with_team)}", "-Wno-unused-function"]
         # A misaligned access, which a GPU refuses, or one outside shared memory is a trap here.
         flags += ["-fsanitize=alignment,bounds", "-fsanitize-undefined-trap-on-error"]
         flags += ["-std=c++20", "-Wall", "-Wno-unknown-pragmas", "-Werror"]
-        done = subprocess.run(
-            ["g++", *flags, source, "-o", library], capture_output=True, text=True
-        )
+        done = subprocess.run(["g++", *flags, file, "-o", library], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        return ctypes.CDLL(str(library))
+        made = ctypes.CDLL(str(library))
+        return {name: getattr(made, f"launch_{name}") for name in calls}
 
 
 class Gpu:

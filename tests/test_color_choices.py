@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader import fn, pipeline_def
 from videoloader.cli import app
+from videoloader.decoding import swscale
 from videoloader.decoding.output import OutputFormat
 
 CHOSEN = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
@@ -117,6 +118,22 @@ def test_swscale_holds_for_any_size_dtype_and_turn(tmp_path, demo_folder):
         assert mean_difference(small, resized.permute(1, 2, 0).numpy()) < 1
     turned = next(path for path in demo_folder.iterdir() if "rot" in path.name)
     assert np.array_equal(first(turned, matrix="swscale"), np.rot90(converted_by_pyav(turned), -1))
+
+
+@pytest.mark.parametrize("width", [64, 70])  # rows of swscale that touch, and rows with a gap
+def test_going_through_a_video_converts_each_frame_once(tmp_path, monkeypatch, width):
+    path = tagged_video(tmp_path / "a.mp4", size=(64, width))
+    converted = []
+
+    def noted(*arguments):
+        converted.append(swscale.to_rgb(*arguments))
+        return converted[-1]
+
+    monkeypatch.setattr("videoloader.decoding.cpu.rgb.to_rgb", noted)
+    with vl.Video(path, matrix="swscale") as video:
+        frames = [frame.numpy() for frame in video]
+    assert len(converted) == len(frames) == 2
+    assert np.array_equal(frames[0], converted_by_pyav(path))
 
 
 def scaled_by_ffmpeg(path, size):

@@ -14,6 +14,8 @@ import pytest
 from videoloader.indexing.dataset.rows import schema
 
 ROOT = Path(__file__).parents[1]
+# More threads of torch wait for each other where other tests take the processors.
+ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +34,7 @@ def run(*words, cwd=ROOT):
         capture_output=True,
         text=True,
         cwd=cwd,
+        env=ONE_THREAD,
         timeout=120,
         check=False,
     )
@@ -82,6 +85,7 @@ def test_the_pretraining_sample_trains_on_each_clip_once_though_it_is_killed(tmp
         stderr=subprocess.STDOUT,
         text=True,
         cwd=ROOT,
+        env=ONE_THREAD,
         start_new_session=True,
     )
     try:

@@ -41,6 +41,7 @@ from videoloader.sampling.seeding import seed
 
 if TYPE_CHECKING:
     from videoloader import backend, fn, math, ops, pipeline, tensors, types
+    from videoloader.audio import Audio
     from videoloader.dataset import ClipDataset
     from videoloader.decoding.batch import (
         BatchDecoder,
@@ -66,6 +67,7 @@ __all__ = [
     "ArgumentError",
     "ArgumentIndexError",
     "ArgumentTypeError",
+    "Audio",
     "BatchDecoder",
     "Buckets",
     "Clip",
@@ -124,6 +126,7 @@ __all__ = [
 
 # What needs torch, and the module it comes from; None stands for the module itself.
 _LAZY = {
+    "Audio": "videoloader.audio",
     "BatchDecoder": "videoloader.decoding.batch",
     "Clip": "videoloader.decoding.clip",
     "ClipBatch": "videoloader.decoding.batch",

@@ -30,6 +30,7 @@ from videoloader.decoding.output import (
     Interpolation,
     Layout,
     Matrix,
+    Output,
     OutputFormat,
 )
 from videoloader.decoding.rules import OnError, Rules
@@ -45,7 +46,7 @@ from videoloader.readers.labels import Labels
 from videoloader.readers.sample_decoding import SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.shared_records import SharedRecords
-from videoloader.sampling import ClipSampler, PadMode, check_pad_mode
+from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
 
 __all__ = ["ClipDataset"]
 
@@ -119,6 +120,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
         resolution_change: what to do with frames of another size than the first, see `Video`.
         matrix: from Y'CbCr to RGB, see `Video`.
         color_range: of the samples, see `Video`.
+        output: `rgb`, `gray` or `yuv`, see `OutputFormat`; the planes of `yuv` lie in one row.
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
         on_error: `raise` what goes wrong with a video; `replace` its sample by the next one that
             loads; `mask` the frames concerned; `skip` the sample, so that the batch of a
             DataLoader is smaller: it has one sample at least, the next one that loads. Errors of a
@@ -171,6 +174,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
         resolution_change: Literal["error", "scale"] = "error",
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
+        output: Output = "rgb",
+        snap: Snap = "none",
         on_error: OnError = "raise",
         max_errors: int | float | None = None,
         error_log: str | os.PathLike[str] | None = None,
@@ -188,7 +193,10 @@ class ClipDataset(Dataset[dict[str, Any]]):
         # All arguments are checked before anything is read.
         framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
         self._output = OutputFormat(
-            dtype, layout, mean, std, interpolation, matrix=matrix, color_range=color_range
+            *(dtype, layout, mean, std, interpolation),
+            matrix=matrix,
+            color_range=color_range,
+            output=output,
         )
         rules = Rules(resolution_change=resolution_change, max_pixels=max_pixels)
         check_pad_mode(pad_mode)
@@ -202,7 +210,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
         of_every, self.classes = find_labels(videos, every, labels)
         self._videos, self.labels, _ = kept_videos(every, skip_known, labels=of_every)
         self._size = len(self._videos) * check_clips(clips_per_video, sampler)
-        self._requests = SampleRequests(self._videos, sampler, framing, seed, pad_mode, fill_value)
+        self._requests = SampleRequests(
+            self._videos, sampler, framing, seed, pad_mode, fill_value, snap=snap
+        )
         failures = Failures(policy, SharedRecords())
         self._sampled = SampleDecoder(
             self._requests, self._output, rules, failures, is_never_empty=True

@@ -28,6 +28,7 @@ from videoloader.decoding.output import (
     Interpolation,
     Layout,
     Matrix,
+    Output,
     OutputFormat,
     ResolutionChange,
 )
@@ -54,7 +55,7 @@ from videoloader.readers.sample_columns import Columns, SampleColumns
 from videoloader.readers.sample_decoding import DecodedSamples, SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.shaped_batches import epoch_order, shaped_batches
-from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode
+from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode, Snap
 from videoloader.sampling.order import EpochOrder, Remainder
 
 __all__ = ["Loader"]
@@ -138,6 +139,8 @@ class Loader:
             out of the data set, and not opened.
         matrix: from Y'CbCr to RGB, see `OutputFormat`.
         color_range: of the samples, see `OutputFormat`.
+        output: `rgb`, `gray` or `yuv`, see `OutputFormat`; the planes of `yuv` lie in one row.
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
         max_pixels: of a picture; videos that claim more fail, see `Video`.
         time_limit: seconds that a worker process may take, see `BatchDecoder`.
         memory_limit: bytes that a worker process may allocate, see `BatchDecoder`.
@@ -190,6 +193,8 @@ class Loader:
         skip_known: SkipKnown | None = None,
         matrix: Matrix = "auto",
         color_range: ColorRange = "auto",
+        output: Output = "rgb",
+        snap: Snap = "none",
         max_pixels: int = MAX_PIXELS,
         time_limit: float = TIME_LIMIT,
         memory_limit: MemoryLimit = "auto",
@@ -222,12 +227,15 @@ class Loader:
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
         shape = None if shaped is None else shaped.plan.shape
         self._requests = SampleRequests(
-            self._videos, clips, framing, seed, pad_mode, fill_value, shape
+            self._videos, clips, framing, seed, pad_mode, fill_value, shape, snap
         )
         self._samples = SampleDecoder(
             self._requests,
             OutputFormat(
-                dtype, layout, mean, std, interpolation, matrix=matrix, color_range=color_range
+                *(dtype, layout, mean, std, interpolation),
+                matrix=matrix,
+                color_range=color_range,
+                output=output,
             ),
             Rules(resolution_change=resolution_change, max_pixels=max_pixels),
             failures,

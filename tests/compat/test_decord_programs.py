@@ -10,10 +10,10 @@ import itertools
 import random
 from pathlib import Path
 
-import av
 import numpy as np
 import pytest
 import torch
+from peer_frames import decoded
 
 from videoloader.compat import decord as ours
 from videoloader.demo.videos import X264, encode_video
@@ -141,8 +141,7 @@ TRAITS = {
 def clip(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("programs") / "clip.mp4"
     path = str(encode_video(path, frames=COUNT, fps=25, **TRAITS[request.param]))
-    with av.open(path) as container:
-        return path, np.stack([f.to_ndarray(format="rgb24") for f in container.decode(video=0)])
+    return path, decoded(path)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import gc
 import io
 import json
 import pickle
@@ -15,7 +16,6 @@ import torch
 from videoloader import VideoError
 from videoloader.compat.torchcodec import Frame, FrameBatch
 from videoloader.compat.torchcodec.decoders import (
-    AudioDecoder,
     CpuFallbackStatus,
     VideoDecoder,
     VideoStreamMetadata,
@@ -111,6 +111,19 @@ def test_several_numbers_come_in_their_order_repeated_and_from_the_end(decoder, 
     assert batch.pts_seconds.tolist() == [decoded.begins[number] for number in numbers]
 
 
+@pytest.mark.parametrize(
+    "number", [np.array(3), torch.tensor(3), torch.tensor([3.0]), np.float32(3), Fraction(3), True]
+)
+def test_one_number_is_of_any_type_but_float(decoder, decoded, number):
+    assert is_same(decoder.get_frame_at(number).data, decoded.data[int(number)])
+
+
+def test_tensors_of_floats_are_cut_to_frame_numbers(decoder, decoded):
+    numbers = torch.linspace(0, FRAMES - 1, 5)
+    assert is_same(decoder.get_frames_at(numbers).data, decoded.data[[0, 9, 19, 29, 39]])
+    assert is_same(decoder.get_frames_at(torch.tensor([True, False])).data, decoded.data[[1, 0]])
+
+
 @pytest.mark.parametrize("numbers", [[], torch.tensor([]), range(0)])
 def test_no_numbers_give_an_empty_batch_of_the_right_shape(decoder, numbers):
     batch = decoder.get_frames_at(numbers)
@@ -163,10 +176,11 @@ def test_a_range_of_time_has_the_frames_that_are_on_screen_in_it(decoder, decode
 )
 def test_another_rate_repeats_and_drops_frames(decoder, decoded, length, fps, count):
     start = decoded.begins[1]
-    batch = decoder.get_frames_played_in_range(start, start + length, fps=fps)
+    given = torch.tensor(fps, dtype=torch.float64) if count % 2 else Fraction(fps)
+    batch = decoder.get_frames_played_in_range(start, start + length, fps=given)
     times = [start + number / fps for number in range(count)]
     assert batch.pts_seconds.tolist() == pytest.approx(times, abs=1e-9)
-    assert batch.duration_seconds.tolist() == [1 / fps] * count
+    assert batch.duration_seconds.tolist() == pytest.approx([1 / fps] * count)
     assert is_same(batch.data, decoded.data[[decoded.at(t) for t in batch.pts_seconds.tolist()]])
 
 
@@ -185,6 +199,20 @@ def test_another_rate_repeats_and_drops_frames(decoder, decoded, length, fps, co
         (lambda d: d.get_frames_at([0.3]), RuntimeError, "Expected a value of type"),
         (lambda d: d.get_frames_at(["a"]), ValueError, "Expected a value of type"),
         (lambda d: d.get_frames_at([True]), RuntimeError, "Expected a value of type"),
+        (lambda d: d.get_frames_at("12"), TypeError, "Expected a value of type"),
+        (lambda d: d.get_frames_at([3, "a"]), TypeError, "Expected a value of type"),
+        (lambda d: d.get_frame_at("3"), RuntimeError, "Expected a value of type"),
+        (lambda d: d.get_frame_at(None), RuntimeError, "Expected a value of type"),
+        (lambda d: d.get_frames_at([-41]), IndexError, "and the number of frames must be known"),
+        (
+            lambda d: d.get_frames_at([40]),
+            IndexError,
+            "=40 for stream_index=0; must be less than 40",
+        ),
+        (lambda d: d.get_frames_played_at("1.5"), ValueError, "Couldn't convert timestamps"),
+        (lambda d: d.get_frames_played_at([None]), ValueError, "Couldn't convert timestamps"),
+        (lambda d: d.get_frames_played_at(None), ValueError, "Couldn't convert timestamps"),
+        (lambda d: d.get_frames_played_in_range(1, 2, fps="7"), RuntimeError, "argument 'fps'"),
         (lambda d: d.get_frame_played_at(-1.0), IndexError, "Invalid pts in seconds"),
         (lambda d: d.get_frame_played_at(float("nan")), IndexError, "Invalid pts in seconds"),
         (lambda d: d.get_frames_played_at([-1]), RuntimeError, "greater than or equal to"),
@@ -212,7 +240,13 @@ def test_errors_are_of_torchcodecs_kinds_and_of_ours(decoder, ask, error, words)
         ({"output_dtype": torch.int8}, ValueError, "Invalid output_dtype"),
         ({"num_ffmpeg_threads": None}, ValueError, "should be an int"),
         ({"stream_index": 40}, ValueError, "No valid stream found"),
-        ({"stream_index": 40}, ValueError, "is not a valid stream"),
+        ({"stream_index": 40}, ValueError, "The stream index 40 is not a valid stream"),
+        ({"stream_index": 40}, ValueError, "The stream at index 40 is not a video stream"),
+        ({"stream_index": "a"}, TypeError, "Expected a value of type 'int'"),
+        ({"stream_index": 0.0}, TypeError, "Expected a value of type 'int'"),
+        ({"num_ffmpeg_threads": 1.5}, RuntimeError, "Expected a value of type 'int'"),
+        ({"num_ffmpeg_threads": "2"}, RuntimeError, "Expected a value of type 'int'"),
+        ({"custom_frame_mappings": 5}, TypeError, "should be a valid JSON string"),
         ({"device": "blah"}, RuntimeError, "device must be"),
         ({"custom_frame_mappings": "x"}, ValueError, "valid JSON"),
         ({"custom_frame_mappings": "{}"}, ValueError, "missing the required 'frames' key"),
@@ -320,7 +354,8 @@ def test_metadata_is_that_of_ffmpeg_and_of_the_index(path, decoded, seek_mode):
         "average_fps": pytest.approx(FRAMES / (end - begin)),
     }
     assert dataclasses.asdict(metadata) == expected
-    assert "num_frames_from_header: 40" in repr(metadata)
+    assert "num_frames_from_header: 40\n" in repr(metadata)
+    assert "begin_stream_seconds: 1\n" in repr(metadata), "as torchcodec prints whole numbers"
     with pytest.raises(AttributeError):
         _ = metadata.nothing_of_the_kind
 
@@ -408,8 +443,20 @@ def test_a_decoder_pickles_and_says_what_it_is(path, decoded):
     assert "40 frames" in repr(decoder)
     assert not decoder.cpu_fallback
     assert "No fallback required" in str(decoder.cpu_fallback)
-    assert "Unknown" in str(CpuFallbackStatus(status_known=False))
+    assert "Unknown" in str(CpuFallbackStatus())
     assert decoder._get_key_frame_indices().tolist() == [0, 12, 24, 36]
+
+
+def test_copies_of_a_decoder_outlive_it(path, decoded):
+    for make in (copy.copy, copy.deepcopy):
+        decoder = make(VideoDecoder(path))
+        gc.collect()
+        assert is_same(decoder[11], decoded.data[11])
+
+
+def test_any_number_of_threads_is_taken(path, decoded):
+    for threads in (-1, 0, 10**12, torch.tensor(2), np.int32(2)):
+        assert is_same(VideoDecoder(path, num_ffmpeg_threads=threads)[11], decoded.data[11])
 
 
 def test_frames_unpack_and_batches_are_indexed_and_iterated(decoder):
@@ -444,8 +491,3 @@ def test_settings_of_gpus_are_taken_and_checked(path):
     set_nvdec_cache_capacity(before)
     with pytest.raises(ValueError, match="non-negative"):
         set_nvdec_cache_capacity(-1)
-
-
-def test_there_is_no_sound(path):
-    with pytest.raises(VideoError, match="has no sound"):
-        AudioDecoder(path)

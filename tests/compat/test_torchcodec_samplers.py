@@ -145,6 +145,27 @@ def test_wrong_times_are_refused(decoder, options, words):
         clips_at_regular_timestamps(decoder, **{"seconds_between_clip_starts": 1, **options})
 
 
+@pytest.mark.parametrize("number", [1.5, "a", None, float("nan")])
+@pytest.mark.parametrize("name", ["num_clips", "num_frames_per_clip", "num_indices_between_frames"])
+def test_numbers_of_frames_are_integers(decoder, name, number):
+    with pytest.raises(TypeError, match="Expected a value of type 'int'"):
+        clips_at_regular_indices(decoder, **{name: number})
+
+
+def test_steps_may_be_tensors(decoder):
+    clips = clips_at_regular_indices(
+        decoder, num_frames_per_clip=2, num_indices_between_frames=torch.tensor(2)
+    )
+    assert clips.pts_seconds.diff().tolist() == [[pytest.approx(0.2)]]
+    timed = clips_at_regular_timestamps(
+        decoder,
+        seconds_between_clip_starts=torch.tensor(1.0),
+        num_frames_per_clip=2,
+        seconds_between_frames=torch.tensor(0.2),
+    )
+    assert timed.data.shape[:2] == (3, 2)
+
+
 @pytest.mark.parametrize(
     ("field", "words"), [("average_fps", "average fps"), ("end_stream_seconds", "stream end")]
 )

@@ -112,22 +112,31 @@ def test_transforms_of_torchvision_are_taken(path):
 @pytest.mark.parametrize(
     ("transform", "words"),
     [
-        (CenterCrop((91, 10)), "smaller than the crop size"),
-        (RandomCrop((10, 121)), "smaller than the crop size"),
-        (resize_of_torchvision(interpolation="InterpolationMode.NEAREST"), "use bilinear"),
+        (CenterCrop((91, 10)), r"height \(91\) is greater than input height \(90\)"),
+        (RandomCrop((10, 121)), r"\(90, 120\) are smaller than the crop size \(10, 121\)"),
+        (Resize(("a", "b")), "height and width are integers"),
+        (
+            resize_of_torchvision(interpolation="InterpolationMode.NEAREST"),
+            "must use bilinear interpolation",
+        ),
         (resize_of_torchvision(antialias=False), "have antialias enabled"),
-        (resize_of_torchvision(size=None), "have a size"),
+        (resize_of_torchvision(size=None), "must have a size specified"),
         (resize_of_torchvision(size=[45]), "pair for the size"),
         (crop_of_torchvision(padding=2), "not specify padding"),
         (crop_of_torchvision(pad_if_needed=True), "not specify pad_if_needed"),
-        (crop_of_torchvision(fill=1), "fill of 0"),
-        (crop_of_torchvision(padding_mode="edge"), "pad with a constant"),
+        (crop_of_torchvision(fill=1), "fill must be 0"),
+        (crop_of_torchvision(padding_mode="edge"), "padding_mode must be constant"),
         (as_torchvision("RandomHorizontalFlip"), "Unsupported transform"),
     ],
 )
 def test_what_the_decoder_does_not_do_is_refused(path, transform, words):
     with pytest.raises(ValueError, match=words):
         VideoDecoder(path, transforms=[transform])
+
+
+def test_a_crop_that_does_not_fit_is_of_torchcodecs_kinds(path):
+    with pytest.raises(RuntimeError, match="greater than"):
+        VideoDecoder(path, transforms=[Resize((20, 20)), CenterCrop((32, 32))])
 
 
 @pytest.mark.parametrize("transform", [Resize, CenterCrop, RandomCrop])

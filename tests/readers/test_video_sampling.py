@@ -257,12 +257,13 @@ def test_operators_behind_see_the_clips_of_their_own_batch(videos):
                 assert clip.shape == (4, 3, int(width), 3)
 
 
-def test_clips_that_are_decoded_together_hold_the_pixels_of_clips_alone(demo_folder):
+@pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+def test_clips_that_are_decoded_together_hold_the_pixels_of_clips_alone(demo_folder, device):
     files = sorted(demo_folder.glob("*.mp4"))[:3]
 
     @pipeline_def(batch_size=4, seed=3)
     def definition(arguments):
-        arguments = {"sequence_length": 5, "stride": 2, "step": 4, **arguments}
+        arguments = {"sequence_length": 5, "stride": 2, "step": 4, "device": device, **arguments}
         clips, numbers, label = fn.readers.video(
             filenames=files, enable_frame_num="sequence", labels=[], name="Reader", **arguments
         )
@@ -306,9 +307,9 @@ def test_ten_million_clips_take_no_memory_of_their_own(tmp_path):
     tracemalloc.start()
     try:
         for order in orders:
-            begin = time.perf_counter()
+            begin = time.thread_time()  # what others of a busy machine take does not count
             seen = [number for batch in range(50) for _, number in order.batch(batch * 1009)]
-            seconds = (time.perf_counter() - begin) / len(seen)
+            seconds = (time.thread_time() - begin) / len(seen)
             assert seconds < 1e-3  # 20 microseconds on a free machine; tracing makes it slower
             assert len(set(seen)) == len(seen)
         assert tracemalloc.get_traced_memory()[1] < 4_000_000

@@ -18,6 +18,9 @@ NAMES = {
     "float32": types.FLOAT,
     "uint8": types.UINT8,
     "int16": types.INT16,
+    "int8": types.INT8,
+    "int32": types.INT32,
+    "uint16": types.UINT16,
     **{name: getattr(types, name) for name in ("RGB", "BGR", "GRAY", "YCbCr")},
     **{name: getattr(types, name) for name in ("INTERP_NN", "INTERP_LINEAR", "INTERP_CUBIC")},
 }

@@ -12,6 +12,7 @@ from videoloader.auto_aug.draws import Draws
 from videoloader.auto_aug.suites import (
     Limit,
     Shape,
+    keywords_of,
     translation_limits,
     translations,
     wide_enhancements,
@@ -181,8 +182,7 @@ def auto_augment(
         policy = get_reduced_image_net_policy()
     else:
         policy = _POLICIES[policy_name](**limits)
-    keywords = {"fill_value": fill_value, "interp_type": interp_type}
-    keywords |= {} if shape is None else {"shape": shape}
+    keywords = keywords_of(fill_value, interp_type, shape)
     return _apply(policy, data, seed, keywords)
 
 

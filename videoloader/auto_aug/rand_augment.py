@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from videoloader.auto_aug import augmentations as a
-from videoloader.auto_aug.core import Augmentation, select, signed_bin
+from videoloader.auto_aug.core import Augmentation
 from videoloader.auto_aug.core.decorated import check_keywords
 from videoloader.auto_aug.draws import Draws
 from videoloader.auto_aug.suites import (
     Limit,
     Shape,
+    keywords_of,
+    one_of,
+    suite_of,
     translation_limits,
     translations,
     wide_enhancements,
@@ -70,8 +73,7 @@ def rand_augment(
     suite = without(
         make(**translation_limits(max_translate_abs, max_translate_rel, shape)), excluded
     )
-    keywords = {"fill_value": fill_value, "interp_type": interp_type}
-    keywords |= {} if shape is None else {"shape": shape}
+    keywords = keywords_of(fill_value, interp_type, shape)
     return _apply(suite, data, n, m, num_magnitude_bins, seed, keywords)
 
 
@@ -116,21 +118,7 @@ def get_rand_augment_suite(
         most_abs=_MOST_PIXELS,
         most_rel=_MOST_PART,
     )
-    return [
-        *shifts,
-        a.shear_x.augmentation((0, 0.3)),
-        a.shear_y.augmentation((0, 0.3)),
-        a.rotate.augmentation((0, 30)),
-        a.brightness.augmentation((0, 0.9)),
-        a.contrast.augmentation((0, 0.9)),
-        a.color.augmentation((0, 0.9)),
-        a.sharpness.augmentation((0, 0.9)),
-        a.posterize.augmentation((8, 4)),
-        a.solarize.augmentation((256, 0)),
-        a.equalize,
-        a.auto_contrast,
-        a.identity,
-    ]
+    return suite_of(shifts, shear=0.3, rotate=30, enhance=(0, 0.9), posterize=4)
 
 
 def get_rand_augment_non_monotonic_suite(
@@ -168,12 +156,5 @@ def _apply(
         return data
     draws = Draws(2 * n, seed)
     for _ in range(n):
-        data = select(
-            augmentations,
-            draws.choice(len(augmentations)),
-            data,
-            magnitude_bin=signed_bin(m, random_sign=draws.sign()),
-            num_magnitude_bins=num_magnitude_bins,
-            **keywords,
-        )
+        data = one_of(augmentations, draws, data, m, num_magnitude_bins, keywords)
     return data

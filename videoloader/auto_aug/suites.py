@@ -6,11 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from videoloader.auto_aug import augmentations as a
-from videoloader.auto_aug.core import Augmentation
+from videoloader.auto_aug.core import Augmentation, select, signed_bin
+from videoloader.auto_aug.draws import Draws
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.graph import DataNode
 
-__all__ = ["Limit", "Shape", "translation_limits", "translations", "wide_enhancements", "without"]
+__all__ = [
+    "Limit",
+    "Shape",
+    "keywords_of",
+    "one_of",
+    "suite_of",
+    "translation_limits",
+    "translations",
+    "wide_enhancements",
+    "without",
+]
 
 Limit = float | Sequence[float] | None
 """A limit of a shift: one for both directions, or (height, width)."""
@@ -58,6 +69,64 @@ def translation_limits(limit_abs: Limit, limit_rel: Limit, shape: Shape) -> dict
         "max_translate_abs": limit_abs,
         "max_translate_rel": limit_rel,
     }
+
+
+def keywords_of(fill_value: int | None, interp_type: Any, shape: Shape) -> dict[str, Any]:
+    """What `apply` functions pass on to augmentations."""
+    keywords = {"fill_value": fill_value, "interp_type": interp_type}
+    return keywords if shape is None else {**keywords, "shape": shape}
+
+
+def suite_of(
+    shifts: Sequence[Augmentation],
+    *,
+    shear: float,
+    rotate: float,
+    enhance: tuple[float, float],
+    posterize: int,
+) -> list[Augmentation]:
+    """The 14 augmentations of RandAugment and TrivialAugment, the higher the bin the stronger.
+
+    Args:
+        shifts: along x and y.
+        shear: the most, as a part of the distance.
+        rotate: the most degrees.
+        enhance: least and most change of the factors of colours and sharpness.
+        posterize: the fewest bits.
+    """
+    return [
+        *shifts,
+        a.shear_x.augmentation((0, shear)),
+        a.shear_y.augmentation((0, shear)),
+        a.rotate.augmentation((0, rotate)),
+        *(each.augmentation(enhance) for each in (a.brightness, a.contrast, a.color, a.sharpness)),
+        a.posterize.augmentation((8, posterize)),
+        a.solarize.augmentation((256, 0)),
+        a.equalize,
+        a.auto_contrast,
+        a.identity,
+    ]
+
+
+def one_of(
+    augmentations: Sequence[Augmentation],
+    draws: Draws,
+    data: DataNode,
+    magnitude_bin: int | None,
+    num_magnitude_bins: int,
+    keywords: dict[str, Any],
+) -> DataNode:
+    """Augment each sample by one of some augmentations; None draws the magnitude bin too."""
+    chosen = draws.choice(len(augmentations))
+    number = draws.choice(num_magnitude_bins) if magnitude_bin is None else magnitude_bin
+    return select(
+        augmentations,
+        chosen,
+        data,
+        magnitude_bin=signed_bin(number, random_sign=draws.sign()),
+        num_magnitude_bins=num_magnitude_bins,
+        **keywords,
+    )
 
 
 def wide_enhancements() -> dict[str, Augmentation]:

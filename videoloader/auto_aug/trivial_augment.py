@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from videoloader.auto_aug import augmentations as a
-from videoloader.auto_aug.core import Augmentation, select, signed_bin
+from videoloader.auto_aug.core import Augmentation
 from videoloader.auto_aug.core.decorated import check_keywords
 from videoloader.auto_aug.draws import Draws
-from videoloader.auto_aug.suites import Limit, Shape, translation_limits, translations, without
+from videoloader.auto_aug.suites import (
+    Limit,
+    Shape,
+    keywords_of,
+    one_of,
+    suite_of,
+    translation_limits,
+    translations,
+    without,
+)
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.graph import DataNode
 
@@ -47,8 +55,7 @@ def trivial_augment_wide(
     suite = get_trivial_augment_wide_suite(
         **translation_limits(max_translate_abs, max_translate_rel, shape)
     )
-    keywords = {"fill_value": fill_value, "interp_type": interp_type}
-    keywords |= {} if shape is None else {"shape": shape}
+    keywords = keywords_of(fill_value, interp_type, shape)
     return _apply(without(suite, excluded), data, num_magnitude_bins, seed, keywords)
 
 
@@ -89,21 +96,7 @@ def get_trivial_augment_wide_suite(
         most_abs=32,
         most_rel=1.0,
     )
-    return [
-        *shifts,
-        a.shear_x.augmentation((0, 0.99)),
-        a.shear_y.augmentation((0, 0.99)),
-        a.rotate.augmentation((0, 135)),
-        a.brightness.augmentation((0.01, 0.99)),
-        a.contrast.augmentation((0.01, 0.99)),
-        a.color.augmentation((0.01, 0.99)),
-        a.sharpness.augmentation((0.01, 0.99)),
-        a.posterize.augmentation((8, 2)),
-        a.solarize.augmentation((256, 0)),
-        a.equalize,
-        a.auto_contrast,
-        a.identity,
-    ]
+    return suite_of(shifts, shear=0.99, rotate=135, enhance=(0.01, 0.99), posterize=2)
 
 
 def _apply(
@@ -115,12 +108,4 @@ def _apply(
 ) -> DataNode:
     if not augmentations:
         raise ArgumentError("there are no augmentations to choose from")
-    draws = Draws(3, seed)
-    return select(
-        augmentations,
-        draws.choice(len(augmentations)),
-        data,
-        magnitude_bin=signed_bin(draws.choice(num_magnitude_bins), random_sign=draws.sign()),
-        num_magnitude_bins=num_magnitude_bins,
-        **keywords,
-    )
+    return one_of(augmentations, Draws(3, seed), data, None, num_magnitude_bins, keywords)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import weakref
 from collections.abc import Iterable
 from fractions import Fraction
 from types import ModuleType
@@ -14,7 +15,7 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 from videoloader.video import Video
 
-__all__ = ["MATRIX", "first_module", "frame_rate", "open_video"]
+__all__ = ["MATRIX", "ClosedWhenCollected", "first_module", "frame_rate", "open_video"]
 
 MATRIX: Matrix = "swscale"  # what PyAV, decord, torchcodec and OpenCV convert with
 _LARGEST_DENOMINATOR = 100_000  # 1001 is the usual one
@@ -26,6 +27,16 @@ def open_video(source: VideoSource | Source | Item, **options: Any) -> Video:
     Pictures are upright: the rotation that a container asks for is applied.
     """
     return Video(source, **{"matrix": MATRIX, **options})
+
+
+class ClosedWhenCollected:
+    """Closes a video when the last object that holds this is collected.
+
+    For readers that nobody closes in the library they stand for.
+    """
+
+    def __init__(self, video: Video) -> None:
+        weakref.finalize(self, video.close).atexit = False
 
 
 def frame_rate(index: VideoIndex) -> float:

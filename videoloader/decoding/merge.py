@@ -59,6 +59,11 @@ def merge_runs(clips: Mapping[int, ClipFrames]) -> list[MergedRun]:
 def _runs(clips: Mapping[int, ClipFrames], numbers: list[int]) -> Iterator[MergedRun]:
     """The runs of one video."""
     frames = np.concatenate([clips[number].frames for number in numbers])
+    if len(frames) == 1:
+        (owner,) = (number for number in numbers if len(clips[number].frames))
+        for run in plan_decode(clips[owner].index, frames):
+            yield MergedRun(owner, run, Wants(frames, np.array([owner]), np.zeros(1, np.int64)))
+        return
     lengths = [len(clips[number].frames) for number in numbers]
     owners = np.repeat(numbers, lengths)
     positions = np.concatenate([np.arange(length) for length in lengths])

@@ -38,6 +38,16 @@ ColorRange: TypeAlias = Literal["auto", "limited", "full"]
 Output: TypeAlias = Literal["rgb", "gray", "yuv"]
 ResolutionChange: TypeAlias = Literal["error", "scale"]
 
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "dtype": get_args(ElementType),
+    "layout": get_args(Layout),
+    "interpolation": get_args(Interpolation),
+    "tone_map": get_args(ToneMap),
+    "matrix": get_args(Matrix),
+    "color_range": get_args(ColorRange),
+    "output": get_args(Output),
+}
+
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
 
@@ -79,19 +89,10 @@ class OutputFormat:
     output: Output = "rgb"
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ("dtype", ElementType),
-            ("layout", Layout),
-            ("interpolation", Interpolation),
-            ("tone_map", ToneMap),
-            ("matrix", Matrix),
-            ("color_range", ColorRange),
-            ("output", Output),
-        ):
-            if getattr(self, name) not in get_args(choices):
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
                 raise ArgumentError(
-                    f"{name} must be one of {', '.join(get_args(choices))}, "
-                    f"got {getattr(self, name)!r}"
+                    f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
                 )
         for name in ("mean", "std"):
             if getattr(self, name) is None:

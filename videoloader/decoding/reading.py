@@ -13,7 +13,6 @@ import torch
 
 from videoloader.decoding.cpu.converters import converter_for
 from videoloader.decoding.cpu.libav import CpuDecoder
-from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.cpu.run_tasks import SPARE_THREADS
 from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
 from videoloader.decoding.output import OutputFormat, View
@@ -85,14 +84,16 @@ def read_frames(
         def convert(number: int, surface: Surface) -> torch.Tensor:
             view.check_surface(index.name, number, (surface.width, surface.height), first)
             with blamed_on(index.name):
-                whole = (
-                    converter.whole(surface, view) if isinstance(converter, RgbConverter) else None
-                )
-                if whole is not None:
+                whole = converter.whole(surface, view)
+                if whole is not None and whole.flags.c_contiguous:
                     return torch.from_numpy(whole)
                 shape, dtype = output.clip_shape(1, view.slot), TORCH_TYPES[output.dtype]
                 frame = memory.empty(shape, dtype=dtype, device="cpu")
-                converter.write(surface, as_slots(frame, output)[0], view)
+                slot = as_slots(frame, output)[0]
+                if whole is None:
+                    converter.write(surface, slot, view)
+                else:
+                    slot[...] = whole
             return frame[0]
 
         surfaces = decoder.decode(plan_decode(index, np.arange(start, index.num_frames)))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.decoding.arguments import as_frame_numbers
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
-from videoloader.sampling import SNAPS, PadMode, Snap, frames_at_times
+from videoloader.sampling import PadMode, Snap, check_snap, frames_at_times
 from videoloader.sources.address import public
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
@@ -69,8 +69,7 @@ class ClipRequest:
                 "index is a VideoIndex of the file (index_video), or None; got "
                 f"{type(self.index).__name__} {self.index!r:.80}"
             )
-        if self.snap not in SNAPS:
-            raise ArgumentError(f"snap must be one of {', '.join(SNAPS)}, got {self.snap!r}")
+        check_snap(self.snap)
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")

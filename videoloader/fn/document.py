@@ -19,6 +19,10 @@ Made from the declarations, and compared with them by a test. To write it again:
 An argument marked *per sample* takes one value, one for each sample, or a data node. *Per frame
 too*: the value of a sample may be a list with one for each frame of the clip; a data node with such
 lists goes through `fn.per_frame`.
+Where *one kernel* stands behind a device, the GPU does a whole ragged batch in one launch, for
+uint8, uint16, float16 and float32 of 1 to 4 channels. This needs CuPy (the extra `cuda`), which
+compiles the kernel when it is first used and keeps it on disk. `erase` and
+`grid_mask` take every element type. All else runs in plain torch.
 Every operator also takes `device` and `name`. What of DALI's operators and arguments is absent or
 differs is listed in [Operators of DALI](dali-operators.md).
 """
@@ -41,7 +45,11 @@ def _section(operator: Operator) -> str:
             for each in operator.inputs
         )
         lines.append(f"Inputs: {inputs}.")
-    lines += [f"Devices: {', '.join(operator.devices)}.", ""]
+    devices = [
+        f"{device} (one kernel)" if device == "gpu" and "cuda" in operator.kernels else device
+        for device in operator.devices
+    ]
+    lines += [f"Devices: {', '.join(devices)}.", ""]
     lines += ["| argument | value | default | per sample | meaning |", "|---|---|---|---|---|"]
     lines += [_row(argument) for argument in operator.arguments]
     if operator.absent:

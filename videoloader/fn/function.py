@@ -50,6 +50,7 @@ HIDDEN = (
 LEGACY = {
     "audio_decoder": "decoders.audio",
     "coin_flip": "random.coin_flip",
+    "experimental.audio_resample": "audio_resample",
     "experimental.debayer": "debayer",
     "experimental.decoders.image": "decoders.image",
     "experimental.decoders.image_crop": "decoders.image_crop",

@@ -19,6 +19,8 @@ def video(
     resolution_change: str = 'error',
     matrix: str = 'auto',
     color_range: str = 'auto',
+    output: str = 'rgb',
+    snap: str = 'none',
     max_pixels: int = 134217728,
     time_limit: Any = 60.0,
     memory_limit: Any = 'auto',
@@ -56,6 +58,11 @@ def video(
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets (number of seconds

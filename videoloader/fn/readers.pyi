@@ -393,17 +393,28 @@ def nemo_asr(
     tensor_init_bytes: Any = ...,
     use_o_direct: Any = ...,
 ) -> Any:
-    """Not supported yet: it raises `UnsupportedError` when a pipeline with it is built.
+    """Read sounds and their texts, as manifests of NVIDIA NeMo list them.
+
+    A line of a manifest is a JSON object: `audio_filepath`, and if you like `offset` and `duration`
+    in seconds, and `text`. Paths are relative to the working directory, or else to the manifest;
+    any file that `vl.Audio` reads will do. `min_duration` and `max_duration` look at the manifest:
+    a sound without `duration` counts as 0 s.
+
+    Outputs: the samples, (n,) or without `downmix` (n, channels); if asked for their rate (float32
+    scalar), the text (1-D uint8, UTF-8), and the position among the sounds that are kept of the
+    manifest (int64, shape (1,)).
 
     Args:
-        manifest_filepaths: manifests (str or list of str; required).
+        manifest_filepaths: manifests: a JSON object a line (str or list of str; required).
         read_sample_rate: an output of sample rates (bool (0 or 1); default True).
         read_text: an output of texts (bool (0 or 1); default True).
         read_idxs: an output of positions in the manifest (bool (0 or 1); default False).
-        dtype: element type of the sound (element type; default torch.float32).
-        downmix: mix channels down to one (bool (0 or 1); default True).
-        sample_rate: to resample to (float; default -1.0).
-        quality: of resampling (float; default 50.0).
+        dtype: element type of the samples; floating point ones are from -1 to 1 (one of
+            torch.float32, torch.int16, torch.int32; default torch.float32).
+        downmix: give the mean of all channels (bool (0 or 1); default True).
+        sample_rate: rate to resample to, if above 0 (float; default -1.0).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
         min_duration: leave out shorter sounds, in seconds (float; default 0.0).
         max_duration: leave out longer ones, if above 0 (float; default 0.0).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
@@ -664,6 +675,8 @@ def video(
     resolution_change: str = 'error',
     matrix: str = 'auto',
     color_range: str = 'auto',
+    output: str = 'rgb',
+    snap: str = 'none',
     max_pixels: int = 134217728,
     time_limit: Any = 60.0,
     memory_limit: Any = 'auto',
@@ -761,6 +774,11 @@ def video(
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets (number of seconds
@@ -828,6 +846,8 @@ def video_resize(
     resolution_change: str = 'error',
     matrix: str = 'auto',
     color_range: str = 'auto',
+    output: str = 'rgb',
+    snap: str = 'none',
     max_pixels: int = 134217728,
     time_limit: Any = 60.0,
     memory_limit: Any = 'auto',
@@ -935,6 +955,11 @@ def video_resize(
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets (number of seconds

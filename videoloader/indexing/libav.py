@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -36,6 +36,7 @@ __all__ = [
     "demux_packets",
     "find_best_stream",
     "index_by_demuxing",
+    "open_container",
     "read_stream_header",
 ]
 
@@ -62,32 +63,47 @@ class _Packet(NamedTuple):
 
 
 @contextmanager
-def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """The container and the stream asked for, FFmpeg's best by default.
+def open_container(
+    source: Source, kind: str = "video file", options: Mapping[str, str] | None = None
+) -> Iterator[InputContainer]:
+    """The container that FFmpeg finds in a source.
 
     libav opens nothing by name. It is not told the name of the file either: by that it would take
     `%03d.jpg` for a sequence of pictures, and open those.
+
+    Args:
+        source: stays open; the file object that FFmpeg reads from is closed at the end.
+        kind: what is looked for, for the message.
+        options: of FFmpeg, beside those that confine it.
     """
     check_allowed()
     import av
 
     head = source.read_up_to(0, HEAD)
     refuse_references(head)
-    # What FFmpeg may decode to find out what streams are.
-    limits = {"max_pixels": str(most_pixels(source.size))}
     with source.file() as file:
         nameless = SimpleNamespace(read=file.read, seek=file.seek, tell=file.tell)
         try:
-            options = CONFINED | limits
-            container = av.open(nameless, mode="r", options=options, **_lenient())
+            container = av.open(
+                nameless, mode="r", options=CONFINED | dict(options or {}), **_lenient()
+            )
         except (av.error.FFmpegError, ValueError) as error:
             reason = "it is text" if is_text(head) else reason_of(error)
-            raise FormatError(f"no video file that FFmpeg opens ({reason})") from error
+            raise FormatError(f"no {kind} that FFmpeg opens ({reason})") from error
         with container:
-            chosen = _choose(container, stream)
-            if chosen.codec_context is not None:
-                chosen.codec_context.options = limits
-            yield container, chosen
+            yield container
+
+
+@contextmanager
+def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """The container and the stream asked for, FFmpeg's best by default."""
+    # What FFmpeg may decode to find out what streams are.
+    limits = {"max_pixels": str(most_pixels(source.size))}
+    with open_container(source, options=limits) as container:
+        chosen = _choose(container, stream)
+        if chosen.codec_context is not None:
+            chosen.codec_context.options = limits
+        yield container, chosen
 
 
 def _lenient() -> dict[str, Any]:
@@ -127,7 +143,7 @@ def read_stream_header(source: Source, stream: int) -> StreamHeader:
         context = video.codec_context
         ratio = None if context is None else context.sample_aspect_ratio
         return StreamHeader(
-            None if video.duration is None else float(video.duration * seconds_per_tick),
+            float(video.duration * seconds_per_tick) if video.duration else None,
             None if video.start_time is None else float(video.start_time * seconds_per_tick),
             video.bit_rate or 0,
             video.frames or None,

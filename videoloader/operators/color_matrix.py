@@ -1,13 +1,13 @@
 """Colour operators that are one matrix: hue, saturation, colour spaces.
 
 out = M in + offset for every pixel, with a matrix for each sample or frame. Plain torch is the
-reference; on the CPU OpenCV does the same for most element types.
+reference; on the CPU OpenCV does the same for most element types, on a GPU a kernel.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -28,6 +28,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.color_on_gpu import mix_colors
 from videoloader.operators.linear import each_of, middle
 from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.tensors import saturate
@@ -39,6 +40,7 @@ Matrix = NDArray[np.float64]
 """(channels out, channels in + 1): factors, and behind them what is added."""
 
 _YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
+_FROM_YIQ = np.linalg.inv(_YIQ)
 _BY_OPENCV = (torch.uint8, torch.uint16, torch.int16, torch.float32)
 _CHUNK = 1 << 15
 """Pixels at a time, whose float32 values stay in the cache."""
@@ -68,6 +70,8 @@ def _transform_by_opencv(pixels: torch.Tensor, out: torch.Tensor, matrix: Matrix
     """The same by OpenCV in float32 (for uint8 it computes in ten bits), some rows at a time."""
     import cv2
 
+    if not pixels.numel():
+        return
     numbers = matrix.astype(np.float32)
     rows, places = pixels.numpy(), out
     if pixels.ndim > 3:
@@ -78,7 +82,7 @@ def _transform_by_opencv(pixels: torch.Tensor, out: torch.Tensor, matrix: Matrix
             _transform_by_opencv(frame, place, matrix)
         return
     step = max(1, _CHUNK // max(1, rows.shape[1]))
-    for at in range(0, len(rows) if rows.size else 0, step):
+    for at in range(0, len(rows), step):
         values = np.ascontiguousarray(rows[at : at + step], np.float32)
         mixed: NDArray[Any] = cv2.transform(values, numbers).reshape(*values.shape[:2], -1)
         place = places[at : at + step]
@@ -111,7 +115,8 @@ def twist(hue: float, saturation: float) -> Matrix:
     angle = math.radians(hue)
     cosine, sine = saturation * math.cos(angle), saturation * math.sin(angle)
     turn = np.array([[1, 0, 0], [0, cosine, sine], [0, -sine, cosine]])
-    return np.linalg.solve(_YIQ, turn @ _YIQ)
+    twisted: Matrix = _FROM_YIQ @ turn @ _YIQ
+    return twisted
 
 
 def _affine(matrix: Matrix, offset: float = 0.0) -> Matrix:
@@ -143,11 +148,15 @@ def _declare(
     """Declare an operator of numbers that give a matrix: `matrix_of(middle, *numbers)`."""
     names = [argument.name for argument in arguments]
 
-    def run(context: Context, frames: Batch, **given: Any) -> Batch:
+    def matrices(frames: Batch, given: Mapping[str, PerSample]) -> list[Any]:
         center = middle_of_twist(frames.spec.dtype)
-        numbers: list[PerSample] = [given[each] for each in names]
-        matrices = each_of(lambda *values: matrix_of(center, *values), *numbers)
-        return transform(context.empty(), frames, matrices)
+        return each_of(lambda *values: matrix_of(center, *values), *[given[each] for each in names])
+
+    def run(context: Context, frames: Batch, **given: Any) -> Batch:
+        return transform(context.empty(), frames, matrices(frames, given))
+
+    def run_on_gpu(context: Context, frames: Batch, **given: Any) -> Any:
+        return mix_colors(context, frames, matrices(frames, given))
 
     run.__doc__ = doc
     common = (IMAGE_TYPE, _dtype(dtype)) if has_image_type else (_dtype(dtype),)
@@ -156,6 +165,7 @@ def _declare(
         inputs=(Input("frames", FRAMES),),
         arguments=(*arguments, *common),
         infer=_infer_same,
+        kernels={"cuda": run_on_gpu},
     )(run)
 
 
@@ -255,6 +265,14 @@ def _infer_space(
     return replace(frames, shapes=tuple((*shape[:-1], made) for shape in frames.shapes))
 
 
+def _convert_on_gpu(
+    context: Context, frames: Batch, *, image_type: ImageType, output_type: ImageType
+) -> Any:
+    if image_type is output_type:
+        return NotImplemented
+    return mix_colors(context, frames, _conversions(frames, image_type, output_type))
+
+
 @declare(
     "color_space_conversion",
     inputs=(Input("frames", FRAMES),),
@@ -263,6 +281,7 @@ def _infer_space(
         Argument("output_type", IMAGE, REQUIRED, "that of the output", choices=_SPACES),
     ),
     infer=_infer_space,
+    kernels={"cuda": _convert_on_gpu},
 )
 def color_space_conversion(
     context: Context, frames: Batch, *, image_type: ImageType, output_type: ImageType
@@ -270,12 +289,16 @@ def color_space_conversion(
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range)."""
     if image_type is output_type:
         return frames
-    high = _high(frames.spec.dtype)
+    return transform(context.empty(), frames, _conversions(frames, image_type, output_type))
+
+
+def _conversions(frames: Batch, image_type: ImageType, output_type: ImageType) -> list[Matrix]:
+    """The matrix of each sample."""
     first, second = _to_rgb(image_type), _from_rgb(output_type)
     factors = second[:, :-1] @ first[:, :-1]
     offsets = second[:, :-1] @ first[:, -1:] + second[:, -1:]
-    matrix = np.hstack([factors, offsets * high])
-    return transform(context.empty(), frames, [matrix] * context.count)
+    matrix = np.hstack([factors, offsets * _high(frames.spec.dtype)])
+    return [matrix] * len(frames)
 
 
 def _high(dtype: torch.dtype) -> float:

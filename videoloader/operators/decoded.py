@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import torch
 
-from videoloader.decoding.output import ElementType, OutputFormat, View
+from videoloader.decoding.output import ElementType, Output, OutputFormat, View
 
 __all__ = ["DecodedForm", "element_type"]
 
@@ -47,9 +47,9 @@ class DecodedForm:
     is_finished: bool = False
 
     @classmethod
-    def of(cls, displayed: tuple[int, int]) -> DecodedForm:
-        """The whole pictures of a video, as it is."""
-        return cls(displayed, View(displayed))
+    def of(cls, displayed: tuple[int, int], channels: Output = "rgb") -> DecodedForm:
+        """The whole pictures of a video, as it is, with these channels."""
+        return cls(displayed, View(displayed), OutputFormat(output=channels))
 
     @property
     def size(self) -> tuple[int, int]:

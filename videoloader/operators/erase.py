@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOATS, Argument, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
 from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.fills_on_gpu import erase_regions
 from videoloader.operators.geometry.windows import filled
 from videoloader.operators.operator import Input, declare
 
@@ -28,6 +29,49 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noq
 
 def _infer(context: Context, values: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
     return values
+
+
+def _fill_values(values: Batch, fill_value: PerSample) -> list[torch.Tensor]:
+    """For each sample one value, or one for each channel, in the type of the batch; on the CPU."""
+    like = torch.empty(0, dtype=values.spec.dtype)
+    made: dict[Any, torch.Tensor] = {}
+    found = []
+    for shape, fill in zip(values.spec.shapes, fill_value, strict=True):
+        count = 1
+        if len(fill) > 1:
+            if "C" not in values.layout:
+                raise ArgumentError(
+                    f"fn.erase: {len(fill)} values need channels; the layout has no C"
+                )
+            count = shape[values.layout.index("C")]
+        if (fill, count) not in made:
+            made[fill, count] = filled(like, (count,), fill)
+        found.append(made[fill, count])
+    return found
+
+
+def _painted(
+    context: Context,
+    values: Batch,
+    regions: Sequence[Sequence[Region]],
+    fills: Sequence[torch.Tensor],
+) -> Batch:
+    """A copy of each sample with its regions in the values of its channels."""
+    out = context.empty()
+    for part in parts(values, out, alike=(regions, [id(fill) for fill in fills])):
+        source, target = values.part(part), out.part(part)
+        target.copy_(source)
+        row = fills[part.start].to(source.device)
+        if len(row) > 1:
+            row = row.reshape(-1, *[1] * (len(values.layout) - 1 - values.layout.index("C")))
+        for region in regions[part.start]:
+            place = (slice(None), *region)
+            target[place] = row.expand(target.shape)[place]
+    return out
+
+
+def _erase_on_gpu(context: Context, values: Batch, **arguments: Any) -> Any:
+    return erase(context, values, paint=erase_regions, **arguments)
 
 
 @declare(
@@ -48,6 +92,7 @@ def _infer(context: Context, values: Spec, **arguments: Any) -> Spec:  # noqa: A
     ),
     infer=_infer,
     check=_check,
+    kernels={"cuda": _erase_on_gpu},
 )
 def erase(
     context: Context,
@@ -62,34 +107,29 @@ def erase(
     normalized_anchor: bool,
     normalized_shape: bool,
     centered_anchor: bool,
-) -> Batch:
+    paint: Callable[..., Any] = _painted,
+) -> Any:
     """Fill one or more regions of every sample with one value for each channel.
 
     Regions are given by where they begin and by their size along some dimensions; along others they
     reach from end to end. What lies outside of a sample is left out.
     """
-    out = context.empty()
     layout = values.layout
     relative = (normalized or normalized_anchor, normalized or normalized_shape)
-    regions = [
-        _regions(
+    given = list(zip(values.spec.shapes, anchor, shape, strict=True))
+    found = {
+        (sides, starts, lengths): _regions(
             sides,
             _axes(len(sides), layout, axes, axis_names),
-            anchor[position],
-            shape[position],
+            starts,
+            lengths,
             relative,
             is_centered=centered_anchor,
         )
-        for position, sides in enumerate(values.spec.shapes)
-    ]
-    for part in parts(values, out, alike=(regions, fill_value.values)):
-        source, target = values.part(part), out.part(part)
-        target.copy_(source)
-        row = _row(source, layout, fill_value[part.start])
-        for region in regions[part.start]:
-            place = (slice(None), *region)
-            target[place] = row.expand(target.shape)[place]
-    return out
+        for sides, starts, lengths in dict.fromkeys(given)
+    }
+    regions = [found[each] for each in given]
+    return paint(context, values, regions, _fill_values(values, fill_value))
 
 
 def _axes(ndim: int, layout: str, axes: Sequence[int] | None, names: str | None) -> tuple[int, ...]:
@@ -133,14 +173,3 @@ def _regions(
             region[axis] = slice(int(start), max(int(start), int(stop)))
         found.append(tuple(region))
     return tuple(found)
-
-
-def _row(source: torch.Tensor, layout: str, fill: Sequence[float]) -> torch.Tensor:
-    """The value of each channel, so that it broadcasts over the samples."""
-    if len(fill) == 1:
-        return filled(source, (1,), fill)
-    if "C" not in layout:
-        raise ArgumentError(f"fn.erase: {len(fill)} values need channels; the layout has no C")
-    at = layout.index("C") - len(layout)
-    row = filled(source, (source.shape[at],), fill)
-    return row.reshape(-1, *[1] * (-1 - at))

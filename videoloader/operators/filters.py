@@ -2,7 +2,7 @@
 
 A sample is filtered along its data axes: all but `C`, which comes first or last, and `F`. The
 borders are reflected without repeating the outermost values. Plain torch is the reference; on the
-CPU OpenCV filters picture by picture. Both compute in float32.
+CPU OpenCV filters picture by picture, on a GPU a kernel blurs a batch. All compute in float32.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.filters_on_gpu import filter_on_gpu
 from videoloader.operators.operator import Input, declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import saturate
@@ -193,6 +194,7 @@ def _per_axis(name: str, kind: Any, default: Any, doc: str) -> Argument:
     return Argument(name, kind, default, doc, per_sample=True, per_frame=True)
 
 
+@lru_cache(maxsize=1024)
 def _gaussian_window(sigma: float, size: int) -> NDArray[np.float32]:
     """The window of one axis, whose missing size or sigma follows from the other."""
     if sigma < 0 or size < 0:
@@ -209,6 +211,33 @@ def _gaussian_window(sigma: float, size: int) -> NDArray[np.float32]:
     return window
 
 
+def _gaussian_windows(
+    axes: Axes, sigma: Sequence[float], window_size: Sequence[int]
+) -> tuple[NDArray[np.float32], ...]:
+    """The window of each data axis."""
+    sizes = zip(axes.each("sigma", sigma), axes.each("window_size", window_size), strict=True)
+    return tuple(_gaussian_window(*each) for each in sizes)
+
+
+def _blur_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    sigma: PerSample,
+    window_size: PerSample,
+    dtype: torch.dtype | None,  # noqa: ARG001
+) -> Any:
+    if "HW" not in frames.layout:
+        return NotImplemented
+    windows = []
+    for sample, *given in zip(frames, sigma, window_size, strict=True):
+        axes = Axes.of(frames.layout, sample.ndim)
+        count = max((len(value) for value in given if isinstance(value, PerFrame)), default=1)
+        pairs = zip(*(PerSample((value,)).frames(0, count) for value in given), strict=True)
+        windows.append([_gaussian_windows(axes, *pair) for pair in pairs])
+    return filter_on_gpu(context, frames, windows)
+
+
 @declare(
     "gaussian_blur",
     inputs=(FRAMES_OR_VOLUME,),
@@ -218,6 +247,7 @@ def _gaussian_window(sigma: float, size: int) -> NDArray[np.float32]:
         DTYPE_ARGUMENT,
     ),
     infer=infer_filtered,
+    kernels={"cuda": _blur_on_gpu},
 )
 def gaussian_blur(
     context: Context,
@@ -236,8 +266,7 @@ def gaussian_blur(
     def blurred(
         values: torch.Tensor, axes: Axes, *, sigma: Sequence[float], window_size: Sequence[int]
     ) -> torch.Tensor:
-        sizes = zip(axes.each("sigma", sigma), axes.each("window_size", window_size), strict=True)
-        return _separable(values, axes, [_gaussian_window(*each) for each in sizes])
+        return _separable(values, axes, _gaussian_windows(axes, sigma, window_size))
 
     return _each_part(
         frames, context.empty(), {"sigma": sigma, "window_size": window_size}, blurred

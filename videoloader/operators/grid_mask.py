@@ -10,6 +10,7 @@ import torch
 from videoloader.operators.arguments import FLOAT, INT, Argument, PerSample
 from videoloader.operators.axes import storable
 from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.fills_on_gpu import mask_squares
 from videoloader.operators.operator import FRAMES, Input, declare
 
 __all__ = ["grid_mask"]
@@ -17,6 +18,10 @@ __all__ = ["grid_mask"]
 
 def _infer(context: Context, frames: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
     return frames
+
+
+def _on_gpu(context: Context, frames: Batch, **given: PerSample) -> Any:
+    return mask_squares(context, frames, **{name: each.values for name, each in given.items()})
 
 
 @declare(
@@ -41,6 +46,7 @@ def _infer(context: Context, frames: Spec, **arguments: Any) -> Spec:  # noqa: A
         ),
     ),
     infer=_infer,
+    kernels={"cuda": _on_gpu},
 )
 def grid_mask(context: Context, frames: Batch, **given: PerSample) -> Batch:
     """Make squares of frames black that repeat along two directions; the same ones in a whole clip.

@@ -12,6 +12,7 @@ import torch
 
 from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, PerSample, column
 from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.color_on_gpu import scale_values
 from videoloader.operators.convert import scale_and_shift
 from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.tensors import saturate
@@ -23,17 +24,22 @@ _TABLES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 
 
 def each_of(function: Callable[..., Any], *values: PerSample) -> list[Any]:
-    """The function of the values of each sample, or of each frame where any value is per frame."""
-    results: list[Any] = []
-    for given in zip(*values, strict=True):
-        lengths = {len(value) for value in given if isinstance(value, PerFrame)}
-        if not lengths:
-            results.append(function(*given))
-            continue
-        frames = PerSample(given)
-        rows = [frames.frames(at, max(lengths)) for at in range(len(given))]
-        results.append(PerFrame(tuple(map(function, *rows))))
-    return results
+    """The function of the values of each sample, or of each frame where any value is per frame.
+
+    Samples of the same values share a result.
+    """
+    given = list(zip(*values, strict=True))
+    results = {each: _of_one(function, each) for each in dict.fromkeys(given)}
+    return [results[each] for each in given]
+
+
+def _of_one(function: Callable[..., Any], given: Sequence[Any]) -> Any:
+    lengths = {len(value) for value in given if isinstance(value, PerFrame)}
+    if not lengths:
+        return function(*given)
+    frames = PerSample(tuple(given))
+    rows = [frames.frames(at, max(lengths)) for at in range(len(given))]
+    return PerFrame(tuple(map(function, *rows)))
 
 
 def middle(dtype: torch.dtype) -> float:
@@ -120,6 +126,19 @@ def _by_table(
     return out
 
 
+def _by_kernel(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **numbers: PerSample,
+) -> Any:
+    factors, offsets = _lines(context, frames, numbers)
+    if all(pair == (1, 0) for pair in zip(factors, offsets, strict=True)):
+        return NotImplemented
+    return scale_values(context, frames, factors, offsets)
+
+
 def _look_up(values: torch.Tensor, out: torch.Tensor, factor: float, offset: float) -> None:
     import cv2
 
@@ -163,7 +182,7 @@ def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
         inputs=(Input("frames", FRAMES),),
         arguments=(*arguments, _DTYPE),
         infer=_infer,
-        kernels={"cpu": _by_table},
+        kernels={"cpu": _by_table, "cuda": _by_kernel},
         is_elementwise=True,
     )(run)
 

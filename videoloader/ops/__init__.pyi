@@ -22,6 +22,85 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+class AudioDecoder:
+    """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos.
+
+    Gives the samples, (n, channels) or with `downmix` (n,), and their rate in hertz, a float32
+    scalar. Resampling is that of `fn.audio_resample`.
+
+    Inputs:
+        encoded
+
+    Args:
+        sample_rate: rate to resample to, in hertz; that of the file if it is not above 0 (float;
+            default 0.0; may be per sample).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
+        downmix: give the mean of all channels (bool (0 or 1); default False).
+        dtype: element type of the samples; floating point ones are from -1 to 1 (one of
+            torch.float32, torch.int16, torch.int32; default torch.float32).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        sample_rate: float | _Values = 0.0,
+        quality: float = 50.0,
+        downmix: bool | int = False,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+class AudioResample:
+    """Resample signals (n,) or (n, channels) with a sinc under a Hann window.
+
+    As in DALI nothing is filtered out where the rate falls: frequencies above half of the new rate
+    come back as others. `vl.Audio(sample_rate=...)` removes them. It is worked out on the CPU.
+
+    Inputs:
+        signal
+
+    Args:
+        in_rate: rate of the input, in any unit (float; may be per sample).
+        out_rate: rate of the output, in that unit (float; may be per sample).
+        scale: output rate to input rate (float, at least 0; may be per sample).
+        out_length: samples of the output (int, at least 0; may be per sample).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
+        dtype: element type of the output, whose range stands for -1 to 1; that of the input by
+            default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        in_rate: float | _Values | None = None,
+        out_rate: float | _Values | None = None,
+        scale: float | _Values | None = None,
+        out_length: int | _Values | None = None,
+        quality: float = 50.0,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class BatchPermutation:
     """Give the samples of a batch its positions in random order, for `fn.permute_batch`.
 
@@ -2517,17 +2596,28 @@ class MXNetReader:
     def device(self) -> str: ...
 
 class NemoAsrReader:
-    """Not supported yet: it raises `UnsupportedError` when a pipeline with it is built.
+    """Read sounds and their texts, as manifests of NVIDIA NeMo list them.
+
+    A line of a manifest is a JSON object: `audio_filepath`, and if you like `offset` and `duration`
+    in seconds, and `text`. Paths are relative to the working directory, or else to the manifest;
+    any file that `vl.Audio` reads will do. `min_duration` and `max_duration` look at the manifest:
+    a sound without `duration` counts as 0 s.
+
+    Outputs: the samples, (n,) or without `downmix` (n, channels); if asked for their rate (float32
+    scalar), the text (1-D uint8, UTF-8), and the position among the sounds that are kept of the
+    manifest (int64, shape (1,)).
 
     Args:
-        manifest_filepaths: manifests (str or list of str; required).
+        manifest_filepaths: manifests: a JSON object a line (str or list of str; required).
         read_sample_rate: an output of sample rates (bool (0 or 1); default True).
         read_text: an output of texts (bool (0 or 1); default True).
         read_idxs: an output of positions in the manifest (bool (0 or 1); default False).
-        dtype: element type of the sound (element type; default torch.float32).
-        downmix: mix channels down to one (bool (0 or 1); default True).
-        sample_rate: to resample to (float; default -1.0).
-        quality: of resampling (float; default 50.0).
+        dtype: element type of the samples; floating point ones are from -1 to 1 (one of
+            torch.float32, torch.int16, torch.int32; default torch.float32).
+        downmix: give the mean of all channels (bool (0 or 1); default True).
+        sample_rate: rate to resample to, if above 0 (float; default -1.0).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
         min_duration: leave out shorter sounds, in seconds (float; default 0.0).
         max_duration: leave out longer ones, if above 0 (float; default 0.0).
         random_shuffle: a new permutation of all samples every epoch, before they are divided into
@@ -4438,6 +4528,11 @@ class VideoReader:
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets (number of seconds
@@ -4506,6 +4601,8 @@ class VideoReader:
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
+        output: str = 'rgb',
+        snap: str = 'none',
         max_pixels: int = 134217728,
         time_limit: Any = 60.0,
         memory_limit: Any = 'auto',
@@ -4600,6 +4697,11 @@ class VideoReaderResize:
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets (number of seconds
@@ -4697,6 +4799,8 @@ class VideoReaderResize:
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
+        output: str = 'rgb',
+        snap: str = 'none',
         max_pixels: int = 134217728,
         time_limit: Any = 60.0,
         memory_limit: Any = 'auto',

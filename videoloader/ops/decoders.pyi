@@ -10,6 +10,44 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+class Audio:
+    """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos.
+
+    Gives the samples, (n, channels) or with `downmix` (n,), and their rate in hertz, a float32
+    scalar. Resampling is that of `fn.audio_resample`.
+
+    Inputs:
+        encoded
+
+    Args:
+        sample_rate: rate to resample to, in hertz; that of the file if it is not above 0 (float;
+            default 0.0; may be per sample).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
+        downmix: give the mean of all channels (bool (0 or 1); default False).
+        dtype: element type of the samples; floating point ones are from -1 to 1 (one of
+            torch.float32, torch.int16, torch.int32; default torch.float32).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        sample_rate: float | _Values = 0.0,
+        quality: float = 50.0,
+        downmix: bool | int = False,
+        dtype: Any = ...,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Image:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
 
@@ -397,6 +435,11 @@ class Video:
             'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
         color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
             the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
         time_limit: seconds that a worker process may take for a run of packets (number of seconds
@@ -430,6 +473,8 @@ class Video:
         resolution_change: str = 'error',
         matrix: str = 'auto',
         color_range: str = 'auto',
+        output: str = 'rgb',
+        snap: str = 'none',
         max_pixels: int = 134217728,
         time_limit: Any = 60.0,
         memory_limit: Any = 'auto',

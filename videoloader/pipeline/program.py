@@ -43,7 +43,7 @@ from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS
 from videoloader.readers.epochs import Epochs
-from videoloader.readers.external import ExternalSource, FedSource
+from videoloader.readers.external import FedSource
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.failures import ErrorPolicy, Failures
 from videoloader.readers.planned import Identity, PlannedClip, ReadError, ReadSample
@@ -162,10 +162,13 @@ class Program:
         return stages
 
     @property
-    def fed(self) -> dict[str, ExternalSource]:
-        """The sources that are fed, by name."""
-        pairs = self.sources.items()
-        return {name: s for name, s in pairs if isinstance(s, ExternalSource) and s.is_fed}
+    def fed(self) -> dict[str, FedSource]:
+        """The sources by name that are fed with batches and give these."""
+        return {
+            name: source
+            for name, source in self.sources.items()
+            if isinstance(source, FedSource) and source.is_fed and source.gives_what_is_fed
+        }
 
     def feed(self, batches: Mapping[str, Any]) -> None:
         """Queue a batch for each of several sources, or for none where one refuses its own."""
@@ -175,9 +178,9 @@ class Program:
                 f"the pipeline has no external source {', '.join(sorted(unknown))} to be fed; "
                 f"it has {', '.join(sources)}"
             )
-        made = [(sources[name], sources[name].column(batch)) for name, batch in batches.items()]
-        for source, column in made:
-            source.queue(column)
+        made = [(sources[name], sources[name].prepared(batch)) for name, batch in batches.items()]
+        for source, batch in made:
+            source.queue(batch)
 
     @property
     def num_fed(self) -> int | None:

@@ -45,8 +45,8 @@ class RunStats(Mapping[str, OperatorStats]):
         work: of the decoders: packets, bytes, frames decoded and discarded, seconds. It counts the
             batches made ahead, too.
         engines: of the decoders, as they are now: worker processes and how many of them were
-            replaced, NVDEC sessions, runs that the CPU took over. Loaders and pipelines of one
-            process with the same device and limits share decoders.
+            replaced, NVDEC sessions and how busy the engines are, runs that the CPU took over.
+            Loaders and pipelines of one process with the same device and limits share decoders.
         errors: samples that failed.
     """
 

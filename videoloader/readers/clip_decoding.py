@@ -19,13 +19,13 @@ from videoloader.readers.planned import PlannedClip
 from videoloader.readers.replacing import decode_replacing
 from videoloader.readers.samples import taken
 from videoloader.readers.sharing import Decoded, SharedDecoding
-from videoloader.sampling import FILLED
+from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 
 __all__ = ["DecodedClips", "SampleError", "decode_planned"]
 
-_COLORS = ("color_range", "matrix")
-_PASSED_ON = (*_COLORS, "max_pixels", "resolution_change")
+_FORM = ("color_range", "matrix", "output")
+_PASSED_ON = (*_FORM, "max_pixels", "resolution_change")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
 
@@ -92,7 +92,7 @@ def decode_planned(
         return DecodedClips([], [], "FHWC")
     output = output or OutputFormat()
     options = {name: arguments[0][name] for name in _PASSED_ON if name in arguments[0]}
-    output = replace(output, **{name: options.pop(name) for name in _COLORS if name in options})
+    output = replace(output, **{name: options.pop(name) for name in _FORM if name in options})
     run = partial(_decode, clips, decoder, arguments, fuse, output, options)
     sharing = SharedDecoding.of(clips)
     try:
@@ -146,11 +146,13 @@ def _decode(
 
     def request_of(place: int, clip: PlannedClip, index: Any) -> media.ClipRequest:
         opened[place] = index
+        given = arguments[asking[place]]
         frames = clip.select(index)
+        if given.get("snap") == "keyframe":
+            frames = snap_to_keyframes(frames, index.keyframes, index.name)
         others[place] = clip.others(index, frames)
         displayed = media.displayed_size(index)
-        form = DecodedForm.of(displayed)
-        given = arguments[asking[place]]
+        form = DecodedForm.of(displayed, given.get("output", "rgb"))
         size = _size(given)
         if size is not None:
             form = replace(form, view=replace(form.view, size=size))

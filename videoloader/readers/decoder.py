@@ -17,7 +17,7 @@ from videoloader.operators.arguments import BOOL, IMAGE, INT, INTS, TEXT, Argume
 from videoloader.operators.operator import declare
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
-from videoloader.sampling import PAD_MODES, pad_frames, select_frames
+from videoloader.sampling import PAD_MODES, SNAPS, pad_frames, select_frames
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
 
@@ -74,6 +74,21 @@ COLOR_RANGE = Argument(
     "of the samples: `auto` by the tags of the stream, `limited` or `full` whatever the tags",
     choices=get_args(ColorRange),
 )
+OUTPUT = Argument(
+    "output",
+    TEXT,
+    "rgb",
+    "`rgb`, or `gray` for the luma in one channel, which is converted from no colours",
+    choices=("rgb", "gray"),
+)
+SNAP = Argument(
+    "snap",
+    TEXT,
+    "none",
+    "`keyframe` gives, in place of each frame, the last keyframe at or before it, which costs one "
+    "packet; numbers and times are those of the keyframes",
+    choices=SNAPS,
+)
 FILL = Argument("fill_value", INTS, (0,), "colour of filled frames", least=0, most=255)
 MAX_PIXELS = Argument(
     "max_pixels",
@@ -95,7 +110,7 @@ MEMORY_LIMIT = Argument(
     "bytes that a worker process may allocate; `auto` is a quarter of the machine's memory",
 )
 LIMITS = ("time_limit", "memory_limit")
-DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
+DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, OUTPUT, SNAP, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
 """What goes to the batch decoder as it is, for whole files and for clips of a reader."""
 
 COLOR = Argument(

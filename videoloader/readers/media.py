@@ -54,6 +54,10 @@ class Index(Protocol):
         """The turn for display, an `Orientation`."""
 
     @property
+    def keyframes(self) -> NDArray[np.int64]:
+        """Frame numbers of random-access points, ascending."""
+
+    @property
     def pts(self) -> NDArray[np.int64]:
         """Presentation time of every frame, in ticks."""
 

@@ -1,23 +1,127 @@
-"""`fn.readers.nemo_asr`: declared by name; sound is not decoded yet."""
+"""`fn.readers.nemo_asr`: sounds and their texts, as the manifests of NVIDIA NeMo list them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from videoloader.errors import UnsupportedError
-from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, REQUIRED, Argument
+from videoloader.audio import Audio
+from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.operators.arguments import BOOL, FLOAT, REQUIRED, Argument
+from videoloader.operators.audio.decoding import SOUND_TYPE, decode_sound
+from videoloader.operators.audio.resample import QUALITY
+from videoloader.operators.batch import Sample
 from videoloader.operators.operator import SourceContext, declare
 from videoloader.readers.files import TEXTS
-from videoloader.readers.stored_samples import ORDER, ORDER_UNUSED, SampleReader
+from videoloader.readers.stored_samples import (
+    ORDER,
+    ORDER_UNUSED,
+    SampleReader,
+    check_order,
+    open_reader,
+)
+from videoloader.sources.address import shown
 
 __all__ = ["read_nemo_asr"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A sound of a manifest: `duration` is None if it reaches to the end, `position` its number."""
+
+    path: str
+    offset: float
+    duration: float | None
+    text: str
+    position: int
+
+
+class _Sounds:
+    """The sounds of manifests as a data set."""
+
+    def __init__(self, entries: Sequence[_Entry], arguments: Mapping[str, Any]) -> None:
+        self._entries = entries
+        self._form = {
+            name: arguments[name] for name in ("downmix", "sample_rate", "quality", "dtype")
+        }
+        self._outputs = [arguments[name] for name in _OPTIONAL]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def name(self, number: int) -> str:
+        return self._entries[number].path
+
+    def read(self, number: int) -> tuple[Sample, ...]:
+        entry = self._entries[number]
+        with Audio(entry.path, dtype="stored") as audio:
+            start = int(entry.offset * audio.sample_rate)
+            stop = None
+            if entry.duration is not None:
+                stop = start + int(entry.duration * audio.sample_rate)
+            samples, rate = decode_sound(audio, start=start, stop=stop, **self._form)
+            if not len(samples) and start and start >= len(audio):
+                raise FormatError(
+                    f"{audio.name}: a manifest wants what begins at {entry.offset} s; the sound "
+                    f"has {len(audio) / audio.sample_rate:.3f} s"
+                )
+        text = np.frombuffer(entry.text.encode("utf-8"), dtype=np.uint8).copy()
+        others = (torch.tensor(rate), torch.from_numpy(text), torch.tensor([entry.position]))
+        wanted = [each for each, is_wanted in zip(others, self._outputs, strict=True) if is_wanted]
+        return Sample(samples, source_info=entry.path), *map(Sample, wanted)
+
+
+def _entries(manifest: str, shortest: float, longest: float) -> Iterator[_Entry]:
+    """What a manifest lists, without sounds that are too short or too long."""
+    name, position = shown(manifest), 0
+    try:
+        lines = Path(manifest).read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"manifest {name}: cannot be read ({error})") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line)
+            path = os.fspath(fields["audio_filepath"])
+            offset = float(fields.get("offset") or 0)
+            duration = fields.get("duration")
+            duration = None if duration is None or float(duration) < 0 else float(duration)
+            text = str(fields.get("text") or "")
+            if not (0 <= offset < math.inf and (duration or 0) < math.inf):
+                raise ValueError(f"offset {offset}, duration {duration}")
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise FormatError(
+                f"{name}, line {number}: a JSON object with audio_filepath is expected, and offset "
+                f"and duration in seconds; got {line[:200]!r} ({type(error).__name__}: {error})"
+            ) from error
+        if (duration or 0) < shortest or (longest > 0 and (duration or 0) > longest):
+            continue
+        beside = os.path.join(os.path.dirname(manifest), path)
+        path = beside if not os.path.exists(path) and os.path.exists(beside) else path
+        yield _Entry(path, offset, duration, text, position)
+        position += 1
+
+
+_OPTIONAL = ("read_sample_rate", "read_text", "read_idxs")
+
+
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
-    return 1 + sum(bool(arguments[name]) for name in ("read_sample_rate", "read_text", "read_idxs"))
+    return 1 + sum(bool(arguments[name]) for name in _OPTIONAL)
+
+
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    check_order(given, arguments)
+    if not arguments["manifest_filepaths"]:
+        raise ArgumentError("fn.readers.nemo_asr: manifest_filepaths is empty")
 
 
 @declare(
@@ -26,23 +130,40 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     devices=("cpu",),
     num_outputs=_num_outputs,
     arguments=(
-        Argument("manifest_filepaths", TEXTS, REQUIRED, "manifests"),
+        Argument("manifest_filepaths", TEXTS, REQUIRED, "manifests: a JSON object a line"),
         Argument("read_sample_rate", BOOL, default=True, doc="an output of sample rates"),
         Argument("read_text", BOOL, default=True, doc="an output of texts"),
         Argument("read_idxs", BOOL, default=False, doc="an output of positions in the manifest"),
-        Argument("dtype", DTYPE, torch.float32, "element type of the sound"),
-        Argument("downmix", BOOL, default=True, doc="mix channels down to one"),
-        Argument("sample_rate", FLOAT, -1.0, "to resample to"),
-        Argument("quality", FLOAT, 50.0, "of resampling"),
+        SOUND_TYPE,
+        Argument("downmix", BOOL, default=True, doc="give the mean of all channels"),
+        Argument("sample_rate", FLOAT, -1.0, "rate to resample to, if above 0"),
+        QUALITY,
         Argument("min_duration", FLOAT, 0.0, "leave out shorter sounds, in seconds"),
         Argument("max_duration", FLOAT, 0.0, "leave out longer ones, if above 0"),
         *ORDER,
     ),
     unused=(*ORDER_UNUSED, "normalize_text"),
+    check=_check,
 )
 def read_nemo_asr(context: SourceContext, **arguments: Any) -> SampleReader:
-    """Not supported yet: it raises `UnsupportedError` when a pipeline with it is built."""
-    raise UnsupportedError(
-        f"fn.readers.nemo_asr ({context.name}) is not supported yet: sound is not decoded; read "
-        f"the manifests {', '.join(arguments['manifest_filepaths'])} in fn.external_source"
-    )
+    """Read sounds and their texts, as manifests of NVIDIA NeMo list them.
+
+    A line of a manifest is a JSON object: `audio_filepath`, and if you like `offset` and `duration`
+    in seconds, and `text`. Paths are relative to the working directory, or else to the manifest;
+    any file that `vl.Audio` reads will do. `min_duration` and `max_duration` look at the manifest:
+    a sound without `duration` counts as 0 s.
+
+    Outputs: the samples, (n,) or without `downmix` (n, channels); if asked for their rate (float32
+    scalar), the text (1-D uint8, UTF-8), and the position among the sounds that are kept of the
+    manifest (int64, shape (1,)).
+    """
+    shortest, longest = arguments["min_duration"], arguments["max_duration"]
+    entries = [
+        entry
+        for manifest in arguments["manifest_filepaths"]
+        for entry in _entries(manifest, shortest, longest)
+    ]
+    if not entries:
+        names = ", ".join(map(shown, arguments["manifest_filepaths"]))
+        raise ArgumentError(f"fn.readers.nemo_asr: no sounds in {names}")
+    return open_reader(context, _Sounds(entries, arguments), arguments)

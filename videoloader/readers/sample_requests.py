@@ -14,7 +14,15 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
 from videoloader.readers.clips import usual_length
 from videoloader.readers.media import displayed_size
-from videoloader.sampling import ClipSampler, PadMode, check_pad_mode, generator, sample_frames
+from videoloader.sampling import (
+    ClipSampler,
+    PadMode,
+    Snap,
+    check_pad_mode,
+    check_snap,
+    generator,
+    sample_frames,
+)
 from videoloader.sampling.batch_plan import Shape
 from videoloader.sampling.clip_lengths import with_count
 
@@ -39,6 +47,7 @@ class SampleRequests:
         fill_value: of filled frames.
         shape: gives frames, height and width of the clips of a video; by default `sampler` and
             `framing` alone say what they are.
+        snap: `keyframe` for the keyframes at or before the frames of the sampler.
     """
 
     videos: ListedVideos | IndexedVideos
@@ -48,9 +57,11 @@ class SampleRequests:
     pad_mode: PadMode | str = "edge"
     fill_value: int | Sequence[int] = 0
     shape: Callable[[int], Shape] | None = None
+    snap: Snap = "none"
 
     def __post_init__(self) -> None:
         check_pad_mode(self.pad_mode)
+        check_snap(self.snap)
 
     def request(
         self,
@@ -121,6 +132,7 @@ class SampleRequests:
             crop=view.crop,
             flip=view.flip,
             window=view.window,
+            snap=self.snap,
         )
 
     def _rng(self, stage: int, sample: int, epoch: int, draw: int) -> np.random.Generator:

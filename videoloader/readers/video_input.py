@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from videoloader.decoding.clip import ClipFailure
 from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.limits import worker_limit
-from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
+from videoloader.errors import ArgumentTypeError, FormatError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, TEXT, Argument
 from videoloader.operators.operator import SourceContext, declare
 from videoloader.readers import media
@@ -35,7 +35,7 @@ class VideoInput(FedSource):
     """Videos that were fed, as batches of sequences. A batch has sequences of one video only."""
 
     def __init__(self, context: SourceContext, arguments: Mapping[str, Any]) -> None:
-        self._name = context.name
+        super().__init__(context.name)
         self._batch_size = context.batch_size
         self._length: int = arguments["sequence_length"]
         self._pads = arguments["last_sequence_policy"] == "pad"
@@ -47,46 +47,50 @@ class VideoInput(FedSource):
         self.failures = Failures(own_policy(context.errors))
         """Takes what goes wrong in decoding; what is no video fails where it is fed."""
 
-    def feed(self, batch: Any, layout: str | None = None, cuda_stream: Any = None) -> None:  # noqa: ARG002
-        """Queue videos: each a path, URL, `Item`, or the bytes of a file.
-
-        They are indexed here, so what is no video is told at once.
-        """
+    def prepared(
+        self,
+        data: Any,
+        layout: str | None = None,  # noqa: ARG002
+        cuda_stream: Any = None,  # noqa: ARG002
+    ) -> list[tuple[Item | bytes, media.Index]]:
+        """Videos with their indexes; each is a path, URL, `Item`, or the bytes of a file."""
         with closing(Indexer(memory_limit=worker_limit("auto"))) as indexer:
-            for source in _sources(batch, self._name):
-                self._queue(source, media.index_video(source, indexer))
+            return [(source, _indexed(source, indexer)) for source in _sources(data, self._name)]
+
+    def queue(self, prepared: list[tuple[Item | bytes, media.Index]]) -> None:
+        """Queue the sequences of videos."""
+        for source, index in prepared:
+            clips = []
+            for first in range(0, index.num_frames, self._length):
+                identity = Identity(self._given)
+                self._given += 1
+                clips.append(self._planned(first, source, index, identity))
+            for first in range(0, len(clips), self._batch_size):
+                self._batches.append(clips[first : first + self._batch_size])
+                self.num_fed += 1
 
     def plan(self, iteration: int) -> list[PlannedClip]:  # noqa: ARG002
         """The next sequences of the video that was fed first."""
         if not self._batches:
-            raise ArgumentError(f"no data: call feed_input({self._name!r}, ...) before run()")
+            raise self._nothing_fed()
         clips = self._batches.popleft()
         self.failures.ask(len(clips))
         return clips
 
-    def _queue(self, source: Item | bytes, index: media.Index) -> None:
-        if not index.num_frames:
-            raise FormatError(f"{index.name}: there is no frame in it")
-        clips = []
-        for first in range(0, index.num_frames, self._length):
-            identity = Identity(self._given)
-            self._given += 1
-            select, others = partial(self._frames, first), self._others
-            clips.append(
-                PlannedClip(
-                    source,
-                    select,
-                    others,
-                    identity,
-                    index,
-                    self._length,
-                    self.failures.policy.on_error,
-                    partial(self._note, Item(index.name), identity),
-                )
-            )
-        for first in range(0, len(clips), self._batch_size):
-            self._batches.append(clips[first : first + self._batch_size])
-            self.num_fed += 1
+    def _planned(
+        self, first: int, source: Item | bytes, index: media.Index, identity: Identity
+    ) -> PlannedClip:
+        """The sequence that begins with a frame."""
+        return PlannedClip(
+            source,
+            partial(self._frames, first),
+            self._others,
+            identity,
+            index,
+            self._length,
+            self.failures.policy.on_error,
+            partial(self._note, Item(index.name), identity),
+        )
 
     def _note(self, item: Item, identity: Identity, failure: ClipFailure) -> None:
         self.failures.add(item, failure.error, frame=failure.frame, sample=identity.sample)
@@ -99,6 +103,13 @@ class VideoInput(FedSource):
 
     def _others(self, index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         return frame_outputs(index, frames, self._frame_num, self._timestamps)
+
+
+def _indexed(source: Item | bytes, indexer: Indexer) -> media.Index:
+    index = media.index_video(source, indexer)
+    if not index.num_frames:
+        raise FormatError(f"{index.name}: there is no frame in it")
+    return index
 
 
 def _sources(given: Any, name: str) -> Iterable[Item | bytes]:

@@ -12,7 +12,7 @@ from videoloader.sampling.clips import (
 )
 from videoloader.sampling.closure import needed_pictures
 from videoloader.sampling.epoch_samples import EpochSamples
-from videoloader.sampling.keyframes import SNAPS, Snap, snap_to_keyframes
+from videoloader.sampling.keyframes import SNAPS, Snap, check_snap, snap_to_keyframes
 from videoloader.sampling.packs import Packing
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode
@@ -43,6 +43,7 @@ __all__ = [
     "VideoSizes",
     "aspect_buckets",
     "check_pad_mode",
+    "check_snap",
     "clip_span",
     "frames_at_times",
     "generator",

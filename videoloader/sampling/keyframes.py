@@ -9,10 +9,16 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["SNAPS", "Snap", "snap_to_keyframes"]
+__all__ = ["SNAPS", "Snap", "check_snap", "snap_to_keyframes"]
 
 Snap: TypeAlias = Literal["none", "keyframe"]
 SNAPS = ("none", "keyframe")
+
+
+def check_snap(snap: str) -> None:
+    """Fail unless it is one of `SNAPS`."""
+    if snap not in SNAPS:
+        raise ArgumentError(f"snap must be one of {', '.join(SNAPS)}, got {snap!r}")
 
 
 def snap_to_keyframes(

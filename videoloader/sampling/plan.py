@@ -108,6 +108,10 @@ def plan_decode(index: FrameTable, frames: ArrayLike) -> DecodePlan:
 
 def _runs(index: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Run]:
     packets = index.frame_packets[wanted]
+    if len(wanted) == 1:
+        begin, end = int(index.seek_packets[wanted[0]]), int(index.end_packets[wanted[0]])
+        yield _run(index, begin, end, wanted, packets)
+        return
     order = np.argsort(packets, kind="stable")
     wanted, packets = wanted[order], packets[order]
     ends = np.maximum.accumulate(index.end_packets[wanted])
@@ -115,12 +119,19 @@ def _runs(index: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Run]:
     # an earlier start than the frames before it in decode order.
     begins = np.minimum.accumulate(index.seek_packets[wanted][::-1])[::-1]
     cuts = np.flatnonzero(begins[1:] > ends[:-1]) + 1
-    disposable = index.disposable
     for group in np.split(np.arange(len(wanted)), cuts) if len(wanted) else []:
-        first, last = group[0], group[-1]
-        run = Run(
-            packets=np.arange(begins[first], ends[last] + 1),
-            frames=wanted[first : last + 1],
-            frame_packets=packets[first : last + 1],
-        )
-        yield run if disposable is None else run.without(disposable[run.packets])
+        mine = slice(group[0], group[-1] + 1)
+        yield _run(index, begins[group[0]], ends[group[-1]], wanted[mine], packets[mine])
+
+
+def _run(
+    index: FrameTable,
+    begin: int,
+    end: int,
+    frames: NDArray[np.int64],
+    frame_packets: NDArray[np.int64],
+) -> Run:
+    """Packets from `begin` to `end`, less those that no frame needs as far as that is known."""
+    run = Run(np.arange(begin, end + 1), frames, frame_packets)
+    disposable = index.disposable
+    return run if disposable is None else run.without(disposable[run.packets])

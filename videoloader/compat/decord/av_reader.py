@@ -1,23 +1,107 @@
-"""decord's reader of frames with their audio, which is not here yet."""
+"""decord's `AVReader`: frames with the sound that is played while each is shown."""
 
 from __future__ import annotations
 
-from typing import Any
+import io
+import math
+import operator
+import os
+import weakref
+from typing import Any, BinaryIO
 
-from videoloader.errors import UnsupportedError
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from videoloader.audio import Audio
+from videoloader.compat.decord.base import as_decord_errors
+from videoloader.compat.decord.bridge import Frames, bridge_out
+from videoloader.compat.decord.ndarray import DECORDContext, NDArray
+from videoloader.compat.decord.video_reader import VideoReader
+from videoloader.errors import ArgumentError
+from videoloader.forking import cached_property
 
 __all__ = ["AVReader"]
 
+_ROUNDING = 1e-3  # samples
+
 
 class AVReader:
-    """Refused: audio is not read through this interface.
+    """A video with its sound: each frame with the samples from its time to that of the next.
+
+    Silence stands where a frame is shown before the sound begins; behind the end of the sound
+    there are fewer samples, or none. The samples of frames that follow each other adjoin.
+
+    Args:
+        uri: path or URL, or an open file, which is read to its end.
+        ctx: `cpu(0)` or `gpu(n)`, for the frames.
+        sample_rate: to resample to; that of the file if -1.
+        mono: mix the channels to one, with the weights of FFmpeg's resampler.
+        width: as in `VideoReader`, and so the others.
+        height: likewise.
+        num_threads: likewise.
+        fault_tol: likewise.
 
     Raises:
-        UnsupportedError: always.
+        DECORDError: the file cannot be read, or has no frames or no sound.
     """
 
-    def __init__(self, uri: Any, *_: Any, **__: Any) -> None:
-        raise UnsupportedError(
-            f"{uri!s:.200}: AVReader is not part of videoloader.compat.decord, as audio is not; "
-            "VideoReader gives the frames"
+    def __init__(
+        self,
+        uri: str | os.PathLike[str] | bytes | BinaryIO,
+        ctx: DECORDContext | None = None,
+        sample_rate: int = 44100,
+        mono: bool = True,
+        width: int = -1,
+        height: int = -1,
+        num_threads: int = 0,
+        fault_tol: float = -1,
+    ) -> None:
+        if isinstance(uri, io.TextIOBase):
+            raise ArgumentError(f"uri is a path or a file opened in binary mode, got {uri!r}")
+        source: Any = uri.read() if hasattr(uri, "read") else uri
+        self._video = VideoReader(source, ctx, width, height, num_threads, fault_tol)
+        with as_decord_errors():
+            self._audio = Audio(
+                source,
+                sample_rate=sample_rate if sample_rate > 0 else None,
+                num_channels=1 if mono else None,
+                mix="plain",
+            )
+        weakref.finalize(self, self._audio.close).atexit = False
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self._video)
+
+    def __getitem__(self, idx: int | slice) -> tuple[Frames | list[Frames], Frames]:
+        """The samples (channels, n) and the frame (H, W, 3) of a number; of a slice `get_batch`."""
+        if isinstance(idx, slice):
+            return self.get_batch(range(*idx.indices(len(self))))
+        number = operator.index(idx)
+        frame = self._video[number]
+        return self._sound(number % len(self)), frame
+
+    def get_batch(self, indices: ArrayLike | torch.Tensor | NDArray) -> tuple[list[Frames], Frames]:
+        """A list of samples (channels, n), one for each frame, and the frames (N, H, W, 3)."""
+        frames = self._video.get_batch(indices)
+        numbers = np.asarray(indices).reshape(-1).astype(np.int64) % len(self)
+        return [self._sound(number) for number in numbers.tolist()], frames
+
+    @cached_property
+    def _samples(self) -> torch.Tensor:
+        with as_decord_errors(), self._audio as audio:
+            return audio.get_samples()
+
+    def _sound(self, number: int) -> Frames:
+        """What is played while a frame is shown."""
+        times = self._video._video.index.boundaries[number : number + 2] - self._audio.begin_seconds
+        start, stop = (
+            math.ceil(seconds * self._audio.sample_rate - _ROUNDING) for seconds in times.tolist()
         )
+        inside = self._samples[:, max(start, 0) : max(stop, 0)]
+        before = min(max(-start, 0), stop - start)
+        return bridge_out(torch.nn.functional.pad(inside, (before, 0)))
+
+    def __repr__(self) -> str:
+        return f"<AVReader {self._video!r}, {self._audio!r}>"

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from videoloader.errors import FrameRangeError, VideoError
+from videoloader.errors import ArgumentError, FrameRangeError, VideoError
 
-__all__ = ["ALL", "DECORDError", "DECORDLimitReachedError", "as_decord_errors"]
+__all__ = [
+    "ALL",
+    "DECORDError",
+    "DECORDLimitReachedError",
+    "RefusedError",
+    "as_decord_errors",
+    "as_integer",
+]
 
 ALL = "all"
 
@@ -16,8 +25,28 @@ class DECORDError(VideoError, RuntimeError):
     """A video that does not open, or a frame that does not decode; the cause is chained."""
 
 
-class DECORDLimitReachedError(DECORDError):
-    """More damaged frames than `fault_tol` allows."""
+class DECORDLimitReachedError(VideoError, RuntimeError):
+    """More damaged frames than `fault_tol` allows; no `DECORDError`, as in decord."""
+
+
+class RefusedError(ArgumentError, AssertionError):
+    """An argument that decord asserts to be otherwise."""
+
+
+class _NoIntegerError(DECORDError, TypeError):
+    """A value that is no integer."""
+
+
+def as_integer(given: Any, name: str) -> int:
+    """An integer of any type.
+
+    Raises:
+        DECORDError, TypeError: it is none.
+    """
+    try:
+        return operator.index(given)
+    except TypeError as error:
+        raise _NoIntegerError(f"{name} is an integer, got {given!r:.80}") from error
 
 
 @contextmanager
@@ -25,7 +54,7 @@ def as_decord_errors() -> Iterator[None]:
     """Raise errors of this library as decord's; frames out of range stay an `IndexError`."""
     try:
         yield
-    except (FrameRangeError, DECORDError):
+    except (FrameRangeError, DECORDError, DECORDLimitReachedError):
         raise
     except VideoError as error:
         raise DECORDError(str(error)) from error

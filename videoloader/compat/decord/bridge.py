@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from videoloader.compat.decord.base import RefusedError
 from videoloader.compat.decord.ndarray import NDArray
-from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.errors import UnsupportedError
 
 __all__ = [
     "bridge_in",
@@ -26,6 +27,10 @@ Frames: TypeAlias = NDArray | torch.Tensor | np.ndarray[Any, Any]
 
 _TYPES = ("native", "torch", "numpy")
 _ABSENT = ("mxnet", "tensorflow", "tvm")
+
+
+class _MissingBridgeError(UnsupportedError, ImportError):
+    """A bridge of decord's that is not here."""
 
 
 class _Current(threading.local):
@@ -50,12 +55,12 @@ def set_bridge(new_bridge: str) -> None:
         ArgumentError: no bridge of that name.
     """
     if new_bridge in _ABSENT:
-        raise UnsupportedError(
+        raise _MissingBridgeError(
             f'there is no {new_bridge} bridge; use "torch" or "numpy" and convert, or take '
             "NDArray.to_dlpack() of the native bridge"
         )
     if new_bridge not in _TYPES:
-        raise ArgumentError(f"a bridge is one of {', '.join(_TYPES)}, got {new_bridge!r}")
+        raise RefusedError(f"a bridge is one of {', '.join(_TYPES)}, got {new_bridge!r}")
     _current.type = new_bridge
     if threading.current_thread() is threading.main_thread():
         _Current.shared = new_bridge

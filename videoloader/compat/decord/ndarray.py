@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from videoloader.errors import ArgumentError
+from videoloader.compat.decord.base import RefusedError
 
-__all__ = ["DECORDContext", "NDArray", "array", "cpu", "gpu"]
+__all__ = ["DECORDContext", "NDArray", "array", "cpu", "empty", "gpu"]
 
 _CPU, _GPU = 1, 2  # DLPack's numbers of devices
 
@@ -115,8 +116,15 @@ def array(arr: ArrayLike | NDArray, ctx: DECORDContext | None = None) -> NDArray
     return NDArray(tensor.to((ctx or cpu(0)).device))
 
 
+def empty(
+    shape: Sequence[int], dtype: DTypeLike = "float32", ctx: DECORDContext | None = None
+) -> NDArray:
+    """An array whose values are undefined."""
+    return array(np.empty(tuple(shape), dtype), ctx)
+
+
 def as_context(ctx: object) -> DECORDContext:
     """A context, or an error that says how to make one."""
     if not isinstance(ctx, DECORDContext):
-        raise ArgumentError(f"ctx is cpu(0) or gpu(0), got {ctx!r}")
+        raise RefusedError(f"ctx is cpu(0) or gpu(0), got {ctx!r}")
     return ctx

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from videoloader.compat.decord.base import DECORDError, RefusedError, as_integer
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.ndarray import DECORDContext, as_context
 from videoloader.compat.decord.video_reader import VideoReader
@@ -17,17 +18,24 @@ __all__ = ["VideoLoader"]
 
 _OPEN = 32  # videos that stay open
 _SHUFFLES = (0, 1, 2, 3)
+_AFTER = 2  # frames that decord leaves unread behind the last batch of a video
+
+
+class _ShuffleError(DECORDError, ArgumentError):
+    """A way to shuffle that there is not."""
 
 
 class VideoLoader:
     """Batches of many videos: (frames, indices).
 
     Frames are uint8 (B, H, W, 3), indices int64 (B, 2): number of the video and of the frame.
+    As in decord, at least two frames of a video follow the last batch, so that there are as many
+    batches as there.
 
     Args:
         uris: paths of the videos.
         ctx: `cpu(0)` or `gpu(n)`, or several, which take turns at the videos.
-        shape: (B, H, W, 3) of a batch.
+        shape: (B, H, W, 3) of a batch; with H or W of 0 or less, those of the video.
         interval: frames left out between those of a batch.
         skip: frames left out between batches.
         shuffle: 0: in order; 1: videos at random, the batches of each in order; 2: all batches at
@@ -48,25 +56,26 @@ class VideoLoader:
         seed: int | None = None,
     ) -> None:
         contexts = [ctx] if isinstance(ctx, DECORDContext) else list(ctx)
-        if not len(uris) or isinstance(uris, str) or not contexts:
-            raise ArgumentError("uris is a list of at least one path, and ctx a context or several")
-        if len(shape) != 4 or shape[3] != 3 or min(shape) < 1:
-            raise ArgumentError(f"shape is (batch, height, width, 3), got {tuple(shape)}")
+        if not isinstance(uris, list | tuple) or not uris or not contexts:
+            raise RefusedError("uris is a list of at least one path, and ctx a context or several")
+        if not isinstance(shape, list | tuple) or len(shape) != 4 or shape[0] < 1:
+            raise RefusedError(f"shape is (batch, height, width, 3), got {shape!r}")
+        interval, skip = as_integer(interval, "interval"), as_integer(skip, "skip")
         if min(interval, skip) < 0:
             raise ArgumentError(f"interval and skip are at least 0, got {interval} and {skip}")
         if shuffle not in _SHUFFLES:
-            raise ArgumentError(f"shuffle is one of {_SHUFFLES}, got {shuffle}")
+            raise _ShuffleError(f"shuffle is one of {_SHUFFLES}, got {shuffle}")
         self._uris = [str(uri) for uri in uris]
         self._contexts = [as_context(each) for each in contexts]
-        self._size = int(shape[1]), int(shape[2])
+        self._size = as_integer(shape[1], "height"), as_integer(shape[2], "width")
         self._shuffle = shuffle
         self._random = np.random.default_rng(seed)
         self._readers: dict[int, VideoReader] = {}
-        within = np.arange(shape[0]) * (interval + 1)
+        within = np.arange(as_integer(shape[0], "batch")) * (interval + 1)
         span = int(within[-1]) + 1
         self._batches: list[list[tuple[int, Any]]] = []
         for number in range(len(self._uris)):
-            starts = range(0, len(self._reader(number)) - span + 1, span + skip)
+            starts = range(0, len(self._reader(number)) - span - _AFTER + 1, span + skip)
             self._batches.append([(number, start + within) for start in starts])
         self.reset()
 

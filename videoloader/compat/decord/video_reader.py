@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import operator
 import os
-import weakref
 from collections.abc import Generator, Iterator
 from functools import partial
 from typing import Any, BinaryIO
@@ -14,17 +12,28 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from videoloader.compat.decord.base import DECORDError, as_decord_errors
+from videoloader.compat.decord.base import (
+    DECORDError,
+    RefusedError,
+    as_decord_errors,
+    as_integer,
+)
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.fault_tolerance import TolerantFrames
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
 from videoloader.compat.kept_frames import KeptFrames
+from videoloader.compat.opening import ClosedWhenCollected, open_video
 from videoloader.errors import ArgumentError, DecodeError, FrameRangeError
 from videoloader.video import Video
 
 __all__ = ["VideoReader"]
 
+_MOST_THREADS = 64
 _SKIPPED = 4  # frames that are read past rather than beginning anew
+
+
+class _SeekError(FrameRangeError, RefusedError):
+    """A frame to seek to that the video does not have."""
 
 
 class VideoReader:
@@ -54,16 +63,17 @@ class VideoReader:
         width: int = -1,
         height: int = -1,
         num_threads: int = 0,
-        fault_tol: float = -1,
+        fault_tol: float | str | None = -1,
     ) -> None:
         self.ctx = as_context(cpu(0) if ctx is None else ctx)
         if isinstance(uri, io.TextIOBase):
             raise ArgumentError(f"uri is a path or a file opened in binary mode, got {uri!r}")
         source: Any = uri.read() if hasattr(uri, "read") else uri
+        width, height = as_integer(width, "width"), as_integer(height, "height")
+        fault_tol = -1 if fault_tol is None else float(fault_tol)
+        threads = min(max(as_integer(num_threads, "num_threads"), 0), _MOST_THREADS) or None
         with as_decord_errors():
-            self._video = Video(
-                source, self.ctx.device, threads=max(num_threads, 0) or None, matrix="swscale"
-            )
+            self._video = open_video(source, device=self.ctx.device, threads=threads)
         if not len(self._video):
             raise DECORDError(f"{self._video.name}: the video has no frames")
         shown = self._video.size
@@ -77,7 +87,7 @@ class VideoReader:
         if fault_tol > 0:
             limit = fault_tol if fault_tol >= 1 else fault_tol * len(self._video)
             self._tolerant = TolerantFrames(self._video, limit, self._resizing)
-        weakref.finalize(self, self._video.close).atexit = False
+        self._closing = ClosedWhenCollected(self._video)
         self._frames = partial(_decode, self._video, self._resizing, self._tolerant)
         self._kept = None
         if self.ctx.device == "cpu":
@@ -93,7 +103,7 @@ class VideoReader:
         """A frame (H, W, 3), or the frames of a slice (N, H, W, 3)."""
         if isinstance(idx, slice):
             return self.get_batch(range(*idx.indices(len(self))))
-        number = operator.index(idx)
+        number = as_integer(idx, "a frame number")
         if not -len(self) <= number < len(self):
             raise FrameRangeError(
                 f"{self._video.name}: frame {number} requested, the video has {len(self)} frames"
@@ -115,11 +125,16 @@ class VideoReader:
         return bridge_out(self._frame(self._position))
 
     def get_batch(self, indices: ArrayLike | torch.Tensor | NDArray) -> Frames:
-        """Frames (N, H, W, 3) by number; negative numbers count from the end."""
-        numbers = self._numbers(indices)
+        """Frames (N, H, W, 3) by number; negative numbers count from the end.
+
+        Floats are cut to integers.
+        """
+        numbers = self._numbers(indices).reshape(-1)
         if len(numbers):
             self._stop_reading()
-            self._last, self._position = int(numbers[-1]), int(numbers[-1]) + 1
+            # As in decord, `next` goes on from the last frame that was decoded and not repeated.
+            self._last = int(numbers[np.unique(numbers, return_index=True)[1].max()])
+            self._position = self._last + 1
         return bridge_out(self._frames(numbers))
 
     def get_frame_timestamp(self, idx: ArrayLike | slice) -> np.ndarray[Any, Any]:
@@ -130,7 +145,7 @@ class VideoReader:
         boundaries = self._video.index.boundaries
         times = np.stack([boundaries[numbers], boundaries[numbers + 1]], axis=-1) - boundaries[0]
         found: np.ndarray[Any, Any] = times.astype(np.float32)
-        return found if np.ndim(idx) else found[0]
+        return found
 
     def get_key_indices(self) -> list[int]:
         """Numbers of the keyframes."""
@@ -146,29 +161,29 @@ class VideoReader:
 
     def seek_accurate(self, pos: int) -> None:
         """Have `next` give this frame."""
+        pos = as_integer(pos, "a frame number")
         if not 0 <= pos < len(self):
-            raise FrameRangeError(
+            raise _SeekError(
                 f"{self._video.name}: seek to frame {pos}, the video has {len(self)} frames"
             )
         if pos != self._position:
             self._stop_reading()
-            self._position = int(pos)
+            self._position = pos
 
     def skip_frames(self, num: int = 1) -> None:
         """Leave out the next frames."""
+        num = as_integer(num, "a number of frames")
         if num < 1:
-            raise ArgumentError(f"the number of frames to skip is at least 1, got {num}")
+            raise RefusedError(f"the number of frames to skip is at least 1, got {num}")
         self._move(min(self._position + num, len(self)))
 
     def __repr__(self) -> str:
         return f"<VideoReader {self._video.name}: {len(self)} frames, {self.ctx}>"
 
     def _numbers(self, indices: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Frame numbers inside the video."""
-        given = np.asarray(indices)
-        numbers = given.reshape(-1).astype(np.int64)
-        if given.size and not np.array_equal(numbers, given.reshape(-1)):
-            raise ArgumentError(f"{self._video.name}: frame numbers are integers, got {indices!r}")
+        """Frame numbers inside the video, in the shape that is given."""
+        with np.errstate(invalid="ignore"):  # what is no number lies outside
+            numbers = np.asarray(indices).astype(np.int64)
         outside = (numbers < -len(self)) | (numbers >= len(self))
         if outside.any():
             raise FrameRangeError(

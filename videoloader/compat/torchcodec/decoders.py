@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+from videoloader.compat.torchcodec.audio_decoder import AudioDecoder
 from videoloader.compat.torchcodec.metadata import AudioStreamMetadata, VideoStreamMetadata
 from videoloader.compat.torchcodec.video_decoder import CpuFallbackStatus, VideoDecoder
-from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.errors import ArgumentError
 
 __all__ = [
     "AudioDecoder",
@@ -25,20 +25,6 @@ __all__ = [
 SimpleVideoDecoder = VideoDecoder
 
 _CAPACITY = [20]  # torchcodec's default
-
-
-class AudioDecoder:
-    """There is none: this package decodes video.
-
-    Raises:
-        UnsupportedError: always.
-    """
-
-    def __init__(self, source: Any, **_: Any) -> None:
-        raise UnsupportedError(
-            f"AudioDecoder({type(source).__name__}): videoloader.compat.torchcodec has no sound; "
-            "decode it with torchcodec itself, in a process without compat.torchcodec.install()"
-        )
 
 
 @contextmanager

@@ -10,17 +10,22 @@ from contextlib import contextmanager
 
 from videoloader.errors import (
     ArgumentError,
+    ArgumentTypeError,
     FormatError,
     FrameRangeError,
     SourceError,
     UnsupportedError,
 )
 
-__all__ = ["PlayedOutsideError", "ValueRuntimeError", "as_runtime_errors"]
+__all__ = ["PlayedOutsideError", "TypeRuntimeError", "ValueRuntimeError", "as_runtime_errors"]
 
 
 class ValueRuntimeError(ArgumentError, RuntimeError):
     """An argument without a meaning."""
+
+
+class TypeRuntimeError(ArgumentTypeError, RuntimeError):
+    """An argument of a type that is not taken."""
 
 
 class PlayedOutsideError(FrameRangeError, RuntimeError):

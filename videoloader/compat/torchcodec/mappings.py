@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
 
 __all__ = ["check_mappings"]
@@ -28,7 +28,8 @@ def check_mappings(mappings: Any, index: VideoIndex) -> None:
         text = mappings.read() if hasattr(mappings, "read") else mappings
         content = json.loads(text)
     except (ValueError, TypeError) as error:
-        raise ArgumentError(
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+        raise kind(
             f"Invalid custom frame mappings: {error}. It should be a valid JSON string or a "
             "file-like object."
         ) from error

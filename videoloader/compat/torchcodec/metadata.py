@@ -33,8 +33,15 @@ class StreamMetadata:
     media_type: str
 
     def __repr__(self) -> str:
-        lines = [f"  {field.name}: {getattr(self, field.name)}\n" for field in fields(self)]
+        lines = [f"  {field.name}: {_shown(field.name, self)}\n" for field in fields(self)]
         return f"{type(self).__name__}:\n{''.join(lines)}"
+
+
+def _shown(name: str, metadata: StreamMetadata) -> Any:
+    """A field as torchcodec prints it: whole seconds and rates without a fraction."""
+    value = getattr(metadata, name)
+    is_whole = isinstance(value, float) and value.is_integer() and name != "rotation"
+    return int(value) if is_whole else value
 
 
 @dataclass(repr=False)

@@ -76,6 +76,6 @@ def naming_stream(stream: int | None) -> Iterator[None]:
         if stream is None or "no video stream" not in str(error):
             raise
         raise FormatError(
-            f"No valid stream found: the stream index {stream} is not a valid stream, or is not a "
-            f"video stream ({error})"
+            f"No valid stream found in input file: The stream index {stream} is not a valid stream "
+            f"of pictures. The stream at index {stream} is not a video stream. ({error})"
         ) from error

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.compat.torchcodec.arguments import as_integer, as_seconds
 from videoloader.compat.torchcodec.frames import FrameBatch
 from videoloader.compat.torchcodec.video_decoder import VideoDecoder
 from videoloader.errors import ArgumentError
@@ -53,19 +54,14 @@ def clips_at_random_indices(
     Raises:
         ValueError: the arguments contradict each other or the video.
     """
+    num_clips = _count(num_clips, "num_clips")
+    count = _count(num_frames_per_clip, "num_frames_per_clip")
+    between = _count(num_indices_between_frames, "num_indices_between_frames")
     start, end = _index_range(
-        decoder,
-        num_clips,
-        num_frames_per_clip,
-        num_indices_between_frames,
-        sampling_range_start,
-        sampling_range_end,
-        policy,
+        decoder, count, between, sampling_range_start, sampling_range_end, policy
     )
     starts = torch.randint(low=start, high=end, size=(num_clips,))
-    return _by_index(
-        decoder, starts.numpy(), num_frames_per_clip, num_indices_between_frames, policy
-    )
+    return _by_index(decoder, starts.numpy(), count, between, policy)
 
 
 def clips_at_regular_indices(
@@ -82,19 +78,14 @@ def clips_at_regular_indices(
 
     Some begin at the same frame where there are fewer frames than clips.
     """
+    num_clips = _count(num_clips, "num_clips")
+    count = _count(num_frames_per_clip, "num_frames_per_clip")
+    between = _count(num_indices_between_frames, "num_indices_between_frames")
     start, end = _index_range(
-        decoder,
-        num_clips,
-        num_frames_per_clip,
-        num_indices_between_frames,
-        sampling_range_start,
-        sampling_range_end,
-        policy,
+        decoder, count, between, sampling_range_start, sampling_range_end, policy
     )
     starts = torch.linspace(start, end - 1, steps=num_clips, dtype=torch.int)
-    return _by_index(
-        decoder, starts.numpy(), num_frames_per_clip, num_indices_between_frames, policy
-    )
+    return _by_index(decoder, starts.numpy(), count, between, policy)
 
 
 def clips_at_random_timestamps(
@@ -125,17 +116,18 @@ def clips_at_random_timestamps(
     Raises:
         ValueError: the arguments contradict each other or the video.
     """
-    _check_positive(num_clips=num_clips)
+    num_clips = _count(num_clips, "num_clips")
+    count = _count(num_frames_per_clip, "num_frames_per_clip")
     between, start, end = _time_range(
         decoder,
-        num_frames_per_clip,
+        count,
         seconds_between_frames,
         sampling_range_start,
         sampling_range_end,
         policy,
     )
     starts = torch.rand(num_clips, dtype=torch.float64) * (end - start) + start
-    return _by_time(decoder, starts.numpy(), num_frames_per_clip, between, policy)
+    return _by_time(decoder, starts.numpy(), count, between, policy)
 
 
 def clips_at_regular_timestamps(
@@ -149,26 +141,27 @@ def clips_at_regular_timestamps(
     policy: Policy = "repeat_last",
 ) -> FrameBatch:
     """Clips that begin every so many seconds; see `clips_at_random_timestamps`."""
-    if seconds_between_clip_starts <= 0:
+    step = as_seconds(seconds_between_clip_starts, "seconds_between_clip_starts")
+    if step <= 0:
         raise ArgumentError(
             f"seconds_between_clip_starts ({seconds_between_clip_starts}) must be > 0"
         )
+    count = _count(num_frames_per_clip, "num_frames_per_clip")
     between, start, end = _time_range(
         decoder,
-        num_frames_per_clip,
+        count,
         seconds_between_frames,
         sampling_range_start,
         sampling_range_end,
         policy,
     )
-    starts = torch.arange(start, end, seconds_between_clip_starts, dtype=torch.float64)
+    starts = torch.arange(start, end, step, dtype=torch.float64)
     starts = starts[starts < end]  # arange may round to the end
-    return _by_time(decoder, starts.numpy(), num_frames_per_clip, between, policy)
+    return _by_time(decoder, starts.numpy(), count, between, policy)
 
 
 def _index_range(
     decoder: VideoDecoder,
-    num_clips: int,
     count: int,
     between: int,
     start: int,
@@ -176,9 +169,7 @@ def _index_range(
     policy: str,
 ) -> tuple[int, int]:
     """Checked arguments; first frame that a clip may begin at, and end of those."""
-    _check(decoder, count, policy)
-    _check_positive(num_clips=num_clips)
-    _check_positive(num_indices_between_frames=between)
+    _check(decoder, policy)
     length = len(decoder)
     start = start + length if start < 0 else start
     if start >= length:
@@ -210,7 +201,7 @@ def _time_range(
     policy: str,
 ) -> tuple[float, float, float]:
     """Checked arguments: seconds between frames, first time of a clip, and end of those."""
-    _check(decoder, count, policy)
+    _check(decoder, policy)
     metadata = decoder.metadata
     if metadata.average_fps is None:
         raise ArgumentError(
@@ -223,7 +214,7 @@ def _time_range(
         )
     if between is None:
         between = 1 / metadata.average_fps
-    elif between <= 0:
+    elif as_seconds(between, "seconds_between_frames") <= 0:
         raise ArgumentError(f"seconds_between_frames ({between}) must be > 0")
     if start is None:
         start = first
@@ -252,7 +243,7 @@ def _by_index(
 def _by_time(
     decoder: VideoDecoder, starts: Points, count: int, between: float, policy: Policy
 ) -> FrameBatch:
-    points = starts[:, None] + np.arange(count) * between
+    points = starts[:, None] + np.arange(count) * float(between)
     end = decoder.metadata.end_stream_seconds
     assert end is not None, "checked with the range"
     return _clips(decoder.get_frames_played_at, points, end, policy)
@@ -280,17 +271,18 @@ def _clips(
     )
 
 
-def _check(decoder: VideoDecoder, count: int, policy: str) -> None:
+def _check(decoder: VideoDecoder, policy: str) -> None:
     if len(decoder) < 1:
         raise ArgumentError(f"Decoder must have at least one frame, found {len(decoder)} frames.")
-    _check_positive(num_frames_per_clip=count)
     if policy not in ("repeat_last", "wrap", "error"):
         raise ArgumentError(
             f"Invalid policy ({policy}). Supported values are repeat_last, wrap, error."
         )
 
 
-def _check_positive(**given: int) -> None:
-    for name, value in given.items():
-        if value <= 0:
-            raise ArgumentError(f"{name} ({value}) must be strictly positive, must be > 0")
+def _count(given: Any, name: str) -> int:
+    """A number of things, at least 1."""
+    count = as_integer(given, name)
+    if count <= 0:
+        raise ArgumentError(f"{name} ({count}) must be strictly positive, must be > 0")
+    return count

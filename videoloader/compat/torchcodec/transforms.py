@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import torch
 
+from videoloader.compat.torchcodec.errors import TypeRuntimeError, ValueRuntimeError
 from videoloader.errors import ArgumentError
 
 __all__ = ["CenterCrop", "DecoderTransform", "RandomCrop", "Resize"]
@@ -31,7 +32,10 @@ class DecoderTransform(ABC):
 
     @property
     def _size(self) -> Size:
-        return int(self.size[0]), int(self.size[1])
+        try:
+            return int(self.size[0]), int(self.size[1])
+        except (TypeError, ValueError) as error:
+            raise TypeRuntimeError(f"{self!r}: height and width are integers") from error
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(size={self.size!r})"
@@ -52,7 +56,11 @@ class CenterCrop(DecoderTransform):
     """Keep the (height, width) in the middle."""
 
     def _add_to(self, geometry: Geometry) -> Geometry:
-        _check_fits(self, geometry.shape)
+        for name, whole, part in zip(("height", "width"), geometry.shape, self._size, strict=True):
+            if part > whole:
+                raise ValueRuntimeError(
+                    f"{self!r}: Crop output {name} ({part}) is greater than input {name} ({whole})"
+                )
         top, left = (
             round((whole - part) / 2)
             for whole, part in zip(geometry.shape, self._size, strict=True)
@@ -68,7 +76,12 @@ class RandomCrop(DecoderTransform):
     """
 
     def _add_to(self, geometry: Geometry) -> Geometry:
-        _check_fits(self, geometry.shape)
+        (height, width), shape = self._size, geometry.shape
+        if height > shape[0] or width > shape[1]:
+            raise ArgumentError(
+                f"{self!r}: Input dimensions {shape} are smaller than the crop size "
+                f"{(height, width)}."
+            )
         top, left = (
             int(torch.randint(0, whole - part + 1, size=()).item())
             for whole, part in zip(geometry.shape, self._size, strict=True)
@@ -161,32 +174,24 @@ def _inside(outer: Box | None, inner: Box) -> Box:
     return (outer[0] + inner[0], outer[1] + inner[1], *inner[2:])
 
 
-def _check_fits(transform: DecoderTransform, shape: Size) -> None:
-    height, width = transform._size
-    if height > shape[0] or width > shape[1]:
-        raise ArgumentError(
-            f"Input dimensions {shape} (height, width) are smaller than the crop size "
-            f"{transform._size} of {transform!r}"
-        )
-
-
 def _as_ours(transform: Any) -> DecoderTransform:
     if isinstance(transform, DecoderTransform):
         return transform
     kind = type(transform)
     name = next((c.__name__ for c in kind.__mro__ if c.__module__.startswith(_TORCHVISION)), None)
     if name == "Resize":
-        _require(transform, str(transform.interpolation).endswith("BILINEAR"), "use bilinear")
-        _require(transform, transform.antialias is not False, "have antialias enabled")
-        _require(transform, transform.size is not None, "have a size")
+        is_bilinear = str(transform.interpolation).upper().endswith("BILINEAR")
+        _require(transform, is_bilinear, "must use bilinear interpolation")
+        _require(transform, transform.antialias is not False, "must have antialias enabled")
+        _require(transform, transform.size is not None, "must have a size specified")
         return Resize(transform.size)
     if name == "CenterCrop":
         return CenterCrop(transform.size)
     if name == "RandomCrop":
-        _require(transform, transform.padding is None, "not specify padding")
-        _require(transform, transform.pad_if_needed is not True, "not specify pad_if_needed")
-        _require(transform, transform.fill == 0, "have a fill of 0")
-        _require(transform, transform.padding_mode == "constant", "pad with a constant")
+        _require(transform, transform.padding is None, "must not specify padding")
+        _require(transform, transform.pad_if_needed is not True, "must not specify pad_if_needed")
+        _require(transform, transform.fill == 0, "fill must be 0")
+        _require(transform, transform.padding_mode == "constant", "padding_mode must be constant")
         return RandomCrop(transform.size)
     raise ArgumentError(
         f"Unsupported transform: {transform!r}. It must be Resize, CenterCrop or RandomCrop of "
@@ -199,4 +204,5 @@ _TORCHVISION = "torchvision.transforms.v2"
 
 def _require(transform: Any, is_so: bool, what: str) -> None:
     if not is_so:
-        raise ArgumentError(f"{transform!r}: the transform must {what} to be done by the decoder")
+        kind = type(transform).__name__
+        raise ArgumentError(f"TorchVision {kind} {what} to be done by the decoder: {transform!r}")

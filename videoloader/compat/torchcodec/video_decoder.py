@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.compat.opening import MATRIX, ClosedWhenCollected
+from videoloader.compat.torchcodec.arguments import (
+    as_frame_numbers,
+    as_integer,
+    as_seconds,
+    as_thread_count,
+    as_times,
+)
 from videoloader.compat.torchcodec.errors import (
     PlayedOutsideError,
     ValueRuntimeError,
@@ -24,7 +31,6 @@ from videoloader.compat.torchcodec.metadata import VideoStreamMetadata
 from videoloader.compat.torchcodec.opening import as_source, naming_stream, read_header
 from videoloader.compat.torchcodec.timeline import Timeline
 from videoloader.compat.torchcodec.transforms import geometry_of
-from videoloader.decoding.output import Matrix
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.video import index_video
@@ -44,7 +50,7 @@ class CpuFallbackStatus:
         status_known: False on a GPU, where it may change from one call to the next.
     """
 
-    status_known: bool = True
+    status_known: bool = False
 
     def __bool__(self) -> bool:
         return False
@@ -100,16 +106,16 @@ class VideoDecoder:
         _check_choice("seek mode", seek_mode, ("exact", "approximate"))
         _check_choice("dimension order", dimension_order, ("NCHW", "NHWC"))
         _check_choice("output_dtype", output_dtype, (torch.uint8, torch.float32, "auto"))
-        if not isinstance(num_ffmpeg_threads, int | np.integer):
-            raise ArgumentError(f"num_ffmpeg_threads should be an int, got {num_ffmpeg_threads!r}")
+        threads = as_thread_count(num_ffmpeg_threads)
         if custom_frame_mappings is not None and seek_mode == "approximate":
             raise ArgumentError(
                 "custom_frame_mappings is incompatible with seek_mode='approximate'; leave it out"
             )
         given = as_source(source)
-        stream = None if stream_index == -1 else stream_index
+        stream = None if stream_index is None else as_integer(stream_index, "stream_index")
+        stream = None if stream == -1 else stream
         index: VideoIndex | None = None
-        matrix: Matrix = "swscale"
+        matrix = MATRIX
         with as_runtime_errors(), naming_stream(stream):
             if output_dtype != torch.uint8:
                 index = index_video(given, stream=stream)
@@ -123,19 +129,17 @@ class VideoDecoder:
                 torch.get_default_device() if device is None else device,
                 index,
                 stream=stream,
-                threads=int(num_ffmpeg_threads) if num_ffmpeg_threads > 0 else None,
+                threads=threads,
                 matrix=matrix,
             )
-        # Nobody closes a decoder of torchcodec.
-        self._close = weakref.finalize(self, self._video.close)
-        self._close.atexit = False
+        self._closing = ClosedWhenCollected(self._video)
         try:
             index = self._video.index
             if custom_frame_mappings is not None:
                 check_mappings(custom_frame_mappings, index)
             self._geometry = geometry_of(transforms, self._video.size)
         except BaseException:
-            self._close()
+            self._video.close()
             raise
         self.stream_index = index.stream
         self._is_float = output_dtype == torch.float32
@@ -148,12 +152,16 @@ class VideoDecoder:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_close"}
+        return {name: value for name, value in self.__dict__.items() if name != "_closing"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._close = weakref.finalize(self, self._video.close)
-        self._close.atexit = False
+        self._closing = ClosedWhenCollected(self._video)
+
+    def __copy__(self) -> VideoDecoder:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
 
     def __len__(self) -> int:
         return self._num_frames
@@ -161,7 +169,7 @@ class VideoDecoder:
     @property
     def cpu_fallback(self) -> CpuFallbackStatus:
         """Whether frames for a GPU are decoded on the CPU."""
-        return CpuFallbackStatus(self._video.device.type == "cpu")
+        return CpuFallbackStatus(status_known=self._video.device.type == "cpu")
 
     def __getitem__(self, key: int | slice) -> torch.Tensor:
         """The data of one frame, or of those of a slice."""
@@ -190,14 +198,12 @@ class VideoDecoder:
         Raises:
             IndexError: there is no such frame.
         """
-        if not isinstance(index, int | np.integer | torch.Tensor):
-            raise ValueRuntimeError(
-                f"Expected a value of type 'int' for argument 'index', got {type(index).__name__}"
-            )
-        return self._frame(self._frame_number(int(index)))
+        return self._frame(self._frame_number(as_integer(index, "index")))
 
     def get_frames_at(self, indices: torch.Tensor | Sequence[int]) -> FrameBatch:
         """Frames by number, in any order; negative numbers count from the end.
+
+        Tensors of floats are cut to integers.
 
         Raises:
             IndexError: there is no such frame.
@@ -220,7 +226,8 @@ class VideoDecoder:
                 f"Invalid pts in seconds: {seconds}. It must be greater than or equal to {begin} "
                 f"and less than {end}."
             )
-        return self._frame(int(self._times.at(np.array([float(seconds)]))[0]))
+        time = as_seconds(seconds, "seconds")
+        return self._frame(int(self._times.at(np.array([time]))[0]))
 
     def get_frames_played_at(self, seconds: torch.Tensor | Sequence[float]) -> FrameBatch:
         """The frames that are on screen at each of several times.
@@ -228,12 +235,7 @@ class VideoDecoder:
         Raises:
             RuntimeError, IndexError: none is at one of them.
         """
-        try:
-            times = np.asarray(seconds, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError) as error:
-            raise ValueRuntimeError(
-                f"Expected a value of type 'float' for each of the times, got {seconds!r:.80}"
-            ) from error
+        times = as_times(seconds)
         begin, end = self._times.begin, self._times.end
         for wrong in times[~((times >= begin) & (times < end))][:1]:
             bound = f"less than {end}" if wrong >= end else f"greater than or equal to {begin}"
@@ -268,8 +270,9 @@ class VideoDecoder:
             raise ArgumentError(
                 f"Invalid stop seconds: {stop_seconds}. It must be less than or equal to {end}."
             )
-        if fps is not None:
-            return self._resampled(float(start_seconds), float(stop_seconds), fps)
+        rate = None if fps is None else as_seconds(fps, "fps")
+        if rate is not None and start_seconds != stop_seconds:
+            return self._resampled(float(start_seconds), float(stop_seconds), rate)
         return self._batch(self._times.between(float(start_seconds), float(stop_seconds)))
 
     def get_all_frames(self, fps: float | None = None) -> FrameBatch:
@@ -312,24 +315,16 @@ class VideoDecoder:
                 f"must be less than {self._num_frames}"
                 if given >= 0
                 else "negative indices must have an absolute value less than the number of frames, "
-                f"{self._num_frames}"
+                f"and the number of frames must be known: {self._num_frames}"
             )
             raise FrameRangeError(
-                f"{self._video.name}: Invalid frame index={given} for streamIndex="
+                f"{self._video.name}: Invalid frame index={given} for stream_index="
                 f"{self.stream_index}; {bound}"
             )
         return number
 
     def _frame_numbers(self, indices: torch.Tensor | Sequence[int]) -> NDArray[np.int64]:
-        try:
-            given = np.asarray(indices)
-        except ValueError as error:  # ragged
-            raise ValueRuntimeError(f"frame indices are integers, got {indices!r:.80}") from error
-        if given.dtype == np.bool_ or (given.size and not np.issubdtype(given.dtype, np.integer)):
-            raise ValueRuntimeError(
-                f"Expected a value of type 'int' for each of the indices, got {indices!r:.80}"
-            )
-        given = given.astype(np.int64).reshape(-1)
+        given = as_frame_numbers(indices)
         frames = np.where(given < 0, given + self._num_frames, given)
         outside = (frames < 0) | (frames >= self._num_frames)
         if outside.any():

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from numpy.typing import NDArray
 
 from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.cpu.luma import LumaConverter
 from videoloader.decoding.cpu.rgb import RgbConverter
+from videoloader.decoding.cpu.surface_converter import SurfaceConverter
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.surface import Surface
 from videoloader.errors import DecodeError
 from videoloader.indexing.index import Orientation, VideoIndex
 
 __all__ = ["SurfaceConverter", "converter_for"]
-
-
-class SurfaceConverter(Protocol):
-    """Fills slots with the surfaces of one video."""
-
-    def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
-        """Fill a slot (H, W, C) with the part of a picture that `view` names."""
 
 
 def converter_for(
@@ -36,7 +30,7 @@ def converter_for(
     return RgbConverter(index.color, orientation, siting=siting, output=output)
 
 
-class _PlaneWriter:
+class _PlaneWriter(SurfaceConverter):
     """Writes the planes of a surface one after another into the one row of a slot."""
 
     def __init__(self, name: str) -> None:

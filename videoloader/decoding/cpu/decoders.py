@@ -198,7 +198,7 @@ class Decoders:
                     decoder.packets_fed - packets,
                     decoder.bytes_fed - size,
                     decoder.frames_given - given,
-                    len(task.frames),
+                    len(plan.frames),
                     time.perf_counter() - begin - converting,
                     converting,
                 )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from videoloader.codecs.color import Color
 from videoloader.decoding.color import matrix_and_range
 from videoloader.decoding.cpu.samples import Box, Planar, Resampler, planar
+from videoloader.decoding.cpu.surface_converter import SurfaceConverter
 from videoloader.decoding.cpu.turning import coded_box, turned
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.surface import Surface
@@ -20,7 +21,7 @@ from videoloader.indexing.index import Orientation
 __all__ = ["LumaConverter"]
 
 
-class LumaConverter:
+class LumaConverter(SurfaceConverter):
     """Converts the luma of the surfaces of one video. Not for sharing by threads.
 
     Formats of grey have full range unless they are tagged otherwise, as swscale takes them; luma of

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from videoloader.codecs.color import Color
 from videoloader.decoding.color import Siting, matrix_and_range, rgb_matrix
 from videoloader.decoding.cpu.samples import Box, Planar, Resampler, planar
+from videoloader.decoding.cpu.surface_converter import SurfaceConverter
 from videoloader.decoding.cpu.turning import coded_box, turned
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.surface import Surface
@@ -36,7 +37,7 @@ _WHITE_16 = 65535.0
 _BAND = 1 << 19
 
 
-class RgbConverter:
+class RgbConverter(SurfaceConverter):
     """Converts the surfaces of one video into slots of a batch. Not for sharing by threads.
 
     Within 2/255 of the formula of ITU-T H.273 (section 8.3) in float64 on smooth content. Chroma
@@ -117,17 +118,13 @@ class RgbConverter:
             self._deliver(self._finish(rgb), slot, view)
 
     def whole(self, surface: Surface, view: View) -> NDArray[Any] | None:
-        """What swscale makes of a surface, in memory of its own, where a slot would hold just that.
-
-        It saves the copy into the slot. None where more is to be done.
-        """
+        """What swscale makes of a surface, where nothing more is to be done to it."""
         output, size = self._output, (surface.height, surface.width)
         plain = output.matrix == "swscale" and output.dtype == "uint8" and output.layout == "FHWC"
         if not plain or self._orientation != Orientation() or view != View(size):
             return None
         made = self._by_swscale(surface, matrix_and_range(surface.frame, self._color, output))
-        plane = made.planes[0]
-        return plane if made is not surface and plane.flags.c_contiguous else None
+        return None if made is surface else made.planes[0]
 
     def _by_swscale(self, surface: Surface, meaning: tuple[str, str]) -> Surface:
         from av.video.reformatter import VideoReformatter

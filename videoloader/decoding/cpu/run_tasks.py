@@ -42,15 +42,15 @@ def task_of(
         threads: of the codec.
         reads_on: see `CpuDecoder.decode`.
     """
-    frames, clips, positions = (
-        np.concatenate([getattr(run.wants, name) for run in runs])
-        for name in ("frames", "clips", "positions")
-    )
+    wants = [run.wants for run in runs]
+    frames = np.concatenate([each.frames for each in wants])
+    clips = np.concatenate([each.clips for each in wants])
+    positions = np.concatenate([each.positions for each in wants])
     if frame is not None:
         chosen = frames == frame
         frames, clips, positions = frames[chosen], clips[chosen], positions[chosen]
     targets = []
-    for number in np.unique(clips).tolist():
+    for number in sorted(set(clips.tolist())):
         clip = assembly.clips[number]
         mine = clips == number
         wanted = np.full(len(clip.wanted.frames), -1, dtype=np.int64)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
+from videoloader.decoding.nvdec.launching import launch_kernel
 from videoloader.decoding.output import OutputFormat
 
 __all__ = ["Converter", "compile_options", "grid", "kernel_source", "pinned_table"]
@@ -50,28 +49,8 @@ class Converter:
             tiles: at least as many as any of the descriptors has, where that is known.
         """
         if len(table):
-            address = ctypes.c_uint64(table.ctypes.data)
-            arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
-            columns, rows = grid(table, tiles)
             kernel = self._kernel.kernel.ptr
-            status = _launch_kernel()(
-                kernel, columns, rows, 1, _THREADS, 1, 1, 0, stream.ptr, arguments, None
-            )
-            if status:
-                raise RuntimeError(f"the conversion of {rows} surfaces failed: CUDA error {status}")
-
-
-@cache
-def _launch_kernel() -> Any:
-    """The driver's cuLaunchKernel.
-
-    It returns at once, and so keeps the interpreter; CuPy lets go of it, and to get it back takes
-    longer than the launch where other threads want it too.
-    """
-    function = ctypes.PyDLL("libcuda.so.1").cuLaunchKernel
-    handle, number = ctypes.c_void_p, ctypes.c_uint
-    function.argtypes = [handle, *[number] * 7, handle, ctypes.POINTER(handle), handle]
-    return function
+            launch_kernel(kernel, grid(table, tiles), _THREADS, stream.ptr, table.ctypes.data)
 
 
 def pinned_table(capacity: int) -> NDArray[Any]:

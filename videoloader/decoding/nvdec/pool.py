@@ -143,8 +143,7 @@ class NvdecPool:
     def close(self) -> None:
         """Finish what is submitted and let go of the decoders."""
         self._threads.shutdown()
-        _close(self._sessions.idle)
-        self._sessions.idle.clear()
+        _close(self._sessions.clear())
 
     def _decode_next(self) -> None:
         """Decode one of the jobs that wait; there may be none, since some were cancelled."""
@@ -164,10 +163,10 @@ class NvdecPool:
             failure = None
         with self._changed:
             self._running -= 1
-            self._sessions.begin_run(kind, needs, number=-1)
-            if session is not None:
-                self._give_back(session)
+            self._sessions.end_run(kind, needs)
+            dropped = [] if session is None else self._sessions.give_back(session)
             self._changed.notify_all()
+        _close(dropped)  # which may wait for the GPU
         if failure is None:
             waiting.future.set_result(done)
         else:
@@ -191,42 +190,35 @@ class NvdecPool:
                 if not waiting.future.set_running_or_notify_cancel():
                     continue
                 self._running += 1
-                self._sessions.begin_run(waiting.kind, waiting.needs)
-                if session is not None:
-                    self._sessions.take(session, waiting.needs)
-                    return waiting, session, []
-                return waiting, None, self._sessions.add(waiting.kind, waiting.needs)
+                kind, needs = waiting.kind, waiting.needs
+                self._sessions.begin_run(kind, needs)
+                return waiting, session, self._sessions.claim(session, kind, needs)
 
     def _best(self) -> tuple[_Waiting, Session | None] | None:
         """A job that waits, with the idle session that it should take; None to wait for one."""
         first = self._waiting[0]
-        if first.passed < _MOST_PASSED:
-            for waiting in self._waiting:
-                session = self._sessions.ready(waiting.kind, waiting.needs)
-                if session is not None:
-                    first.passed += waiting is not first
-                    return waiting, session
         # As many as there are engines run anyhow, so that a thread may wait.
         may_wait = self._running >= self._engines
+        other: _Waiting | None = None
         for waiting in self._waiting:
             kind, needs = waiting.kind, waiting.needs
             session = self._sessions.ready(kind, needs)
             if session is not None:
+                first.passed += waiting is not first
                 return waiting, session
-            if not (may_wait and self._sessions.is_worth_waiting(kind, needs)):
-                return waiting, self._sessions.other(kind, needs)
-        return None
+            if other is None and not (may_wait and self._sessions.is_worth_waiting(kind, needs)):
+                other = waiting
+                if first.passed >= _MOST_PASSED:
+                    break
+        return None if other is None else (other, self._sessions.other(other.kind, other.needs))
 
     def _take(self, job: NvdecJob) -> Session:
         """A session for a job: an idle one that fits, or a new one."""
         kind, needs = job.kind(self.gpu), job.needs
         with self._changed:
             session = self._sessions.ready(kind, needs) or self._sessions.other(kind, needs)
-            if session is not None:
-                self._sessions.take(session, needs)
-                return session
-            dropped = self._sessions.add(kind, needs)
-        return self._make(kind, needs, dropped)
+            dropped = self._sessions.claim(session, kind, needs)
+        return session or self._make(kind, needs, dropped)
 
     def _make(self, kind: DecoderKind, needs: StreamNeeds, dropped: Sequence[Session]) -> Session:
         """A new session, which is counted already."""

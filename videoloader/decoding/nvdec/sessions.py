@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from videoloader.decoding.nvdec.hardware import DecoderKind, StreamNeeds
 from videoloader.decoding.nvdec.session import Session
 
 __all__ = ["Sessions"]
+
+_Key: TypeAlias = tuple[DecoderKind, tuple[int, int] | None]
+"""A kind of decoder and a coded size; None stands for any size."""
 
 _MOST_SESSIONS = 240  # a process gets about 280 decoders
 _MOST_MISSED = 10_000
@@ -34,13 +38,16 @@ class Sessions:
         """Bytes and number of all sessions."""
         self.idle: list[Session] = []
         """Least recently used first."""
-        self._missed: set[tuple[DecoderKind, tuple[int, int]]] = set()
-        self._kept: Counter[tuple[DecoderKind, tuple[int, int]]] = Counter()
-        self._runs: Counter[tuple[DecoderKind, tuple[int, int] | None]] = Counter()
+        self._idle_of: Counter[_Key] = Counter()  # how many of them have a size
+        self._missed: set[_Key] = set()
+        self._kept: Counter[_Key] = Counter()
+        self._runs: Counter[_Key] = Counter()
 
     def ready(self, kind: DecoderKind, needs: StreamNeeds) -> Session | None:
         """The idle session that has the size of a stream and loses least by it."""
         key = kind, needs.size
+        if key not in self._idle_of:  # of a mix of sizes, most have none
+            return None
         fitting = [
             session
             for session in self.idle
@@ -70,25 +77,31 @@ class Sessions:
             return True
         return self._runs[kind, None] > 0 and not self._fitting(kind, needs)
 
-    def begin_run(self, kind: DecoderKind, needs: StreamNeeds, *, number: int = 1) -> None:
-        """Note that a session will be idle soon, or no longer will be (-1)."""
+    def begin_run(self, kind: DecoderKind, needs: StreamNeeds) -> None:
+        """Note that a session will be idle soon."""
         for size in (needs.size, None):
-            self._runs[kind, size] += number
+            self._runs[kind, size] += 1
 
-    def take(self, session: Session, needs: StreamNeeds) -> None:
-        """Have an idle session decode a stream."""
-        self.idle.remove(session)
-        kind = session.decoder.kind
-        self._kept[kind, session.size] -= 1
+    def end_run(self, kind: DecoderKind, needs: StreamNeeds) -> None:
+        """Note that the run of a session is over."""
+        for size in (needs.size, None):
+            _one_less(self._runs, (kind, size))
+
+    def claim(
+        self, session: Session | None, kind: DecoderKind, needs: StreamNeeds
+    ) -> list[Session]:
+        """Have an idle session decode a stream, or count one that is to be made for it.
+
+        Returns:
+            The sessions that are to go for a new one.
+        """
+        if session is None:
+            return self._add(kind, needs)
+        self._remove_idle(session)
+        _one_less(self._kept, (kind, session.size))
         session.size = needs.size
         self._kept[kind, session.size] += 1
-
-    def add(self, kind: DecoderKind, needs: StreamNeeds) -> list[Session]:
-        """Count a session that is to be made for a stream; gives those that are to go for it."""
-        self.count += 1
-        self.used += kind.memory(needs)
-        self._kept[kind, needs.size] += 1
-        return self._excess()
+        return []
 
     def drop(self, kind: DecoderKind, needs: StreamNeeds) -> None:
         """Forget a session that could not be made."""
@@ -98,15 +111,34 @@ class Sessions:
         """Note that a session is idle again; gives those that are to go."""
         if session.is_between_runs:
             self.idle.append(session)
+            self._idle_of[session.decoder.kind, session.size] += 1
             return self._excess()
         # After an error, or where a run was left, the state of its decoder is undefined.
         self._forget(session.decoder.kind, session.size, session.decoder.memory)
         return [session]
 
+    def clear(self) -> list[Session]:
+        """Let go of all idle sessions; gives them."""
+        gone = list(self.idle)
+        for session in gone:
+            self._remove_idle(session)
+            self._forget(session.decoder.kind, session.size, session.decoder.memory)
+        return gone
+
+    def _add(self, kind: DecoderKind, needs: StreamNeeds) -> list[Session]:
+        self.count += 1
+        self.used += kind.memory(needs)
+        self._kept[kind, needs.size] += 1
+        return self._excess()
+
+    def _remove_idle(self, session: Session) -> None:
+        self.idle.remove(session)
+        _one_less(self._idle_of, (session.decoder.kind, session.size))
+
     def _forget(self, kind: DecoderKind, size: tuple[int, int], memory: int) -> None:
         self.count -= 1
         self.used -= memory
-        self._kept[kind, size] -= 1
+        _one_less(self._kept, (kind, size))
 
     def _fitting(self, kind: DecoderKind, needs: StreamNeeds) -> Sequence[Session]:
         return [
@@ -127,7 +159,14 @@ class Sessions:
         dropped = []
         while self.idle and not self._keeps_limits():
             session = min(self.idle, key=self._is_single)
-            self.idle.remove(session)
+            self._remove_idle(session)
             self._forget(session.decoder.kind, session.size, session.decoder.memory)
             dropped.append(session)
         return dropped
+
+
+def _one_less(counter: Counter[_Key], key: _Key) -> None:
+    """Count down; what is at 0 goes, as there may be very many sizes."""
+    counter[key] -= 1
+    if not counter[key]:
+        del counter[key]

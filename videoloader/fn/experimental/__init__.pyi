@@ -14,6 +14,43 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+def audio_resample(
+    signal: _Data,
+    /,
+    *,
+    in_rate: float | _Values | None = None,
+    out_rate: float | _Values | None = None,
+    scale: float | _Values | None = None,
+    out_length: int | _Values | None = None,
+    quality: float = 50.0,
+    dtype: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Resample signals (n,) or (n, channels) with a sinc under a Hann window.
+
+    As in DALI nothing is filtered out where the rate falls: frequencies above half of the new rate
+    come back as others. `vl.Audio(sample_rate=...)` removes them. It is worked out on the CPU.
+
+    Inputs:
+        signal
+
+    Args:
+        in_rate: rate of the input, in any unit (float; may be per sample).
+        out_rate: rate of the output, in that unit (float; may be per sample).
+        scale: output rate to input rate (float, at least 0; may be per sample).
+        out_length: samples of the output (int, at least 0; may be per sample).
+        quality: of resampling: 0 is 3 lobes of the sinc, 50 is 16, 100 is 64 (float, at least 0, at
+            most 100; default 50.0).
+        dtype: element type of the output, whose range stands for -1 to 1; that of the input by
+            default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
 def debayer(
     frames: _Data,
     /,

@@ -9,13 +9,23 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.batch import Spec
 
-__all__ = ["check_labels", "check_type", "check_whole_boxes", "columns"]
+__all__ = ["check_boxes", "check_labels", "check_type", "check_whole_boxes", "columns"]
 
 
 def check_type(name: str, what: str, spec: Spec, dtype: torch.dtype) -> None:
     """Fail if an input has another element type."""
     if len(spec) and spec.dtype != dtype:
         raise ArgumentTypeError(f"fn.{name}: {what} must be {dtype}, got {spec.dtype}; cast first")
+
+
+def check_boxes(name: str, boxes: Spec, lengths: Sequence[int] = (4,)) -> list[int]:
+    """How many boxes each sample has; fail unless they are float32 (N, one of `lengths`)."""
+    check_type(name, "boxes", boxes, torch.float32)
+    for shape in boxes.shapes:
+        if len(shape) != 2 or shape[1] not in lengths:
+            wanted = " or ".join(f"(N, {length})" for length in lengths)
+            raise ArgumentError(f"fn.{name}: boxes must be {wanted}, got shape {shape}")
+    return [shape[0] for shape in boxes.shapes]
 
 
 def check_whole_boxes(name: str, boxes: Spec) -> None:

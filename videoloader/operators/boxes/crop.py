@@ -23,7 +23,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.boxes.coordinates import check_labels, check_type, columns
+from videoloader.operators.boxes.coordinates import check_boxes, check_labels, columns
 from videoloader.operators.boxes.crop_search import Crop, Rules, find_crop
 from videoloader.operators.operator import Input, declare
 from videoloader.operators.random import SEED
@@ -69,11 +69,7 @@ def _infer(
     output_bbox_indices: bool,
     **others: Any,  # noqa: ARG001
 ) -> tuple[Spec, ...]:
-    check_type(_NAME, "boxes", boxes, torch.float32)
-    for shape in boxes.shapes:
-        if len(shape) != 2 or shape[1] not in (4, 6):
-            raise ArgumentError(f"fn.{_NAME}: boxes must be (N, 4) or (N, 6), got shape {shape}")
-    counts = [shape[0] for shape in boxes.shapes]
+    counts = check_boxes(_NAME, boxes, (4, 6))
     place = Spec(tuple((shape[1] // 2,) for shape in boxes.shapes), torch.float32)
     specs = [place, place, boxes]
     if labels:
@@ -274,11 +270,7 @@ def _lengths(
 
 
 def _infer_ssd(context: Context, frames: Spec, boxes: Spec, labels: Spec, **given: Any) -> Any:  # noqa: ARG001
-    check_type("ssd_random_crop", "boxes", boxes, torch.float32)
-    for shape in boxes.shapes:
-        if len(shape) != 2 or shape[1] != 4:
-            raise ArgumentError(f"fn.ssd_random_crop: boxes must be (N, 4), got shape {shape}")
-    check_labels("ssd_random_crop", labels, [shape[0] for shape in boxes.shapes])
+    check_labels("ssd_random_crop", labels, check_boxes("ssd_random_crop", boxes))
     return frames, boxes, labels
 
 

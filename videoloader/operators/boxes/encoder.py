@@ -10,7 +10,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, REQUIRED, Argument
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.boxes.coordinates import check_labels, check_type
+from videoloader.operators.boxes.coordinates import check_boxes, check_labels
 from videoloader.operators.operator import declare
 
 __all__ = ["box_encoder"]
@@ -37,11 +37,7 @@ def _infer(
     anchors: Sequence[float],
     **others: Any,  # noqa: ARG001
 ) -> tuple[Spec, Spec]:
-    check_type("box_encoder", "boxes", boxes, torch.float32)
-    for shape in boxes.shapes:
-        if len(shape) != 2 or shape[1] != 4:
-            raise ArgumentError(f"fn.box_encoder: boxes must be (N, 4), got shape {shape}")
-    check_labels("box_encoder", labels, [shape[0] for shape in boxes.shapes])
+    check_labels("box_encoder", labels, check_boxes("box_encoder", boxes))
     count = len(anchors) // 4
     return (
         Spec(((count, 4),) * len(boxes), torch.float32, device=context.device),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -21,9 +22,14 @@ _LTRB = Argument(
 )
 
 
-def _infer_flip(context: Context, boxes: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
-    check_whole_boxes("bb_flip", boxes)
-    return boxes
+def _same_boxes(name: str) -> Callable[..., Spec]:
+    """The `infer` of an operator that gives boxes of the shape that it takes."""
+
+    def infer(context: Context, boxes: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+        check_whole_boxes(name, boxes)
+        return boxes
+
+    return infer
 
 
 @declare(
@@ -34,7 +40,7 @@ def _infer_flip(context: Context, boxes: Spec, **arguments: Any) -> Spec:  # noq
         Argument("vertical", INT, 0, "mirror top and bottom unless 0", per_sample=True),
         _LTRB,
     ),
-    infer=_infer_flip,
+    infer=_same_boxes("bb_flip"),
 )
 def bb_flip(
     context: Context,  # noqa: ARG001
@@ -62,11 +68,6 @@ def bb_flip(
     return Batch(results)
 
 
-def _infer_paste(context: Context, boxes: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
-    check_whole_boxes("bbox_paste", boxes)
-    return boxes
-
-
 def _place(name: str, doc: str) -> Argument:
     return Argument(name, FLOAT, 0.5, doc, per_sample=True)
 
@@ -81,7 +82,7 @@ def _place(name: str, doc: str) -> Argument:
         _place("paste_y", "place of the frame: 0 is topmost, 1 lowest"),
         _LTRB,
     ),
-    infer=_infer_paste,
+    infer=_same_boxes("bbox_paste"),
 )
 def bbox_paste(
     context: Context,  # noqa: ARG001

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import torch
 
-from videoloader.decoding.output import CHANNELS
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import (
     BOOL,
@@ -46,7 +45,8 @@ __all__ = ["crop_mirror_normalize"]
 def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
     scale, shift = arguments["scale"], arguments["shift"]
     dtype = element_type(arguments["dtype"])
-    mean, std = (_each(name, arguments[name], CHANNELS) for name in ("mean", "std"))
+    channels = form.output.channels
+    mean, std = (_each(name, arguments[name], channels) for name in ("mean", "std"))
     is_plain = (scale, shift, set(mean), set(std)) == (1, 0, {0.0}, {1.0})
     if dtype is None or not scale or arguments["pad_output"]:
         return None

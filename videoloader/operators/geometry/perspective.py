@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from videoloader.operators.geometry.matrices import Matrix, numbers
 from videoloader.operators.geometry.sampling import BORDERS, chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
+from videoloader.operators.geometry.warps_on_gpu import warp_on_gpu
 from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
@@ -107,50 +108,67 @@ def _matrices(context: Context, matrix: PerSample, given: tuple[Batch, ...]) -> 
 
 
 def _warped(
-    pictures: torch.Tensor,
-    matrices: Sequence[Matrix],
-    slots: torch.Tensor,
+    context: Context,
+    frames: Batch,
+    matrices: Sequence[Sequence[Matrix]],
     interp_type: InterpType,
     border: str,
     fill: Sequence[float],
-) -> bool:
-    table = torch.from_numpy(np.stack(matrices)).to(pictures.device, torch.float32)
-    table = table.expand(len(pictures), 3, 3)
-    sides = slots.shape[1:3]
-    targets = pixel_places(sides, pictures.device).reshape(-1, 2)
-    targets = torch.nn.functional.pad(targets, (0, 1), value=1.0)
-    for at in chunks(len(pictures), sides, pictures.device):
-        sources = targets @ table[at].transpose(1, 2)
-        depth = sources[..., 2:]
-        # A point at infinity is taken for the center of the first pixel, as in OpenCV.
-        places = torch.where(depth == 0, 0.5, sources[..., :2] / depth).reshape(-1, *sides, 2)
-        values = sample_at(pictures[at], places, interp_type, border, fill)
-        slots[at].copy_(saturate(values, slots.dtype))
-    return True
+) -> Batch:
+    """Each sample through its matrices: one, or one for each frame."""
+    out = context.empty()
+    for pictures, slots, own in _pictures(frames, out, matrices):
+        table = torch.from_numpy(np.stack(own)).to(pictures.device, torch.float32)
+        table = table.expand(len(pictures), 3, 3)
+        sides = slots.shape[1:3]
+        targets = pixel_places(sides, pictures.device).reshape(-1, 2)
+        targets = torch.nn.functional.pad(targets, (0, 1), value=1.0)
+        for at in chunks(len(pictures), sides, pictures.device):
+            sources = targets @ table[at].transpose(1, 2)
+            depth = sources[..., 2:]
+            # A point at infinity is taken for the center of the first pixel, as in OpenCV.
+            places = torch.where(depth == 0, 0.5, sources[..., :2] / depth).reshape(-1, *sides, 2)
+            values = sample_at(pictures[at], places, interp_type, border, fill)
+            slots[at].copy_(saturate(values, slots.dtype))
+    return out
 
 
 def _by_opencv(
-    pictures: torch.Tensor,
-    matrices: Sequence[Matrix],
-    slots: torch.Tensor,
+    context: Context,
+    frames: Batch,
+    matrices: Sequence[Sequence[Matrix]],
     interp_type: InterpType,
     border: str,
     fill: Sequence[float],
-) -> bool:
-    """The same by OpenCV; False if it cannot."""
-    height, width = slots.shape[1:3]
-    corners = np.array([[x, y, 1] for x in (0, width) for y in (0, height)])
-    depths = np.stack([corners @ matrix[2] for matrix in matrices])
-    has_horizon = not ((depths > 0).all(axis=1) | (depths < 0).all(axis=1)).all()
-    # OpenCV makes NaN of what lies at infinity.
-    if has_horizon or not can_warp(pictures, slots, interp_type, fill):
-        return False
-    warp_pictures(pictures, matrices, slots, border, fill)
-    return True
+) -> Any:
+    """The same by OpenCV; NotImplemented if it cannot."""
+    out = context.empty()
+    for pictures, slots, own in _pictures(frames, out, matrices):
+        height, width = slots.shape[1:3]
+        corners = np.array([[x, y, 1] for x in (0, width) for y in (0, height)])
+        depths = np.stack([corners @ matrix[2] for matrix in own])
+        has_horizon = not ((depths > 0).all(axis=1) | (depths < 0).all(axis=1)).all()
+        # OpenCV makes NaN of what lies at infinity.
+        if has_horizon or not can_warp(pictures, slots, interp_type, fill):
+            return NotImplemented
+        warp_pictures(pictures, own, slots, border, fill)
+    return out
+
+
+def _pictures(
+    frames: Batch, out: Batch, matrices: Sequence[Sequence[Matrix]]
+) -> Iterator[tuple[torch.Tensor, torch.Tensor, Sequence[Matrix]]]:
+    """Pictures (P, H, W, C), slots of the same form, and the matrices of each sample."""
+    for sample, result, own in zip(frames, out, matrices, strict=True):
+        yield _planes(sample, frames.layout), _planes(result, frames.layout), own
 
 
 def _warp_on_cpu(context: Context, *inputs: Batch, **arguments: Any) -> Any:
     return warp_perspective(context, *inputs, warp=_by_opencv, **arguments)
+
+
+def _warp_on_gpu(context: Context, *inputs: Batch, **arguments: Any) -> Any:
+    return warp_perspective(context, *inputs, warp=warp_on_gpu, **arguments)
 
 
 @declare(
@@ -194,7 +212,7 @@ def _warp_on_cpu(context: Context, *inputs: Batch, **arguments: Any) -> Any:
     ),
     infer=_infer_warp,
     check=_check_matrix,
-    kernels={"cpu": _warp_on_cpu},
+    kernels={"cpu": _warp_on_cpu, "cuda": _warp_on_gpu},
 )
 def warp_perspective(
     context: Context,
@@ -207,25 +225,22 @@ def warp_perspective(
     fill_value: tuple[float, ...],
     interp_type: InterpType,
     pixel_origin: str,
-    warp: Callable[..., bool] = _warped,
+    warp: Callable[..., Any] = _warped,
 ) -> Any:
     """See frames through a perspective transform, every frame of a clip alike by default."""
-    out = context.empty()
     shift = np.eye(3)
     shift[:2, 2] = 0.5 if pixel_origin == "center" else 0.0
-    tables = _matrices(context, matrix, given)
-    for sample, result, own in zip(frames, out, tables, strict=True):
-        pictures, slots = (_planes(each, frames.layout) for each in (sample, result))
-        if len(own) not in (1, len(pictures)):
+    back = np.linalg.inv(shift)
+    tables = []
+    counts = [shape[0] if "F" in frames.layout else 1 for shape in frames.spec.shapes]
+    for own, count in zip(_matrices(context, matrix, given), counts, strict=True):
+        if len(own) not in (1, count):
             raise ArgumentError(
-                f"fn.experimental.warp_perspective: {len(own)} matrices for {len(pictures)} frames"
+                f"fn.experimental.warp_perspective: {len(own)} matrices for {count} frames"
             )
-        if not inverse_map:
-            own = [_inverse(each) for each in own]
-        own = [shift @ each @ np.linalg.inv(shift) for each in own]
-        if not warp(pictures, own, slots, interp_type, border_mode, fill_value or (0.0,)):
-            return NotImplemented
-    return out
+        own = own if inverse_map else [_inverse(each) for each in own]
+        tables.append([shift @ each @ back for each in own])
+    return warp(context, frames, tables, interp_type, border_mode, fill_value or (0.0,))
 
 
 def _inverse(matrix: Matrix) -> Matrix:

@@ -29,6 +29,7 @@ from videoloader.operators.geometry.matrices import MATRIX, Matrix, affine, rota
 from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
+from videoloader.operators.geometry.warps_on_gpu import warp_on_gpu
 from videoloader.operators.operator import FRAMES, Input, declare
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
@@ -159,6 +160,18 @@ def _by_opencv(
     return out
 
 
+def _by_kernel(
+    context: Context,
+    frames: Batch,
+    matrices: Sequence[Sequence[Matrix]],
+    interp_type: InterpType,
+    fill_value: float | None,
+) -> Any:
+    """The same by one CUDA kernel; NotImplemented for what it does not take."""
+    border = "replicate" if fill_value is None else "constant"
+    return warp_on_gpu(context, frames, matrices, interp_type, border, (fill_value or 0.0,))
+
+
 def _own(value: Any, count: int) -> tuple[Any, ...]:
     """The value for all frames of a sample, or that of each of them."""
     return value.values if isinstance(value, PerFrame) else (value,) * count
@@ -184,6 +197,10 @@ def _warp_affine_on_cpu(context: Context, frames: Batch, **arguments: Any) -> An
     return warp_affine(context, frames, warp=_by_opencv, **arguments)
 
 
+def _warp_affine_on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
+    return warp_affine(context, frames, warp=_by_kernel, **arguments)
+
+
 @declare(
     "warp_affine",
     inputs=(Input("frames", _FRAMES),),
@@ -204,7 +221,7 @@ def _warp_affine_on_cpu(context: Context, frames: Batch, **arguments: Any) -> An
         *_ARGUMENTS,
     ),
     infer=_infer_warp,
-    kernels={"cpu": _warp_affine_on_cpu},
+    kernels={"cpu": _warp_affine_on_cpu, "cuda": _warp_affine_on_gpu},
 )
 def warp_affine(
     context: Context,
@@ -279,6 +296,10 @@ def _rotate_on_cpu(context: Context, frames: Batch, **arguments: Any) -> Any:
     return rotate(context, frames, warp=_by_opencv, **arguments)
 
 
+def _rotate_on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
+    return rotate(context, frames, warp=_by_kernel, **arguments)
+
+
 @declare(
     "rotate",
     inputs=(Input("frames", _FRAMES),),
@@ -303,7 +324,7 @@ def _rotate_on_cpu(context: Context, frames: Batch, **arguments: Any) -> Any:
         *_ARGUMENTS,
     ),
     infer=_infer_rotated,
-    kernels={"cpu": _rotate_on_cpu},
+    kernels={"cpu": _rotate_on_cpu, "cuda": _rotate_on_gpu},
 )
 def rotate(
     context: Context,

@@ -30,8 +30,10 @@ class ExternalSource(FedSource):
     With `parallel=True` worker processes do, several at a time.
     """
 
+    gives_what_is_fed = True
+
     def __init__(self, context: SourceContext, arguments: Mapping[str, Any]) -> None:
-        self._name = context.name
+        super().__init__(context.name, context.device)
         self._batch_size = context.batch_size
         self._by_batch: bool = arguments["batch"] is not False
         self._is_told_epoch = bool(arguments["batch_info"])
@@ -54,31 +56,22 @@ class ExternalSource(FedSource):
         if arguments["parallel"]:
             self.parallel = self._in_workers(context.python_pool, arguments)
 
-    @property
-    def device(self) -> str:
-        """The torch device of its batches."""
-        return self._outputs[0].device
-
     def resume(self, epoch: int, first: int) -> None:
         """Go on in an epoch that began with batch `first`."""
         self._epoch, self._resumed = epoch, first
 
-    def feed(self, batch: Any, layout: str | None = None, cuda_stream: Any = None) -> None:
-        """Queue a batch. It is copied before this returns, unless `no_copy` was given."""
+    def prepared(self, data: Any, layout: str | None = None, cuda_stream: Any = None) -> Batch:
+        """A batch as users give it, on its device."""
         if not self.is_fed:
             raise ArgumentError(
                 f"{self._name} has a source of its own ({self._origin}), it cannot be fed"
             )
-        self.queue(self.column(batch, layout, cuda_stream))
-
-    def column(self, batch: Any, layout: str | None = None, cuda_stream: Any = None) -> Batch:
-        """What `queue` takes, of a batch as users give it."""
         stream = self._cuda_stream if cuda_stream is None else cuda_stream
-        return self._outputs[0].column(batch, layout=layout, cuda_stream=stream)
+        return self._outputs[0].column(data, layout=layout, cuda_stream=stream)
 
-    def queue(self, column: Batch) -> None:
-        """Queue a batch that `column` has made."""
-        self._fed.append(column)
+    def queue(self, prepared: Batch) -> None:
+        """Queue a batch."""
+        self._fed.append(prepared)
         self.num_fed += 1
 
     def plan(self, iteration: int) -> Columns:
@@ -105,7 +98,7 @@ class ExternalSource(FedSource):
 
     def _next_fed(self) -> Batch:
         if not self._fed and self._last is None:
-            raise ArgumentError(f"no data: call feed_input({self._name!r}, ...) before run()")
+            raise self._nothing_fed()
         batch = self._fed.popleft() if self._fed else self._last
         assert batch is not None
         if not self.repeats_last:

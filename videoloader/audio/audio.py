@@ -1,0 +1,357 @@
+"""The sound of one file: any range of samples by number or time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.audio.elements import CONVERSIONS, to_float32
+from videoloader.audio.resampling import Filter
+from videoloader.audio.stream import Piece, SoundStream
+from videoloader.audio.wav import WavStream, open_wav
+from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
+from videoloader.forking import ForkSafeLock
+from videoloader.sources.faults import blamed_on
+from videoloader.sources.opening import open_source
+from videoloader.sources.source import Source, VideoSource
+
+__all__ = ["Audio"]
+
+_Place: TypeAlias = "Callable[[Piece], Fraction | float]"
+"""Where a range begins or ends, as a number in the stream; by the clock of a piece if by time."""
+
+_MOST_VALUES = 1 << 31  # of one range, over all channels
+_FAR = 2  # seconds that are skipped, where a file can be entered anywhere
+
+
+class Audio:
+    """The sound of an audio file or of a video, exact to the sample.
+
+    Samples are those of FFmpeg's decode of the whole stream, without encoder delay and padding and
+    with edit lists applied. Reading forward goes on where the last read ended; reading backward
+    begins again, at the start of the file unless it is WAV or FLAC. Threads may share it.
+
+    >>> audio = Audio("clip.mp4", sample_rate=16000, num_channels=1)  # doctest: +SKIP
+    >>> audio.get_samples(1.0, 2.5).shape  # doctest: +SKIP
+    torch.Size([1, 24000])
+
+    Attributes:
+        name: of the file, for messages.
+        sample_rate: samples a second.
+        num_channels: channels.
+        begin_seconds: when the first sample is played, on the clock of the video's frames.
+        header: what the file says of the stream.
+    """
+
+    def __init__(
+        self,
+        source: VideoSource | Source,
+        *,
+        sample_rate: int | None = None,
+        num_channels: int | None = None,
+        dtype: Literal["float32", "int16", "int32", "stored"] = "float32",
+        stream: int | None = None,
+        mix: Literal["bounded", "plain"] = "bounded",
+    ) -> None:
+        """Open a file and decode the first samples.
+
+        Args:
+            source: a path, a URL, bytes or a seekable file.
+            sample_rate: resample to this rate; that of the stream by default.
+            num_channels: mix to so many channels as FFmpeg does, 1 is mono; those of the stream by
+                default.
+            dtype: of the samples: `float32` from -1 to 1, `int16`, `int32`, or `stored`, that of
+                the decoder, in the order in memory that it has.
+            stream: number of the stream in the file; FFmpeg's best by default.
+            mix: how `num_channels` weights channels: `bounded` keeps the sum between -1 and 1, so
+                mono is the mean of stereo; `plain` takes the weights of FFmpeg's resampler for
+                floating point values, with which mono is 1.41 times as loud.
+
+        Raises:
+            VideoError: the file cannot be read, or there is no sound in it that decodes.
+        """
+        if dtype not in CONVERSIONS:
+            raise ArgumentError(f"dtype must be one of {', '.join(CONVERSIONS)}, got {dtype!r}")
+        if mix not in ("bounded", "plain"):
+            raise ArgumentError(f"mix must be 'bounded' or 'plain', got {mix!r}")
+        for name, value in (("sample_rate", sample_rate), ("num_channels", num_channels)):
+            if value is not None and value < 1:
+                raise ArgumentError(f"{name} must be at least 1, got {value}")
+        self._arguments: dict[str, Any] = {
+            "sample_rate": sample_rate,
+            "num_channels": num_channels,
+            "dtype": dtype,
+            "stream": stream,
+            "mix": mix,
+        }
+        self._dtype = dtype
+        self._given = source
+        self._lock = ForkSafeLock()
+        self._source = open_source(source)
+        self.name = self._source.name
+        try:
+            with _naming(self.name):
+                self._stream = self._open()
+        except BaseException:
+            self._close_source()
+            raise
+        self.header = self._stream.header
+        self.begin_seconds = float(self._stream.first.seconds)
+        self.num_channels = self._stream.num_channels
+        self.sample_rate = sample_rate or self._stream.sample_rate
+        self._speed = Fraction(self.sample_rate, self._stream.sample_rate)
+        self._filter = None
+        if self._speed != 1:
+            self._filter = Filter(1 / self._speed)
+        self._num_samples: int | None = None
+
+    def _open(self) -> SoundStream | WavStream:
+        if self._arguments["stream"] in (None, 0):
+            plain = open_wav(self._source)
+            if plain and self._arguments["num_channels"] in (None, plain.num_channels):
+                return plain
+        return SoundStream(
+            self._source,
+            self._arguments["stream"],
+            self._arguments["num_channels"],
+            is_bounded=self._arguments["mix"] == "bounded",
+        )
+
+    @property
+    def duration(self) -> float:
+        """Seconds of sound: as the header has it; counted where it does not say."""
+        if self.header.duration is None:
+            return len(self) / self.sample_rate
+        return self.header.duration
+
+    @property
+    def num_samples(self) -> int:
+        """Samples of each channel; decodes the file once to count them."""
+        if self._num_samples is None:
+            with self._lock, _naming(self.name):
+                self._mend()
+                while self._stream.advance():
+                    pass
+                self._num_samples = math.ceil(self._stream.last.stop * self._speed)
+        return self._num_samples
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def get_samples(
+        self,
+        start_seconds: float | None = None,
+        stop_seconds: float | None = None,
+        *,
+        pad: bool = False,
+    ) -> torch.Tensor:
+        """The samples that are played in [start_seconds, stop_seconds).
+
+        Args:
+            start_seconds: on the clock of the video's frames; the beginning by default.
+            stop_seconds: the end by default.
+            pad: give exactly as many samples as fit into the range, zeros where there is no sound
+                yet or any more. Without it a range that reaches outside gives what is inside.
+
+        Returns:
+            (channels, n), memory of its own.
+        """
+        start = None if start_seconds is None else _as_fraction("start_seconds", start_seconds)
+        stop = None if stop_seconds is None else _as_fraction("stop_seconds", stop_seconds)
+        if start is not None and stop is not None and stop < start:
+            raise ArgumentError(
+                f"{self.name}: stop_seconds ({stop_seconds}) lies before start_seconds "
+                f"({start_seconds})"
+            )
+        rate = self._stream.sample_rate
+        samples = self._read(
+            (lambda piece: piece.number_at(start, rate)) if start is not None else _beginning,
+            (lambda piece: piece.number_at(stop, rate)) if stop is not None else _end,
+        )
+        if not pad:
+            return samples
+        if start is None or stop is None:
+            raise ArgumentError(f"{self.name}: pad=True needs start_seconds and stop_seconds")
+        count = round((stop - start) * self.sample_rate)
+        late = self._stream.first.seconds - start
+        before = math.ceil(late * self.sample_rate - Fraction(1, 1000))
+        before = min(max(before, 0), count)
+        samples = samples[:, : count - before]
+        behind = count - before - samples.shape[1]
+        return torch.nn.functional.pad(samples, (before, behind))
+
+    def __getitem__(self, numbers: slice) -> torch.Tensor:
+        """Samples by number, as a slice without a step: (channels, n).
+
+        Raises:
+            ArgumentTypeError: not a slice.
+        """
+        if not isinstance(numbers, slice) or numbers.step not in (None, 1):
+            raise ArgumentTypeError(
+                f"{self.name}: samples are taken by slices without a step, such as audio[100:200]; "
+                f"got {numbers!r}"
+            )
+        start, stop = numbers.start or 0, numbers.stop
+        if start < 0 or (stop is not None and stop < 0):
+            start, stop, _ = numbers.indices(len(self))
+        if stop is not None and stop <= start:
+            stop = start
+        return self._read(
+            lambda _: start / self._speed,
+            _end if stop is None else lambda _: stop / self._speed,
+        )
+
+    def get_range(self, start: int, stop: int) -> torch.Tensor:
+        """Exactly the samples with numbers [start, stop).
+
+        Raises:
+            FrameRangeError: the sound has not all of them.
+        """
+        if not 0 <= start <= stop:
+            raise FrameRangeError(f"{self.name}: samples {start} to {stop} of a sound")
+        samples = self[start:stop]
+        if samples.shape[1] != stop - start:
+            raise FrameRangeError(
+                f"{self.name}: samples {start} to {stop} requested, the sound has {len(self)}; "
+                "get_samples(..., pad=True) fills up with zeros"
+            )
+        return samples
+
+    def _read(self, start: _Place, stop: _Place) -> torch.Tensor:
+        """Samples between two places."""
+        with self._lock, _naming(self.name):
+            signal, base, first, last = self._gather(start, stop)
+        begin, end = math.ceil(first * self._speed), math.ceil(last * self._speed)
+        if self._filter is None:
+            part = signal[:, begin - base : end - base]
+            return torch.from_numpy(self._convert(part))
+        made = self._filter.apply(to_float32(signal), base, begin, end)
+        return torch.from_numpy(self._convert(made))
+
+    def _convert(self, samples: NDArray[Any]) -> NDArray[Any]:
+        order: Literal["C", "K"] = "K" if self._dtype == "stored" else "C"
+        return np.array(CONVERSIONS[self._dtype](samples), order=order)  # memory of its own
+
+    def _gather(self, start: _Place, stop: _Place) -> tuple[NDArray[Any], int, Fraction, Fraction]:
+        """Decode what a range is made of.
+
+        Returns:
+            Samples of the stream, the number of their first, and the numbers between which the
+            range lies.
+        """
+        margin = 0 if self._filter is None else self._filter.reach + 1
+        parts: list[NDArray[Any]] = []
+        base = size = 0
+        first, last = None, Fraction(0)
+        for piece in self._pieces(start, margin):
+            begin, end = start(piece), stop(piece)
+            if first is None and begin < piece.stop:
+                first = Fraction(max(begin, piece.number))
+            if end > piece.number:
+                last = Fraction(min(end, piece.stop))
+            low = _inside(begin - margin, piece)
+            high = _inside(end + margin + 1, piece)
+            if low < high:
+                base = base if parts else low
+                parts.append(piece.samples[:, low - piece.number : high - piece.number])
+                size += parts[-1].size
+            if size > _MOST_VALUES:
+                raise ArgumentError(f"more than {_MOST_VALUES} values; read it in parts")
+            if end + margin <= piece.stop:
+                break
+        if first is None or not parts or last < first:
+            return self._stream.first.samples[:, :0], 0, Fraction(0), Fraction(0)
+        signal = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return signal, base, first, last
+
+    def _pieces(self, start: _Place, margin: int) -> Iterator[Piece]:
+        """The pieces from a place on, and from a little before it."""
+        self._mend()
+        stream = self._stream
+        wanted = start(stream.last) - margin
+        is_back = stream.last.number > max(wanted, 0)
+        if is_back or wanted > stream.last.stop + _FAR * stream.sample_rate:
+            self._go_to(max(math.floor(wanted), 0), is_back=is_back)
+        yield self._stream.last
+        while self._stream.advance():
+            yield self._stream.last
+
+    def _go_to(self, number: int, *, is_back: bool) -> None:
+        """Have the last piece be one that begins at a sample or before it."""
+        if self._stream.seek(number):
+            return
+        if is_back or self._stream.is_counted:
+            self._start_over()
+
+    def _start_over(self) -> None:
+        self._stream.close()
+        self._stream = self._open()
+
+    def _mend(self) -> None:
+        """Begin again behind an error, which would else be taken for the end."""
+        if self._stream.is_broken:
+            self._start_over()
+
+    def __reduce__(self) -> Any:
+        return partial(Audio, **self._arguments), (self._given,)
+
+    def __repr__(self) -> str:
+        return (
+            f"Audio({self.name!r}: {self.num_channels} channels at {self.sample_rate} Hz, "
+            f"{self.duration:.3f} s, {self.header.codec})"
+        )
+
+    def close(self) -> None:
+        """Close the file; a file object that was passed in stays open."""
+        self._stream.close()
+        self._close_source()
+
+    def _close_source(self) -> None:
+        if self._source is not self._given:
+            self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _beginning(piece: Piece) -> float:  # noqa: ARG001  (a `_Place`)
+    return 0
+
+
+def _end(piece: Piece) -> float:  # noqa: ARG001  (a `_Place`)
+    return math.inf
+
+
+def _inside(number: Fraction | float, piece: Piece) -> int:
+    """The nearest number within a piece, or behind its end."""
+    return math.floor(min(max(number, piece.number), piece.stop))
+
+
+def _as_fraction(name: str, seconds: float) -> Fraction:
+    try:
+        return Fraction(float(seconds))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentTypeError(f"{name} must be a time in seconds, got {seconds!r}") from error
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Have errors name the file, and be of ours."""
+    try:
+        with blamed_on(name):
+            yield
+    except VideoError as error:
+        if str(error).startswith(name):
+            raise
+        raise type(error)(f"{name}: {error}") from error

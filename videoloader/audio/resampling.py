@@ -1,0 +1,173 @@
+"""Windowed-sinc resampling as a function of sample numbers, so that any part can be worked out.
+
+The filter is a sinc under a Hann window, as DALI has it; `quality` says how many lobes it has.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+__all__ = ["Filter", "resampled_length"]
+
+_STEPS = 32  # entries of DALI's table from one input sample to the next
+_CHUNK = 1 << 17  # weights at a time
+_PERIOD = 1 << 15  # output samples after which weights repeat, at most
+_BLOCK = 256  # output samples whose places DALI adds up in float32
+
+
+class Filter:
+    """The filter between two rates.
+
+    Attributes:
+        ratio: input samples from one output sample to the next.
+        reach: input samples on either side that an output sample is made of.
+    """
+
+    def __init__(
+        self, ratio: float | Fraction, quality: float = 50.0, *, as_dali: bool = False
+    ) -> None:
+        """Choose a filter.
+
+        Args:
+            ratio: input rate to output rate, above 0.
+            quality: 0 to 100: 3 lobes at 0, 16 at 50, 64 at 100.
+            as_dali: the arithmetic of DALI. Where the rate falls, frequencies that the new rate
+                cannot hold are not removed but come back as others; and places are rounded to
+                float32, which moves them by up to a thousandth of a sample.
+        """
+        near = Fraction(ratio).limit_denominator(_PERIOD)
+        self.ratio = near if ratio in (near, float(near)) else Fraction(ratio)
+        self._as_dali = as_dali
+        self._lobes = round(0.007 * quality * quality - 0.09 * quality + 3)
+        self._cutoff = 1.0 if as_dali else min(1.0, float(1 / self.ratio))
+        self.reach = math.ceil(self._lobes / self._cutoff)
+
+    def inputs(self, start: int, stop: int) -> tuple[int, int]:
+        """Input samples [first, last) that hold all that outputs [start, stop) are made of."""
+        first = math.floor(start * self.ratio) - self.reach
+        return first, math.ceil((stop - 1) * self.ratio) + self.reach + 1
+
+    def apply(
+        self, signal: NDArray[np.float32], first: int, start: int, stop: int
+    ) -> NDArray[np.float32]:
+        """Output samples [start, stop).
+
+        Args:
+            signal: (channels, n).
+            first: number of its first sample; zeros lie before it and behind the last one.
+            start: of the output.
+            stop: of the output.
+
+        Returns:
+            (channels, stop - start).
+        """
+        out = np.empty((len(signal), max(stop - start, 0)), np.float32)
+        taps = 2 * self.reach
+        rows = max(_CHUNK // taps, 1)
+        for begin in range(start, stop, rows):
+            end = min(begin + rows, stop)
+            low, high = self.inputs(begin, end)
+            middles, weights = self._rows(begin, end)
+            part = _part(signal, low - first, high - first)
+            windows = sliding_window_view(part, taps, axis=1)
+            at = middles - (self.reach + low)
+            for channel, row in zip(windows, out, strict=True):
+                np.einsum("nt,nt->n", channel[at], weights, out=row[begin - start : end - start])
+        return out
+
+    def _rows(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """For output samples: the input sample at or behind each, and weights around that."""
+        step, period = self.ratio.numerator, self.ratio.denominator
+        if self._as_dali or period > _PERIOD:
+            wholes, rests = self._places(start, stop)
+            middles = np.ceil(rests)
+            return wholes + middles.astype(np.int64), self._weights(middles - rests)
+        numbers = np.arange(start, stop, dtype=np.int64)
+        middles = -(-numbers * step // period)
+        phases = middles * period - numbers * step
+        if stop - start < period:
+            return middles, self._weights(phases / period)
+        return middles, _weight_table(self._lobes, self._cutoff, self.reach, period)[phases]
+
+    def _places(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Where output samples lie among those of the input: a whole number and the rest."""
+        step = float(self.ratio)
+        first = start // _BLOCK
+        begins = np.arange(first, -(-stop // _BLOCK))[:, None] * _BLOCK * step
+        wholes = np.floor(begins)
+        if self._as_dali:
+            steps = np.full((len(begins), _BLOCK), step, np.float32)
+            steps[:, :1] = begins - wholes
+            rests = steps.cumsum(axis=1, dtype=np.float32).astype(np.float64)
+        else:
+            rests = begins - wholes + np.arange(_BLOCK) * step
+        at = slice(start - first * _BLOCK, stop - first * _BLOCK)
+        wide = np.broadcast_to(wholes, rests.shape).astype(np.int64)
+        return wide.ravel()[at], rests.ravel()[at]
+
+    def _weights(self, distances: NDArray[np.float64]) -> NDArray[np.float32]:
+        return _weights(distances, self._lobes, self._cutoff, self.reach)
+
+
+def resampled_length(length: int, in_rate: float, out_rate: float) -> int:
+    """Samples at a rate that `length` samples at another become.
+
+    >>> resampled_length(1000, 44100, 16000)
+    363
+    """
+    return math.ceil(length * out_rate / in_rate)
+
+
+def _part(signal: NDArray[np.float32], start: int, stop: int) -> NDArray[np.float32]:
+    """Samples [start, stop) of a signal; zeros outside."""
+    inside = signal[:, max(start, 0) : max(stop, 0)]
+    before = min(max(-start, 0), stop - start)
+    return np.pad(inside, ((0, 0), (before, stop - start - before - inside.shape[1])))
+
+
+@functools.lru_cache(maxsize=8)
+def _weight_table(lobes: int, cutoff: float, reach: int, period: int) -> NDArray[np.float32]:
+    """Weights for every distance that there is at a ratio: multiples of 1 / period."""
+    return _weights(np.arange(period) / period, lobes, cutoff, reach)
+
+
+def _weights(
+    distances: NDArray[np.float64], lobes: int, cutoff: float, reach: int
+) -> NDArray[np.float32]:
+    """Weights (n, 2 * reach) of input samples around an output sample.
+
+    Args:
+        distances: of the sample number `reach` from the output sample, 0 to 1.
+        lobes: of the sinc on either side.
+        cutoff: of the filter, as a part of that of the input.
+        reach: input samples on either side.
+    """
+    table = _lookup(lobes)
+    steps = np.diff(table, append=table[-1:])
+    scale = cutoff * _STEPS
+    offsets = np.arange(-reach, reach) * scale + (lobes * _STEPS + 1)
+    places = (distances * scale).astype(np.float32)[:, None] + offsets.astype(np.float32)
+    np.clip(places, 0, len(table) - 1, out=places)
+    below = places.astype(np.int32)
+    places -= below
+    weights = steps[below]
+    weights *= places
+    weights += table[below]
+    if cutoff != 1:
+        weights *= np.float32(cutoff)
+    return weights
+
+
+@functools.lru_cache(maxsize=8)
+def _lookup(lobes: int) -> NDArray[np.float32]:
+    """DALI's table of the windowed sinc, with zeros before and behind it."""
+    count = 2 * lobes * _STEPS + 1
+    from_middle = np.arange(count) - count // 2
+    hann = 0.5 * (1 + np.cos(from_middle * (2 * np.pi / count)))
+    return np.pad((np.sinc(from_middle / _STEPS) * hann).astype(np.float32), (1, 4))

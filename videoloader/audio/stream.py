@@ -1,0 +1,340 @@
+"""The decoded sound of a file, piece after piece, as FFmpeg decodes the whole stream.
+
+FFmpeg applies encoder delay, padding and edit lists while it decodes from the beginning. Most
+codecs carry state from packet to packet, so that is where decoding begins, unless every packet
+stands alone and its time is its place in the file: uncompressed sound, and FLAC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import DecodeError, FormatError, UnsupportedError
+from videoloader.indexing.contexts import most_pixels, reason_of
+from videoloader.indexing.libav import open_container
+from videoloader.sources.source import Source
+
+if TYPE_CHECKING:
+    import av
+    from av.audio.stream import AudioStream
+    from av.container import InputContainer
+
+__all__ = ["Piece", "SoundStream", "StreamHeader"]
+
+_DISCARD_ALL = 48  # FFmpeg's AVDISCARD_ALL: its demuxers skip what they can
+
+_PLANES = 8  # PyAV reads no more planes of a frame, and crashes on more
+
+# Containers whose demuxers work a packet's time out from its place in the file.
+_COUNTED = {"aiff", "au", "caf", "flac", "w64", "wav"}
+
+_LAYOUTS = {1: "mono", 2: "stereo", 3: "2.1", 4: "4.0", 5: "5.0", 6: "5.1", 7: "6.1", 8: "7.1"}
+
+_LEADING, _CUT = 64, 2  # packets before the first frame and behind the last that may be no sound
+
+_GAP = Fraction(40, 1000)  # seconds; times of sound in Matroska are off by as much as half of this
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Consecutive samples of a stream.
+
+    Args:
+        number: of the first sample, in the order of decoding.
+        seconds: when the first sample is played.
+        samples: (channels, n), in the codec's own element type.
+    """
+
+    number: int
+    seconds: Fraction
+    samples: NDArray[Any]
+
+    @property
+    def stop(self) -> int:
+        """The number of the sample behind the last."""
+        return self.number + int(self.samples.shape[1])
+
+    def number_at(self, seconds: Fraction, rate: int) -> Fraction:
+        """Where a time lies among the samples, by the clock of this piece; may be outside it.
+
+        A time that was rounded to a float falls a hair beside the sample that it is meant for, so
+        this is a thousandth of a sample less.
+        """
+        return self.number + (seconds - self.seconds) * rate - Fraction(1, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamHeader:
+    """What a container says of a stream, and a decoder of its first frame.
+
+    Attributes:
+        codec: FFmpeg's name.
+        stream: number of the stream in the file.
+        sample_rate: samples a second.
+        num_channels: channels.
+        sample_format: FFmpeg's name of the element type that the decoder gives.
+        bit_rate: bits a second, 0 if unknown.
+        begin: seconds, None if nothing tells.
+        duration: seconds, None if nothing tells.
+    """
+
+    codec: str
+    stream: int
+    sample_rate: int
+    num_channels: int
+    sample_format: str
+    bit_rate: int
+    begin: float | None
+    duration: float | None
+
+
+class SoundStream:
+    """One audio stream of an open file, decoded forward. Not to be shared between threads.
+
+    Attributes:
+        header: of the stream.
+        sample_rate: samples a second.
+        num_channels: as they are given, after mixing.
+        is_counted: whether any place in the file can be gone to.
+        first: the first piece.
+        last: the piece that was decoded last.
+        is_broken: whether an error ended decoding, so that a stream of its own has to begin again.
+    """
+
+    def __init__(
+        self, source: Source, stream: int | None, num_channels: int | None, *, is_bounded: bool
+    ) -> None:
+        """Open a stream and decode its first piece.
+
+        Args:
+            source: of the file; stays open.
+            stream: number of the stream, FFmpeg's best by default.
+            num_channels: mix them to so many, by FFmpeg's rules for their layouts.
+            is_bounded: scale mixed sound down where it could leave -1 to 1.
+
+        Raises:
+            VideoError: there is no such stream, or nothing in it decodes.
+        """
+        self._stack = ExitStack()
+        self.is_broken = False
+        try:
+            # Of the pictures beside the sound FFmpeg may decode some to find out what they are.
+            limits = {"max_pixels": str(most_pixels(source.size))}
+            opened = open_container(source, "file with sound", limits)
+            container = self._stack.enter_context(opened)
+            self._container = container
+            self._stream = _choose(container, stream)
+            self._time_base = _fraction(self._stream.time_base)
+            self._decoded = self._frames()
+            frame = next(self._decoded, None)
+            if frame is None:
+                raise FormatError(f"nothing in stream {self._stream.index} decodes; it is damaged")
+            self._kind = _kind(frame)
+            self.header = self._read_header()
+            self.sample_rate = self.header.sample_rate
+            self.num_channels = num_channels or self.header.num_channels
+            self.is_counted = container.format.name in _COUNTED and (
+                self.header.codec == "flac" or self.header.codec.startswith("pcm_")
+            )
+            self._mixer = self._find_mixer(frame, is_bounded=is_bounded)
+            begin = Fraction(0) if frame.pts is None else frame.pts * self._time_base
+            self.first = self.last = Piece(0, begin, self._samples(frame))
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _read_header(self) -> StreamHeader:
+        stream = self._stream
+        context = stream.codec_context
+        whole = _seconds(self._container.duration, Fraction(1, 1_000_000))
+        own = _seconds(stream.duration, self._time_base)
+        return StreamHeader(
+            context.codec.canonical_name,
+            stream.index,
+            *self._kind,
+            context.bit_rate or 0,
+            _seconds(stream.start_time, self._time_base),
+            whole if own is None else own,
+        )
+
+    def _find_mixer(self, frame: av.AudioFrame, *, is_bounded: bool) -> av.AudioResampler | None:
+        """What gives frames the wanted channels, in a form that PyAV can read."""
+        import av
+
+        self._gain = 1.0
+        layout: Any = frame.layout
+        if self.num_channels != self.header.num_channels:
+            layout = _LAYOUTS.get(self.num_channels)
+            if layout is None:
+                raise UnsupportedError(
+                    f"num_channels must be 1 to {max(_LAYOUTS)}, or {self.header.num_channels} as "
+                    f"the stream has, got {self.num_channels}"
+                )
+            try:
+                gain = self._find_gain(frame, layout)
+            except av.error.FFmpegError as error:
+                raise UnsupportedError(
+                    f"FFmpeg does not mix {frame.layout.name} to {layout} ({reason_of(error)})"
+                ) from error
+            self._gain = gain if is_bounded else 1.0
+            return av.AudioResampler(format="fltp", layout=layout, rate=self.sample_rate)
+        if frame.format.is_planar and self.header.num_channels > _PLANES:
+            packed = frame.format.packed.name
+            return av.AudioResampler(format=packed, layout=layout, rate=self.sample_rate)
+        return None
+
+    def _find_gain(self, frame: av.AudioFrame, layout: str) -> float:
+        """What keeps mixed sound between -1 and 1; FFmpeg's weights may sum to more."""
+        import av
+
+        values = np.ones((1, self.header.num_channels * 16), np.float32)
+        ones = av.AudioFrame.from_ndarray(values, "flt", frame.layout)
+        ones.sample_rate = self.sample_rate
+        mixer = av.AudioResampler(format="fltp", layout=layout, rate=self.sample_rate)
+        (mixed,) = mixer.resample(ones)
+        return 1 / max(1.0, float(mixed.to_ndarray().max()))
+
+    def advance(self) -> bool:
+        """Decode the next piece, which is then `last`; False at the end of the stream.
+
+        Raises:
+            DecodeError: a packet between others does not decode, or the form of the sound changes.
+        """
+        self.is_broken = True
+        frame = next(self._decoded, None)
+        if frame is not None and _kind(frame) != self._kind:
+            raise UnsupportedError(
+                f"the sound changes at sample {self.last.stop} from {_words(self._kind)} to "
+                f"{_words(_kind(frame))}"
+            )
+        if frame is not None:
+            seconds = self.last.seconds + Fraction(self.last.samples.shape[1], self.sample_rate)
+            if frame.pts is not None:
+                seconds = _after_gap(seconds, frame.pts * self._time_base)
+            self.last = Piece(self.last.stop, seconds, self._samples(frame))
+        self.is_broken = False
+        return frame is not None
+
+    def seek(self, number: int) -> bool:
+        """Go to the piece with a sample, or to one before it; False where that is not exact."""
+        if not self.is_counted:
+            return False
+        import av
+
+        self.is_broken = True
+        wanted = self.first.seconds + Fraction(number, self.sample_rate)
+        try:
+            self._container.seek(int(wanted / self._time_base), stream=self._stream)
+        except av.error.FFmpegError:  # FFmpeg's search of FLAC fails near the end of some files
+            return False
+        self._decoded = self._frames()
+        frame = next(self._decoded, None)
+        if frame is None or frame.pts is None:
+            return False
+        seconds = frame.pts * self._time_base
+        at = (seconds - self.first.seconds) * self.sample_rate
+        self.last = Piece(int(at), seconds, self._samples(frame))
+        self.is_broken = at.denominator != 1 or at > number
+        return not self.is_broken
+
+    def _frames(self) -> Iterator[av.AudioFrame]:
+        """Decoded frames from where the file is.
+
+        A few packets that do not decode before the first frame or behind the last one are no
+        sound: tags, or the rest of a packet that was cut. Otherwise they are damage.
+        """
+        import av
+
+        problem, has_frames, failures = "", False, 0
+        for packet in self._container.demux(self._stream):
+            try:
+                frames = self._stream.codec_context.decode(packet if packet.size else None)
+            except av.error.EOFError:
+                return
+            except av.error.FFmpegError as error:
+                where = _place(packet)
+                problem = problem or f"a packet at {where} does not decode ({reason_of(error)})"
+                failures += 1
+                if failures > (_CUT if has_frames else _LEADING):
+                    raise DecodeError(problem) from error
+                continue
+            for position, frame in enumerate(frame for frame in frames if frame.samples):
+                if problem and has_frames:
+                    raise DecodeError(problem)
+                problem, has_frames, failures = "", True, 0
+                if position:
+                    frame.pts = None  # FFmpeg gives the time of the packet to all of its frames
+                yield frame
+
+    def _samples(self, frame: av.AudioFrame) -> NDArray[Any]:
+        """(channels, n) of a frame, mixed."""
+        if self._mixer is not None:
+            frame.pts = None
+            (frame,) = self._mixer.resample(frame)
+        values = frame.to_ndarray()
+        if self._gain != 1:
+            values *= np.float32(self._gain)
+        return values if frame.format.is_planar else values.reshape(-1, self.num_channels).T
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stack.close()
+
+
+def _choose(container: InputContainer, stream: int | None) -> AudioStream:
+    """The stream asked for, or FFmpeg's best; demuxers skip the others."""
+    streams = container.streams
+    if stream is None:
+        best = streams.best("audio") or next(iter(streams.audio), None)
+        if best is None:
+            kinds = ", ".join(sorted({each.type for each in streams})) or "none"
+            raise FormatError(f"there is no sound in it (streams: {kinds})")
+    else:
+        best = next((each for each in streams.audio if each.index == stream), None)
+        if best is None:
+            numbers = [each.index for each in streams.audio]
+            raise FormatError(f"stream {stream} is no sound; those are {numbers}")
+    if best.codec_context is None:
+        raise UnsupportedError(f"the codec of stream {best.index} has no decoder")
+    for each in streams:
+        if each.index != best.index:
+            each.discard = cast(Any, _DISCARD_ALL)
+    return cast("AudioStream", best)
+
+
+def _after_gap(expected: Fraction, stamp: Fraction) -> Fraction:
+    """When a frame is played: without a gap before it, or as its time stamp says.
+
+    Sound is played without pauses for small differences, and never twice.
+    """
+    return stamp if stamp - expected > _GAP else expected
+
+
+def _kind(frame: av.AudioFrame) -> tuple[int, int, str]:
+    return frame.sample_rate, frame.layout.nb_channels, frame.format.name
+
+
+def _words(kind: tuple[int, int, str]) -> str:
+    return f"{kind[1]} channels at {kind[0]} Hz ({kind[2]})"
+
+
+def _place(packet: av.Packet[Any]) -> str:
+    if packet.pts is None or packet.time_base is None:
+        return f"byte {packet.pos}"
+    return f"{float(packet.pts * _fraction(packet.time_base)):.3f} s"
+
+
+def _fraction(value: Any) -> Fraction:
+    """A rational of PyAV's, whose type depends on its version."""
+    return Fraction(value.numerator, value.denominator)
+
+
+def _seconds(ticks: int | None, time_base: Fraction) -> float | None:
+    return None if ticks is None else float(ticks * time_base)

@@ -1,0 +1,91 @@
+"""Arguments as torchcodec takes them: numbers, arrays, tensors and lists of any of these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.compat.torchcodec.errors import TypeRuntimeError, ValueRuntimeError
+
+__all__ = ["as_frame_numbers", "as_integer", "as_seconds", "as_thread_count", "as_times"]
+
+_MOST_THREADS = 64  # FFmpeg takes no more for one decoder
+
+
+def as_integer(given: Any, name: str) -> int:
+    """An integer of any type, numpy's and tensors of one element included; no float.
+
+    Raises:
+        TypeRuntimeError: it is none.
+    """
+    try:
+        if not isinstance(given, float | str | bytes):
+            return int(given)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        pass
+    raise TypeRuntimeError(f"Expected a value of type 'int' for argument '{name}', got {given!r}")
+
+
+def as_seconds(given: Any, name: str) -> float:
+    """A number of any type as a float.
+
+    Raises:
+        TypeRuntimeError: it is none.
+    """
+    try:
+        if not isinstance(given, str | bytes):
+            return float(given)
+    except (TypeError, ValueError, RuntimeError):
+        pass
+    raise TypeRuntimeError(f"Expected a value of type 'float' for argument '{name}', got {given!r}")
+
+
+def as_thread_count(given: Any) -> int | None:
+    """Threads that decode; None for as many as are useful."""
+    if given is None:
+        raise ValueRuntimeError("num_ffmpeg_threads = None should be an int.")
+    count = as_integer(given, "num_ffmpeg_threads")
+    return min(count, _MOST_THREADS) if count > 0 else None
+
+
+def as_frame_numbers(indices: Any) -> NDArray[np.int64]:
+    """Frame numbers, negative ones included; floats and truth values of a tensor are cut to int.
+
+    Raises:
+        TypeRuntimeError: not numbers.
+        ValueRuntimeError: numbers that are no integers, or lists of several lengths.
+    """
+    if isinstance(indices, torch.Tensor):
+        return indices.detach().to("cpu", torch.int64).reshape(-1).numpy()
+    try:
+        given = np.asarray(indices)
+    except ValueError as error:  # ragged
+        raise ValueRuntimeError(f"frame indices are integers, got {indices!r:.80}") from error
+    message = f"Expected a value of type 'int' for each of the indices, got {indices!r:.80}"
+    if given.dtype.kind in "USV":
+        raise TypeRuntimeError(message)
+    if given.dtype == np.bool_ or (given.size and not np.issubdtype(given.dtype, np.integer)):
+        raise ValueRuntimeError(message)
+    return given.astype(np.int64).reshape(-1)
+
+
+def as_times(seconds: Any) -> NDArray[np.float64]:
+    """Times in seconds.
+
+    Raises:
+        ValueRuntimeError: not numbers.
+    """
+    if isinstance(seconds, torch.Tensor):
+        return seconds.detach().to("cpu", torch.float64).reshape(-1).numpy()
+    message = f"Couldn't convert timestamps input to a tensor: Expected a value of type 'float' \
+for each of them, got {seconds!r:.80}"
+    try:
+        given = np.asarray(seconds)
+        if given.dtype.kind not in "USV" and not any(value is None for value in given.flat):
+            return given.astype(np.float64).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise ValueRuntimeError(message) from error
+    raise ValueRuntimeError(message)

@@ -1,0 +1,100 @@
+"""torchcodec's `AudioDecoder` over an `Audio`."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from videoloader.audio import Audio
+from videoloader.compat.torchcodec.errors import PlayedOutsideError, as_runtime_errors
+from videoloader.compat.torchcodec.frames import AudioSamples
+from videoloader.compat.torchcodec.metadata import AudioStreamMetadata
+from videoloader.compat.torchcodec.opening import as_source
+from videoloader.errors import ArgumentError
+
+__all__ = ["AudioDecoder"]
+
+
+class AudioDecoder:
+    """The sound of an audio file or a video as torchcodec gives it: float32 (channels, samples).
+
+    Samples are those of FFmpeg's decode of the whole stream. Reading forward goes on where the last
+    read ended.
+
+    Args:
+        source: path, URL, bytes, uint8 tensor, or file with `read` and `seek`.
+        stream_index: number of the stream in the file; FFmpeg's best by default.
+        sample_rate: to resample to; that of the stream by default.
+        num_channels: to mix to; those of the stream by default.
+
+    Attributes:
+        metadata: of the stream, as it is stored.
+        stream_index: number of the stream.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        stream_index: int | None = None,
+        sample_rate: int | None = None,
+        num_channels: int | None = None,
+    ) -> None:
+        opened = as_source(source)
+        with as_runtime_errors():
+            self._audio = Audio(
+                opened,
+                stream=stream_index,
+                sample_rate=sample_rate,
+                num_channels=num_channels,
+                mix="plain",
+            )
+        weakref.finalize(self, self._audio.close).atexit = False
+        header = self._audio.header
+        self.stream_index = header.stream
+        self.metadata = AudioStreamMetadata(
+            duration_seconds_from_header=header.duration,
+            begin_stream_seconds_from_header=header.begin,
+            bit_rate=header.bit_rate,
+            codec=header.codec,
+            stream_index=header.stream,
+            media_type="audio",
+            sample_rate=header.sample_rate,
+            num_channels=header.num_channels,
+            sample_format=header.sample_format,
+            duration_seconds=header.duration,
+            begin_stream_seconds=header.begin or 0,
+        )
+
+    def get_all_samples(self) -> AudioSamples:
+        """All samples, from the beginning to the end."""
+        return self.get_samples_played_in_range()
+
+    def get_samples_played_in_range(
+        self, start_seconds: float = 0.0, stop_seconds: float | None = None
+    ) -> AudioSamples:
+        """The samples played in [start_seconds, stop_seconds), to the nearest sample.
+
+        Raises:
+            ArgumentError: the range ends before it begins.
+            PlayedOutsideError: nothing is played in the range.
+        """
+        if stop_seconds is not None and not start_seconds <= stop_seconds:
+            raise ArgumentError(
+                f"Invalid start seconds: {start_seconds}. It must be less than or equal to stop "
+                f"seconds ({stop_seconds})."
+            )
+        audio, rate = self._audio, self._audio.sample_rate
+        half = 0.5 / rate  # ranges of `Audio` begin at the sample behind a time
+        with as_runtime_errors():
+            data = audio.get_samples(
+                start_seconds - half, None if stop_seconds is None else stop_seconds - half
+            )
+        if not data.shape[1] and start_seconds != stop_seconds:
+            raise PlayedOutsideError(
+                f"{audio.name}: No audio frames were decoded: nothing is played from "
+                f"{start_seconds} to {stop_seconds} s; the sound begins at "
+                f"{audio.begin_seconds:g} s and lasts for about {audio.duration:g} s"
+            )
+        begin = max(start_seconds, audio.begin_seconds)
+        return AudioSamples(data, begin, data.shape[1] / rate, rate)

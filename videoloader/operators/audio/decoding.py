@@ -1,0 +1,136 @@
+"""`fn.decoders.audio`: the bytes of audio files in, samples out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.audio import Audio
+from videoloader.audio.elements import CONVERSIONS, to_float32
+from videoloader.audio.resampling import resampled_length
+from videoloader.errors import SourceError, VideoError
+from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, Argument, PerSample
+from videoloader.operators.audio.levels import from_levels
+from videoloader.operators.audio.resample import QUALITY, resample_signal
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.image_files import ENCODED, encoded_bytes
+from videoloader.operators.operator import declare
+
+__all__ = ["SOUND_TYPE", "decode_sound"]
+
+SOUND_TYPE = Argument(
+    "dtype",
+    DTYPE,
+    torch.float32,
+    "element type of the samples; floating point ones are from -1 to 1",
+    choices=(torch.float32, torch.int16, torch.int32),
+)
+
+
+def decode_sound(
+    audio: Audio,
+    *,
+    downmix: bool,
+    sample_rate: float,
+    quality: float,
+    dtype: torch.dtype,
+    start: int = 0,
+    stop: int | None = None,
+) -> tuple[torch.Tensor, float]:
+    """Samples of a sound as DALI gives them, and their rate.
+
+    Args:
+        audio: opened with `dtype="stored"`.
+        downmix: give the mean of all channels, (n,) in place of (n, channels).
+        sample_rate: to resample to, if above 0.
+        quality: of resampling.
+        dtype: of the samples.
+        start: number of the first sample, before resampling.
+        stop: number behind the last one.
+    """
+    stored = audio[start:stop].numpy().T
+    kind = np.dtype(str(dtype).removeprefix("torch."))
+    resamples = sample_rate > 0 and sample_rate != audio.sample_rate
+    if not downmix and not resamples and stored.dtype.kind != "f":
+        return _tensor(CONVERSIONS[kind.name](stored)), float(audio.sample_rate)
+    levels = to_float32(stored)
+    if downmix:
+        levels = levels.mean(axis=1, dtype=np.float32)
+    if resamples:
+        length = resampled_length(len(levels), audio.sample_rate, sample_rate)
+        levels = resample_signal(levels, audio.sample_rate / sample_rate, length, quality)
+    rate = sample_rate if resamples else audio.sample_rate
+    return _tensor(from_levels(levels, kind)), float(rate)
+
+
+def _tensor(samples: NDArray[Any]) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(samples))
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    encoded: Spec,
+    *,
+    dtype: torch.dtype,
+    **others: Any,  # noqa: ARG001
+) -> tuple[Spec, Spec]:
+    # The lengths are in the files.
+    return Spec((), dtype), Spec.alike(len(encoded), (), torch.float32)
+
+
+@declare(
+    "decoders.audio",
+    inputs=(ENCODED,),
+    arguments=(
+        Argument(
+            "sample_rate",
+            FLOAT,
+            0.0,
+            "rate to resample to, in hertz; that of the file if it is not above 0",
+            per_sample=True,
+        ),
+        QUALITY,
+        Argument("downmix", BOOL, default=False, doc="give the mean of all channels"),
+        SOUND_TYPE,
+    ),
+    devices=("cpu",),
+    num_outputs=lambda arguments: 2,  # noqa: ARG005
+    infer=_infer,
+)
+def decode_audio(
+    context: Context,
+    encoded: Batch,
+    *,
+    sample_rate: PerSample,
+    quality: float,
+    downmix: bool,
+    dtype: torch.dtype,
+) -> tuple[Batch, Batch]:
+    """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos.
+
+    Gives the samples, (n, channels) or with `downmix` (n,), and their rate in hertz, a float32
+    scalar. Resampling is that of `fn.audio_resample`.
+    """
+    sounds, rates = [], context.empty(1)
+    for position, (value, place) in enumerate(zip(encoded, rates, strict=True)):
+        data = encoded_bytes(value, "decoders.audio")
+        name = encoded.source_info[position] if encoded.source_info else ""
+        try:
+            with Audio(data, dtype="stored") as audio:
+                samples, rate = decode_sound(
+                    audio,
+                    downmix=downmix,
+                    sample_rate=sample_rate[position],
+                    quality=quality,
+                    dtype=dtype,
+                )
+        except VideoError as error:
+            if not name or isinstance(error, SourceError):
+                raise
+            raise type(error)(f"{name}: {error}") from error
+        sounds.append(samples)
+        place.fill_(rate)
+    return Batch(sounds), rates

@@ -1,0 +1,145 @@
+// Separable filters: a window down the columns, then one along the rows; borders are mirrored.
+//
+// A block makes a tile. The columns that it needs are filtered into a band of shared memory, part by
+// part if the window is wide, and each part is added to the tile along its rows. Numbers of a line
+// are its pixels' channels one behind the other.
+//
+// Macros: SOURCE and TARGET, element types; CHANNELS; ROW_BYTES.
+
+struct Row {
+    View source, target;
+    int down, down_taps;      // where a window begins among the values, and its length, which is odd
+    int across, across_taps;
+};
+static_assert(sizeof(Row) == ROW_BYTES, "the table of filters_on_gpu.py");
+
+typedef Element<SOURCE> From;
+typedef Element<TARGET> To;
+
+const int TILE = 32;  // rows and columns of a tile; filters_on_gpu.py
+const int BAND = 224;  // numbers of a line in shared memory
+const int STRIP = 4;   // values that a thread makes side by side; each reads what all of them need
+// A product with 0 would make NaN of what is infinite beside a window.
+const bool HAS_INFINITY = SOURCE >= 2;
+
+struct Scratch {
+    float band[TILE][BAND + 1];  // odd lengths: rows begin in different banks
+    float sums[TILE][TILE * CHANNELS + 1];
+};
+
+__device__ inline bool is_in(int tap, int taps) {
+    return !HAS_INFINITY || (u32)tap < (u32)taps;
+}
+
+__device__ inline int ceil_divided(int value, int by) {
+    return value > 0 ? (value + by - 1) / by : -(-value / by);
+}
+
+// Four numbers of a line from `number` on, which may lie outside the picture.
+__device__ inline void numbers_at(const View& v, const From::Stored* line, int number, bool whole,
+                                  float* numbers) {
+    if (whole) {
+        Four<From::Stored> four = *(const Four<From::Stored>*)(line + number);
+        for (int j = 0; j < 4; j++) numbers[j] = From::decode(four.at[j]);
+        return;
+    }
+    for (int j = 0; j < 4; j++) {
+        int column = -ceil_divided(-(number + j), CHANNELS);  // rounded down
+        int channel = number + j - column * CHANNELS;
+        i64 place = reflect_101(column, v.sizes[2]) * v.strides[2] + channel * v.strides[3];
+        numbers[j] = From::decode(line[place]);
+    }
+}
+
+// The columns from number `first` on, `groups` times four numbers, filtered into the band.
+__device__ inline void filter_down(const Row& r, const float* weights, int frame, int top, int first,
+                                   int groups, Scratch& m) {
+    const View& v = r.source;
+    int taps = r.down_taps, length = v.sizes[2] * CHANNELS;
+    const From::Stored* picture = pixel_at<From::Stored>(v, frame, 0, 0);
+    bool is_aligned = is_interleaved<CHANNELS>(v) &&
+                      ((u64)picture | v.strides[1] * sizeof(From::Stored)) %
+                              sizeof(Four<From::Stored>) == 0;
+    for (int i = threadIdx.x; i < groups * (TILE / STRIP); i += blockDim.x) {
+        int strip = STRIP * (i / groups), place = 4 * (i % groups), number = first + place;
+        if (top + strip >= v.sizes[1]) continue;
+        bool whole = is_aligned && number >= 0 && number + 4 <= length;
+        float sums[STRIP][4] = {}, recent[STRIP] = {};
+        for (int k = 0; k < taps + STRIP - 1; k++) {
+            int row = reflect_101(top + strip - taps / 2 + k, v.sizes[1]);
+            float numbers[4];
+            numbers_at(v, picture + row * v.strides[1], number, whole, numbers);
+            for (int s = STRIP - 1; s > 0; s--) recent[s] = recent[s - 1];
+            recent[0] = k < taps ? weights[k] : 0.0f;
+            for (int s = 0; s < STRIP; s++)
+                if (is_in(k - s, taps))
+                    for (int j = 0; j < 4; j++)
+                        sums[s][j] = fmaf(recent[s], numbers[j], sums[s][j]);
+        }
+        for (int s = 0; s < STRIP; s++)
+            for (int j = 0; j < 4; j++) m.band[strip + s][place + j] = sums[s][j];
+    }
+}
+
+// Adds to the tile what the band gives along the rows; it has the numbers from `first` to `end`.
+__device__ inline void filter_across(const Row& r, const float* weights, int left, int rows,
+                                     int columns, int first, int end, Scratch& m) {
+    int taps = r.across_taps;
+    for (int i = threadIdx.x; i < TILE * (TILE / STRIP); i += blockDim.x) {
+        int row = i % TILE, column = STRIP * (i / TILE);
+        if (row >= rows || column >= columns) continue;
+        for (int c = 0; c < CHANNELS; c++) {
+            int start = CHANNELS * (left + column - taps / 2) + c - first;  // of tap 0, in the band
+            int low = max(0, ceil_divided(-start, CHANNELS));
+            int high = min(taps + STRIP - 1, ceil_divided(end - first - start, CHANNELS));
+            float sums[STRIP] = {}, recent[STRIP] = {};
+            for (int s = 1; s < STRIP; s++)
+                recent[s - 1] = low - s >= 0 && low - s < taps ? weights[low - s] : 0.0f;
+            for (int k = low; k < high; k++) {
+                for (int s = STRIP - 1; s > 0; s--) recent[s] = recent[s - 1];
+                recent[0] = k < taps ? weights[k] : 0.0f;
+                float number = m.band[row][start + CHANNELS * k];
+                for (int s = 0; s < STRIP; s++)
+                    if (is_in(k - s, taps)) sums[s] = fmaf(recent[s], number, sums[s]);
+            }
+            for (int s = 0; s < STRIP; s++) m.sums[row][CHANNELS * (column + s) + c] += sums[s];
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3) separable(const Row* rows, const u8* values) {
+    __shared__ Row r;
+    __shared__ Scratch m;
+    for (int i = threadIdx.x; i < (int)(sizeof(Row) / sizeof(u32)); i += blockDim.x)
+        ((u32*)&r)[i] = ((const u32*)(rows + blockIdx.y))[i];
+    __syncthreads();
+    const float* down = (const float*)values + r.down;
+    const float* across = (const float*)values + r.across;
+    int height = r.source.sizes[1], width = r.source.sizes[2];
+    int tall = (height + TILE - 1) / TILE, wide = (width + TILE - 1) / TILE;
+    for (int tile = blockIdx.x; tile < r.source.sizes[0] * tall * wide; tile += gridDim.x) {
+        int frame = tile / (tall * wide), rest = tile - frame * (tall * wide);
+        int top = rest / wide * TILE, left = rest % wide * TILE;
+        int rows_here = min(TILE, height - top), columns = min(TILE, width - left);
+        for (int i = threadIdx.x; i < TILE * TILE * CHANNELS; i += blockDim.x)
+            m.sums[i / (TILE * CHANNELS)][i % (TILE * CHANNELS)] = 0.0f;
+        int end = CHANNELS * (left + columns + r.across_taps / 2);
+        for (int first = CHANNELS * (left - r.across_taps / 2) & ~3; first < end; first += BAND) {
+            int count = min(BAND, end - first);
+            filter_down(r, down, frame, top, first, (count + 3) / 4, m);
+            __syncthreads();
+            filter_across(r, across, left, rows_here, columns, first, first + count, m);
+            __syncthreads();
+        }
+        for (int i = threadIdx.x; i < TILE * (TILE / 4); i += blockDim.x) {
+            int row = i / (TILE / 4), column = 4 * (i % (TILE / 4));
+            if (row >= rows_here || column >= columns) continue;
+            To::Stored pixels[4 * CHANNELS];
+            for (int k = 0; k < 4 * CHANNELS; k++)
+                pixels[k] = To::encode(m.sums[row][CHANNELS * column + k]);
+            store<To::Stored, CHANNELS>(
+                r.target, {frame, top + row, left + column, min(4, columns - column)}, pixels);
+        }
+        __syncthreads();
+    }
+}
