@@ -9,7 +9,7 @@ from typing import Any
 from videoloader.decoding.work import NO_WORK, Work
 from videoloader.pipeline.stages import RunnerStats, StageStats
 
-__all__ = ["OperatorStats", "RunStats"]
+__all__ = ["OperatorStats", "RunStats", "WorkerRunStats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +205,18 @@ class RunStats(Mapping[str, OperatorStats]):
 
     def __repr__(self) -> str:
         return f"RunStats({self}; {dict(self.operators)!r}, stages={self.stages!r})"
+
+
+class WorkerRunStats(RunStats):
+    """Those of processes that do not know whether the loop waits for them."""
+
+    def __str__(self) -> str:
+        """One line: how busy the processes are; the rate; failures."""
+        busy = self["decode"].seconds
+        line = f"decoding took {busy:.1f} s, the sum over processes, in {self.seconds:.1f} s"
+        if self.batches > 1:
+            line += f"; {self.samples_per_second:.4g} samples/s"
+        return line + (f", {self.errors} failed" if self.errors else "")
 
 
 def _since(stage: StageStats, before: StageStats | None) -> StageStats:
