@@ -14,15 +14,15 @@ from torch.utils.data import get_worker_info
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Batch, Context, SampleError
 from videoloader.operators.constant import CONSTANT
+from videoloader.operators.limits import LIMITS
 from videoloader.operators.operator import FRAMES, OPERATORS, Input, Operator
 from videoloader.pipeline.current import current_pipeline, is_defining
 from videoloader.pipeline.graph import DataNode, Outputs, make_node
 from videoloader.pipeline.promotion import promote
 from videoloader.readers import media
-from videoloader.readers.clip_decoding import SampleError, decode_planned
-from videoloader.readers.decoder import LIMITS
+from videoloader.readers.clip_decoding import decode_planned
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
 from videoloader.tensors import Tensor, TensorList
@@ -65,6 +65,8 @@ LEGACY = {
     "experimental.inputs.video": "inputs.video",
     "experimental.peek_image_shape": "peek_image_shape",
     "experimental.readers.video": "readers.video",
+    "experimental.resize": "resize",
+    "experimental.tensor_resize": "tensor_resize",
     "image_decoder": "decoders.image",
     "image_decoder_crop": "decoders.image_crop",
     "image_decoder_random_crop": "decoders.image_random_crop",
@@ -501,7 +503,10 @@ def _run(
             context.random = next_call(None if worker is None else worker.seed)
         else:
             context.random = lambda position: generator(seed, sample=position)
-    return operator.apply(context, inputs, given)
+    try:
+        return operator.apply(context, inputs, given)
+    except SampleError as error:
+        raise error.error from error.error.__cause__
 
 
 def _decode(

@@ -62,6 +62,7 @@ class CpuTask:
         plan: how to decode `frames`, where that is known.
         reads_on: see `CpuDecoder.decode`.
         whole: of the source that was opened here, see `Source.whole`.
+        tries: workers that it may cost.
     """
 
     source: TaskSource
@@ -74,6 +75,7 @@ class CpuTask:
     plan: DecodePlan | None = None
     reads_on: bool = False
     whole: Fingerprint | None = None
+    tries: int = 2
 
     @property
     def frames(self) -> NDArray[np.int64]:
