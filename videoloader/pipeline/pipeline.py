@@ -28,6 +28,7 @@ from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
 from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
+from videoloader.readers.epochs import Epochs
 from videoloader.readers.external import FedSource
 from videoloader.readers.failures import ErrorPolicy
 from videoloader.tensors import TensorList
@@ -83,8 +84,9 @@ class Pipeline(Inspection):
             in a definition of `pipeline_def` and in `define_graph`. See docs/conditionals.md.
         enable_memory_stats: count the memory of the outputs of operators, for
             `executor_statistics`.
-        on_error: what readers do with samples that fail, where they do not say themselves:
-            `raise`, `skip`, `replace` or `mask`; see docs/failures.md, also for the next two.
+        on_error: what readers do with samples that fail, where they do not say themselves, and
+            what operators that decode videos do: `raise`, `skip`, `replace` or `mask`; see
+            docs/failures.md, also for the next two.
         max_errors: failures of a reader from which on `run` raises `TooManyFailuresError`: a
             number, or a share of the samples.
         error_log: a file to which each failure is appended as a line of JSON.
@@ -247,6 +249,11 @@ class Pipeline(Inspection):
         raise ArgumentError("the pipeline has no outputs; see set_outputs")
 
     @property
+    def on_error(self) -> OnError:
+        """What becomes of samples that fail, where readers do not say themselves."""
+        return self._errors.on_error
+
+    @property
     def is_built(self) -> bool:
         """Whether the graph is fixed and its sources are open."""
         return self._program is not None
@@ -256,16 +263,19 @@ class Pipeline(Inspection):
         if self._is_closed:
             raise ArgumentError("the pipeline is closed")
         if self._program is None:
-            if self._state is not None:
-                self._state.check(self.batch_size)
             if not self._outputs:
                 self._define(self.define_graph)
             self._expected.check_count(len(self._outputs))
             self._graph = self._collect(self._outputs)  # with sinks that were added since
-            self._program = self._made(self._graph)
+            program = self._made(self._graph)
             if self._state is not None:
+                try:
+                    program.go_on(self._state)
+                except ArgumentError:
+                    program.close()
+                    raise
                 self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
-                self._program.resume(self._epoch, self._epoch_start)
+            self._program = program
 
     def start_py_workers(self) -> None:
         """Start the processes of parallel external sources now.
@@ -422,8 +432,11 @@ class Pipeline(Inspection):
         """The state of the pipeline after the last batch that was taken.
 
         A pipeline of the same definition and arguments that gets it as `checkpoint` goes on with
-        the same batches. An external source must be a function of `SampleInfo`, `BatchInfo` or
-        the number of the batch, or be fed with `feed_input`; others are refused.
+        the same batches. Readers may have another number of shards or another batch size: they
+        divide what is left of the epoch anew, so that no sample is lost or repeated. All shards
+        must have given as many batches and have the same seed. An external source must be a
+        function of `SampleInfo`, `BatchInfo` or the number of the batch, or be fed with
+        `feed_input`; others are refused.
 
         Args:
             filename: a file to write it to as well.
@@ -432,7 +445,13 @@ class Pipeline(Inspection):
             raise ArgumentError("checkpoint() needs a pipeline with enable_checkpointing=True")
         self._built().check_has_no_state()
         state = Checkpoint(
-            self.seed, self.batch_size, self.next_batch, self._epoch, self._epoch_start
+            self.seed,
+            self.batch_size,
+            self.next_batch,
+            self._epoch,
+            self._epoch_start,
+            tuple(epochs.division for epochs in self._built().epochs.values()),
+            self._has_seed,
         ).write()
         if filename is not None:
             Path(filename).write_bytes(state)
@@ -450,8 +469,9 @@ class Pipeline(Inspection):
         if self._is_closed:
             raise ArgumentError("the pipeline is closed")
         state = Checkpoint.read(checkpoint)
-        state.check(self.batch_size)
         seed = state.checked_seed(self.seed if self._has_seed else None)
+        if self._program is not None:
+            self._program.epochs_after(state)  # before anything is changed
         if self._runner is not None:
             self._runner.close()
         program = self._program
@@ -465,8 +485,20 @@ class Pipeline(Inspection):
         if self._program is not None:
             self._monitor.before = self.stats()
         self._setup_ended = False
-        if program is not None:
+        if self._program is not None:
+            self._program.go_on(state)
+        elif program is not None:
             self.build()
+
+    def divides_anew(self, checkpoint: str | bytes) -> bool:
+        """Whether its readers have other shards or batches than those of a checkpoint."""
+        readers = Checkpoint.read(checkpoint).readers
+        own = self._built().epochs.values()
+        return any(mine.divides_anew(its) for mine, its in zip(own, readers, strict=False))
+
+    def reader_epochs(self, name: str) -> Epochs:
+        """How a reader divides its samples into shards and batches."""
+        return self._built().epochs[name]
 
     def serialize(
         self, define_graph: Callable[[], Any] | None = None, filename: str | Path | None = None

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -26,11 +26,14 @@ from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.limits import LIMITS
 from videoloader.operators.operator import Columns, Source, SourceContext
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
+from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
+from videoloader.pipeline.containment import Containment
 from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import DataNode, Graph, Node
 from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
 from videoloader.pipeline.profiling import nvtx_ranges
+from videoloader.pipeline.resuming import epochs_after, readers
 from videoloader.pipeline.run_stats import OperatorStats
 from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stages import Stage
@@ -39,6 +42,7 @@ from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import decode_planned
+from videoloader.readers.epochs import Epochs
 from videoloader.readers.external import FedSource
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.failures import ErrorPolicy, Failures
@@ -119,6 +123,7 @@ class Program:
         self._nodes = [
             node for stage in self.compiled for step in stage.steps for node in step.nodes
         ]
+        self._contained = Containment(self._nodes, errors)
         self.python_pool = python_pool
         self.sources: dict[str, Source] = {}
         for node in self._nodes:
@@ -219,6 +224,28 @@ class Program:
             if isinstance(source, FedSource):
                 source.resume(epoch, first)
 
+    @property
+    def epochs(self) -> dict[str, Epochs]:
+        """How each reader divides its samples, by its name."""
+        return {name: reader.order.epochs for name, reader in readers(self.sources).items()}
+
+    def epochs_after(self, state: Checkpoint) -> dict[str, Epochs]:
+        """The same for readers that go on where a run stood, of these or of other shards.
+
+        Raises:
+            ArgumentError: the state is of other readers.
+        """
+        if self.may_end or not state.readers:
+            state.check(self._batch_size)
+        return epochs_after(readers(self.sources), state, beside_sources=self.may_end)
+
+    def go_on(self, state: Checkpoint) -> None:
+        """Have sources go on where the state says."""
+        going_on = readers(self.sources)
+        for name, epochs in self.epochs_after(state).items():
+            going_on[name].go_on(epochs)
+        self.resume(state.epoch, state.epoch_start)
+
     def check_has_no_state(self) -> None:
         """Fail for sources of which no checkpoint can tell where they are."""
         for name, source in self.sources.items():
@@ -230,8 +257,9 @@ class Program:
                 )
 
     def failures(self) -> dict[str, Failures]:
-        """What takes the failures of each reader, by name."""
+        """What takes the failures of each reader and decoder, by name."""
         found = {name: getattr(each, "failures", None) for name, each in self.sources.items()}
+        found |= self._contained.failures
         return {name: each for name, each in found.items() if isinstance(each, Failures)}
 
     def engines(self) -> dict[str, int]:
@@ -331,6 +359,11 @@ class Program:
         state = self.new_state(iteration, count)
         for node, planned in reversed(items.items()):  # of several readers the first tells
             self.take(node, planned, state)
+        left = [at for at in range(count) if not any(_is_left_out(p[at]) for p in _lists(items))]
+        if not left:
+            raise OperatorError(f"batch {iteration}: its readers together left out every sample")
+        if len(left) < count:
+            state.keep(left, self._recyclers)
         return state
 
     def new_state(self, iteration: int, count: int) -> BatchState:
@@ -477,7 +510,13 @@ class Program:
 
         clips = state.planned.pop(node.ordinal, None)
         try:
-            clips = clips or [self._clip(node, whole, at, arguments[at]) for at in range(count)]
+            if not clips:
+                clips = self._contained.contained(
+                    node,
+                    [self._clip(node, whole, at, arguments[at]) for at in range(count)],
+                    [state.identities[at] for at in positions],
+                    [state.origins[at] for at in positions],
+                )
             with self.meter.measure(node.name, count=count):
                 decoded = decode_planned(
                     clips, self._decoder(node), arguments, fuse=fuse, output=step.output
@@ -558,3 +597,16 @@ def _bounds(count: int, parts: int) -> list[int]:
     """Where to cut `count` samples into at most so many parts of nearly one size."""
     parts = max(1, min(parts, count))
     return [count * number // parts for number in range(parts + 1)]
+
+
+def _lists(items: Mapping[Node, Sequence[Any] | Columns]) -> list[Sequence[Any]]:
+    """What readers of stored samples have planned."""
+    return [planned for planned in items.values() if _has_samples(planned)]
+
+
+def _has_samples(planned: Sequence[Any] | Columns) -> TypeGuard[Sequence[Any]]:
+    return not isinstance(planned, Columns) and isinstance(planned[0], ReadSample)
+
+
+def _is_left_out(sample: ReadSample) -> bool:
+    return sample.is_left_out
