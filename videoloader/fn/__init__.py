@@ -30,7 +30,7 @@ from videoloader.fn import (  # noqa: F401
     transforms,
 )
 from videoloader.fn.document import operators_page  # noqa: F401
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions(""))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from videoloader.fn.docstring import documentation
-from videoloader.fn.function import public_functions, public_modules
+from videoloader.fn.names import public_functions, public_modules
 from videoloader.operators.arguments import REQUIRED, Argument
 from videoloader.operators.operator import IGNORED, Operator
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from videoloader.errors import ArgumentError
-from videoloader.fn.function import Function, public_functions
+from videoloader.fn.function import Function
+from videoloader.fn.names import public_functions
 from videoloader.operators.operator import Operator
 from videoloader.pipeline.graph import DataNode
 
