@@ -32,7 +32,7 @@ from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
 from videoloader.pipeline.profiling import nvtx_ranges
 from videoloader.pipeline.run_stats import OperatorStats
 from videoloader.pipeline.slots import Slots
-from videoloader.pipeline.stages import Stage
+from videoloader.pipeline.stage_thread import Stage
 from videoloader.pipeline.state import BatchState, Part
 from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
