@@ -1,7 +1,7 @@
 """A thread of a stage, which takes items from one queue and puts what it makes into the next.
 
-The threads hold no reference to whoever runs them. `running` knows all of them, so that none
-outlives the interpreter.
+The threads hold no reference to whoever runs them. When the interpreter exits, it ends those that
+still run, and waits for them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from videoloader.pipeline.queues import ClosedError, Order
 
-__all__ = ["ClosedMark", "Failure", "Stage", "StageThread", "close_all", "is_wanted", "running"]
+__all__ = ["ClosedMark", "Failure", "Stage", "StageThread", "close_all", "is_wanted"]
 
 _numbers = itertools.count()
 
@@ -96,8 +96,13 @@ class StageThread(threading.Thread):
         """Of the stage behind, whose little items this thread may do."""
         self._fail = fail
 
+    def begin(self, closing: Sequence[Any]) -> None:
+        """Start; `closing` is what to close so that it ends, should the interpreter exit."""
+        _running[self] = closing
+        self.start()
+
     def run(self) -> None:
-        """Work until a queue is closed; `start` calls it."""
+        """Work until a queue is closed; `begin` has it called."""
         try:
             with self.stage.scope() as resource, suppress(ClosedError):
                 self._work(resource)
@@ -105,7 +110,7 @@ class StageThread(threading.Thread):
             self._fail(error)
         finally:
             # The queues may hold an error whose frames hold this thread: the entry would stay.
-            running.pop(self, None)
+            _running.pop(self, None)
 
     def _work(self, resource: Any) -> None:
         clock, order = self.clock, self.order
@@ -162,21 +167,21 @@ def close_all(queues: Sequence[Any]) -> None:
         each.close()
 
 
-running: weakref.WeakKeyDictionary[threading.Thread, Sequence[Any]] = weakref.WeakKeyDictionary()
+_running: weakref.WeakKeyDictionary[threading.Thread, Sequence[Any]] = weakref.WeakKeyDictionary()
 
 
 @atexit.register
 def _end_all() -> None:
     """End what was not closed: a thread in native code must not outlive the interpreter."""
-    for queues in list(running.values()):
+    for queues in list(_running.values()):
         close_all(queues)
-    for thread in list(running):
+    for thread in list(_running):
         if thread.ident is not None and thread is not threading.current_thread():
             thread.join()
 
 
 def _clear_running() -> None:
-    running.clear()
+    _running.clear()
 
 
 os.register_at_fork(after_in_child=_clear_running)

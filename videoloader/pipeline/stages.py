@@ -18,14 +18,7 @@ from typing import Any
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.queues import ClosedError, Numbers, Order, Queue
 from videoloader.pipeline.runner_stats import RunnerStats, StageStats
-from videoloader.pipeline.stage_thread import (
-    ClosedMark,
-    Failure,
-    Stage,
-    StageThread,
-    close_all,
-    running,
-)
+from videoloader.pipeline.stage_thread import ClosedMark, Failure, Stage, StageThread, close_all
 
 __all__ = ["StageRunner"]
 
@@ -94,8 +87,7 @@ class StageRunner:
         self._end.atexit = False  # `stage_thread` does more then
         try:
             for thread in self._threads:
-                running[thread] = closing
-                thread.start()
+                thread.begin(closing)
         except BaseException:
             close_all(closing)
             raise
