@@ -11,7 +11,7 @@ from videoloader.fn.eager import run_eagerly
 from videoloader.operators.constant import CONSTANT
 from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.pipeline.current import current_pipeline, is_defining
-from videoloader.pipeline.graph import DataNode, Outputs, make_node
+from videoloader.pipeline.nodes import DataNode, Outputs, make_node
 from videoloader.pipeline.promotion import promote
 from videoloader.types import ArrayConstant, ScalarConstant
 

@@ -15,7 +15,8 @@ from videoloader.operators.batch import Batch
 from videoloader.operators.general import COPY
 from videoloader.pipeline.branch import current_branch, inside
 from videoloader.pipeline.current import pop_current, push_current
-from videoloader.pipeline.graph import DataNode, Graph, Node, place_of_call
+from videoloader.pipeline.graph import Graph
+from videoloader.pipeline.nodes import DataNode, Node, place_of_call
 from videoloader.pipeline.pipeline import Pipeline
 from videoloader.pipeline.promotion import promote, returned
 from videoloader.pipeline.state import BatchState

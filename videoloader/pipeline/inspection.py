@@ -13,7 +13,7 @@ from videoloader.pipeline.run_stats import RunStats
 
 if TYPE_CHECKING:
     from videoloader.pipeline.expected import ExpectedOutputs
-    from videoloader.pipeline.graph import DataNode
+    from videoloader.pipeline.nodes import DataNode
     from videoloader.pipeline.program import Program
     from videoloader.pipeline.stages import StageRunner
     from videoloader.readers.failures import SampleFailure

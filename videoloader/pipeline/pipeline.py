@@ -21,9 +21,10 @@ from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.conditionals import converted
 from videoloader.pipeline.current import current_pipeline, pop_current, push_current
 from videoloader.pipeline.expected import ExpectedOutputs
-from videoloader.pipeline.graph import DataNode, Graph, Node
+from videoloader.pipeline.graph import Graph
 from videoloader.pipeline.inspection import Inspection
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
+from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
 from videoloader.pipeline.serialization import read_graph, write_graph

@@ -27,7 +27,8 @@ from videoloader.operators.operator import Columns, Source, SourceContext
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.evaluate import Evaluator, failure
-from videoloader.pipeline.graph import DataNode, Graph, Node
+from videoloader.pipeline.graph import Graph
+from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
 from videoloader.pipeline.profiling import nvtx_ranges
 from videoloader.pipeline.run_stats import OperatorStats
