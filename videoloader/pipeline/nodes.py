@@ -12,13 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import videoloader.operators
-import videoloader.readers.all_readers
-import videoloader.readers.decoder
-import videoloader.readers.external
-import videoloader.readers.video
-import videoloader.readers.video_input
-import videoloader.readers.video_resize  # noqa: F401  (importing these declares the operators)
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC

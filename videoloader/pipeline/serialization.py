@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import videoloader.readers.all_readers  # noqa: F401  (importing this declares the readers)
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.operator import OPERATORS
