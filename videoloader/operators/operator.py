@@ -28,7 +28,7 @@ import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
@@ -38,12 +38,9 @@ from videoloader.operators.decoded import DecodedForm
 __all__ = [
     "FRAMES",
     "OPERATORS",
-    "Columns",
     "Input",
     "Operator",
     "Sample",
-    "Source",
-    "SourceContext",
     "by_sample",
     "declare",
 ]
@@ -102,54 +99,6 @@ class Input:
             return batch.each(lambda value: value.movedim(channel, -1), others + "C"), channel
         data = batch.samples if batch.block is None else batch.block
         return Batch(data, layout, batch.source_info), -1
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """A batch that a source gives as a whole: a `Batch` for each output."""
-
-    batches: tuple[Batch, ...]
-
-    def __len__(self) -> int:
-        return len(self.batches[0])
-
-
-class Source(Protocol):
-    """Feeds a pipeline: `plan` decides what is in a batch."""
-
-    def plan(self, iteration: int) -> Sequence[Any] | Columns:
-        """The samples of batch `iteration`; StopIteration when there is no more.
-
-        Called in one thread, in order. A sample is a `PlannedClip`, or a tuple with a `Sample` for
-        each output. After the StopIteration of another source the batch is dropped.
-        """
-        ...
-
-    def reset(self) -> None:
-        """Begin again, after `plan` has raised StopIteration."""
-        ...
-
-    def meta(self) -> dict[str, Any] | None:
-        """What a reader tells of its epochs, None for other sources."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class SourceContext:
-    """What a source may know of the pipeline that it feeds.
-
-    `device` is the torch device of its outputs. `python_pool` is where worker processes run Python
-    code, None if the pipeline has none. `errors` is the `ErrorPolicy` of readers without their own.
-    """
-
-    name: str
-    stage: int
-    seed: int
-    batch_size: int
-    num_threads: int
-    device: str = "cpu"
-    python_pool: Any = None
-    errors: Any = None
 
 
 def _one(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature of num_outputs)

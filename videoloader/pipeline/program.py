@@ -23,7 +23,7 @@ from videoloader.errors import (
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.operator import Columns, Source, SourceContext
+from videoloader.operators.source import Columns, Source, SourceContext
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.evaluate import Evaluator, failure
