@@ -12,7 +12,8 @@ from videoloader.errors import ArgumentError, OperatorError
 from videoloader.fn.function import Function
 from videoloader.operators import OPERATORS, Batch, Context, Input, declare
 from videoloader.operators.arguments import FLOAT, INT, Argument
-from videoloader.operators.operator import FRAMES, by_sample
+from videoloader.operators.inputs import FRAMES
+from videoloader.operators.operator import by_sample
 from videoloader.operators.random import SEED
 from videoloader.pipeline import pipeline_def
 from videoloader.sampling import generator

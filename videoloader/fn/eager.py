@@ -12,7 +12,8 @@ from torch.utils.data import get_worker_info
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.operator import FRAMES, Input, Operator
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import Operator
 from videoloader.readers import media
 from videoloader.readers.clip_decoding import SampleError, decode_planned
 from videoloader.readers.decoder import LIMITS

@@ -20,7 +20,8 @@ from videoloader.operators.filters import (
     infer_filtered,
     padded,
 )
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
 __all__ = ["correlate"]

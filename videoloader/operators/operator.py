@@ -34,71 +34,20 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedErro
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, Sample, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.inputs import Input
 
 __all__ = [
-    "FRAMES",
     "OPERATORS",
-    "Input",
     "Operator",
     "Sample",
     "by_sample",
     "declare",
 ]
 
-FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
-"""Layouts of an image and of a clip. Operators see channels last: (..., H, W, C)."""
-
 IGNORED = ("bytes_per_sample_hint", "preserve", "seed")
 """Arguments that every DALI operator takes; those that do not declare them have no use for them."""
 
-_UNNAMED = {3: "HWC", 4: "FHWC", 5: "FDHWC"}
-
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """A positional input of an operator.
-
-    Args:
-        name: for the signature and the documentation.
-        layouts: layouts that it may have; none: anything goes. An input that declares layouts is
-            seen with its channels last, whatever layout it has.
-        is_optional: whether it may be left out; the operator then gets fewer inputs.
-        is_repeated: whether any number of inputs, at least one, may stand here.
-        on_cpu: whether it is on the CPU whatever the device of the operator is.
-        is_frames: whether a tensor without a layout in an eager call is an image or a clip; for
-            inputs that take other layouts than those too.
-    """
-
-    name: str
-    layouts: tuple[str, ...] = ()
-    is_optional: bool = False
-    is_repeated: bool = False
-    on_cpu: bool = False
-    is_frames: bool = False
-
-    def view(self, batch: Batch, operator: str) -> tuple[Batch, int]:
-        """The batch with channels last, and where they were, counted from the end: -1 is last."""
-        if not self.layouts:
-            return batch, -1
-        if batch.block is not None and batch.layout in self.layouts and batch.layout[-1] == "C":
-            return batch, -1
-        first = batch[0] if len(batch) else None
-        if first is not None and not hasattr(first, "ndim"):
-            raise ArgumentError(f"fn.{operator} takes tensors, got a {type(first).__name__}")
-        layout = batch.layout or _UNNAMED.get(getattr(first, "ndim", 0), "")
-        if layout not in self.layouts and first is not None:
-            raise ArgumentError(
-                f"fn.{operator} takes layouts {', '.join(self.layouts)}; got "
-                f"{layout or 'no layout'} with shape {tuple(first.shape)}"
-            )
-        channel = layout.find("C") - len(layout) if "C" in layout else -1
-        if channel != -1:
-            others = layout.replace("C", "")
-            return batch.each(lambda value: value.movedim(channel, -1), others + "C"), channel
-        data = batch.samples if batch.block is None else batch.block
-        return Batch(data, layout, batch.source_info), -1
 
 
 def _one(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature of num_outputs)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, DecodeError
 from videoloader.operators.arguments import INT, INTS, REQUIRED, TEXT, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
 
 __all__ = ["debayer", "equalize", "jpeg_compression_distortion"]
 
