@@ -32,17 +32,11 @@ from typing import Any, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Sample, Spec, allocate
+from videoloader.operators.batch import Batch, Context, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.inputs import Input
 
-__all__ = [
-    "OPERATORS",
-    "Operator",
-    "Sample",
-    "by_sample",
-    "declare",
-]
+__all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
 
 IGNORED = ("bytes_per_sample_hint", "preserve", "seed")
 """Arguments that every DALI operator takes; those that do not declare them have no use for them."""
@@ -326,26 +320,6 @@ def declare(name: str, **description: Any) -> Callable[[Function], Function]:
         return run
 
     return register
-
-
-def by_sample(kernel: Callable[..., Any]) -> Callable[..., Batch]:
-    """A kernel for the batch from one for a sample: `kernel(*inputs, out=..., **arguments)`.
-
-    It gets tensors and the values of that sample, and writes its result to `out`. In a pipeline the
-    threads share the samples of a batch.
-    """
-
-    def run(context: Context, *inputs: Batch, **arguments: Any) -> Batch:
-        out = context.empty()
-        for position in range(context.count):
-            own = {
-                name: value[position] if isinstance(value, PerSample) else value
-                for name, value in arguments.items()
-            }
-            kernel(*(batch[position] for batch in inputs), out=out[position], **own)
-        return out
-
-    return run
 
 
 def _given(batch: Batch, layout: str, channel: int) -> Batch:
