@@ -1,4 +1,4 @@
-"""A source that does in a worker process what a damaged file, a bug in a codec or a user may do."""
+"""Videos and images that do in a worker process what a bug in a codec or a user may do."""
 
 import os
 import signal
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from videoloader.decoding.images.fields import ImageHeader
 from videoloader.sources.items import Item
 
 
@@ -38,20 +39,52 @@ class Misbehaving(Item):
         return Item(self.path).open()
 
     def misbehave(self):
-        what, value = self.member, self.offset
-        if what == "die":
-            os.kill(os.getpid(), value)
-            time.sleep(60)
-        elif what == "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
-        elif what == "sleep":
-            time.sleep(value)
-        elif what == "allocate":
-            np.ones(value, np.uint8)
-        elif what == "raise":
-            raise RAISED[value]
-        else:
-            raise AssertionError(what)
+        misbehave(self.member, self.offset)
+
+
+class MisbehavingHeader(ImageHeader):
+    """The header of an image that decodes as usual here, and misbehaves in all other processes."""
+
+    @classmethod
+    def of(cls, header, what, value):
+        own = cls(header.format, header.height, header.width, header.channels)
+        object.__setattr__(own, "wrong", (what, value, os.getpid()))
+        return own
+
+    def __reduce__(self):
+        return _header, (ImageHeader.__reduce__(self)[1], self.wrong)
+
+
+def _header(facts, wrong):
+    if os.getpid() != wrong[2]:
+        return _InWorker(wrong)
+    return ImageHeader(*facts)
+
+
+class _InWorker:
+    def __init__(self, wrong):
+        self.wrong = wrong
+
+    def __getattr__(self, name):
+        misbehave(*object.__getattribute__(self, "wrong")[:2])
+        raise AttributeError(name)
+
+
+def misbehave(what, value):
+    """Do it: in this process."""
+    if what == "die":
+        os.kill(os.getpid(), value)
+        time.sleep(60)
+    elif what == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    elif what == "sleep":
+        time.sleep(value)
+    elif what == "allocate":
+        np.ones(value, np.uint8)
+    elif what == "raise":
+        raise RAISED[value]
+    else:
+        raise AssertionError(what)
 
 
 class InDecoder(Misbehaving):

@@ -135,6 +135,12 @@ def test_what_decord_asserts_is_an_assertion_error(path, reader):
         bridge.set_bridge("tensorflow")
 
 
+def test_next_goes_on_behind_the_last_frame_that_a_batch_decoded(reader, frames):
+    for numbers, after in (([3, 2, 3], 3), ([27, 6, 38, 27], 39), ([9, 5], 6), ([4, 4], 5)):
+        reader.get_batch(numbers)
+        assert np.array_equal(reader.next().asnumpy(), frames[after])
+
+
 def test_options_of_a_reader_are_integers(path):
     for wrong in ({"width": "64"}, {"height": 48.0}, {"num_threads": None}):
         with pytest.raises(decord.DECORDError, match="integer"):

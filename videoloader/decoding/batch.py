@@ -18,7 +18,9 @@ from videoloader.decoding.arguments import as_device
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.cpu.engine import CpuEngine
+from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.local import LocalEngine
+from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.index_cache import IndexCache
 from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.limits import (
@@ -268,6 +270,15 @@ class BatchDecoder:
     ) -> Iterator[torch.Tensor]:
         """All frames of a video on a GPU, a few at a time; see `GpuEngine.read`."""
         return self._gpu_engine().read(index, source, orientation, output)
+
+    @quick_switches()
+    def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
+        """Decode images on the CPU; for each its pixels (H, W, C), or the error that it costs.
+
+        Raises:
+            ClosedError: another thread closes the decoder meanwhile.
+        """
+        return self._cpu_engine().decode_images(requests, form)
 
     def stats(self) -> dict[str, Any]:
         """What was done so far: counts of batches, clips and failures, and those of the pools.

@@ -529,6 +529,45 @@ def cat(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def clahe(
+    frames: _Data,
+    /,
+    *,
+    tiles_x: int,
+    tiles_y: int,
+    clip_limit: float,
+    luma_only: bool | int = True,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bins: Any = ...,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Equalise the histograms of tiles of each picture, uint8, grey or RGB, with limited contrast.
+
+    As OpenCV does, on every device by OpenCV on the CPU: between the centres of tiles their tables
+    are interpolated.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW)
+
+    Args:
+        tiles_x: tiles along the width (int, at least 1; required).
+        tiles_y: tiles along the height (int, at least 1; required).
+        clip_limit: most pixels of a value in a tile, in parts of what each of 256 values would have
+            (float; required).
+        luma_only: equalise the lightness (CIE L*a*b*) of RGB pictures, not each channel (bool (0 or
+            1); default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Taken, no effect: bins.
+    """
+
 def coco_reader(
     *,
     file_root: str | _PathLike[str],
@@ -1087,6 +1126,33 @@ def dl_tensor_python_function(
         output_layouts: layouts of the outputs; a str is for all (str or list of str).
         synchronize_stream: on a GPU wait until the inputs are there before the call (bool (0 or 1);
             default True).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+def dump_image(
+    images: _Data,
+    /,
+    *,
+    suffix: str = '',
+    input_layout: str = 'HWC',
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+) -> Any:
+    """Write images to `{sample}-{suffix}-0.ppm` in the working directory, and give them on.
+
+    The files are PPM, or PGM if there is one channel, as text. Those of the next batch have the
+    same names, and replace them.
+
+    Inputs:
+        images
+
+    Args:
+        suffix: part of the names of the files (str; default '').
+        input_layout: of the images (one of 'HWC'; default 'HWC').
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -1754,6 +1820,8 @@ def image_decoder(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     device: str | None = None,
     name: str | None = None,
     affine: Any = ...,
@@ -1797,6 +1865,10 @@ def image_decoder(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -1815,6 +1887,8 @@ def image_decoder_crop(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     crop: float | _Sequence[float] | _Values | None = None,
     crop_d: float | _Values | None = None,
     crop_h: float | _Values | None = None,
@@ -1862,6 +1936,10 @@ def image_decoder_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
             float, at least 0; may be per sample).
         crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
@@ -1894,6 +1972,8 @@ def image_decoder_random_crop(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     random_area: float | _Sequence[float] = ...,
     random_aspect_ratio: float | _Sequence[float] = ...,
     num_attempts: int = 10,
@@ -1939,6 +2019,10 @@ def image_decoder_random_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
         random_aspect_ratio: ratio of width to height: (least, most) (float or list of float;
             default (0.75, 1.333333)).
@@ -1975,6 +2059,8 @@ def image_decoder_slice(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     device: str | None = None,
     name: str | None = None,
     affine: Any = ...,
@@ -2029,6 +2115,10 @@ def image_decoder_slice(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -3859,6 +3949,75 @@ def stack(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+def tensor_resize(
+    values: _Data,
+    /,
+    *,
+    sizes: float | _Sequence[float] | _Values | None = None,
+    scales: float | _Sequence[float] | _Values | None = None,
+    axes: int | _Sequence[int] | None = None,
+    axis_names: str | None = None,
+    mode: str = 'default',
+    max_size: float | _Sequence[float] | None = None,
+    alignment: float | _Sequence[float] | _Values = ...,
+    size_rounding: str = 'round',
+    subpixel_scale: bool | int = True,
+    roi_start: float | _Sequence[float] | _Values | None = None,
+    roi_end: float | _Sequence[float] | _Values | None = None,
+    roi_relative: bool | int = False,
+    interp_type: Any = ...,
+    mag_filter: Any = None,
+    min_filter: Any = None,
+    antialias: bool | int = True,
+    dtype: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    minibatch_size: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+    temp_buffer_hint: Any = ...,
+) -> Any:
+    """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures.
+
+    Inputs:
+        values
+
+    Args:
+        sizes: extents of the output, or one for all; 0: not given, negative: mirrored (float or
+            list of float; may be per sample).
+        scales: extents of the output in parts of those of the whole input (float or list of float;
+            may be per sample).
+        axes: numbers of dimensions; negative ones count from the last (int or list of int).
+        axis_names: the dimensions by their letters in the layout (str).
+        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
+            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
+            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
+        max_size: bound of the output: one number, or one for each axis (float or list of float).
+        alignment: where the place of the input is that stays the same if an extent is rounded: 0
+            the beginning, 1 the end (float or list of float; default (0.5,); may be per sample).
+        size_rounding: of extents (one of 'round', 'truncate', 'ceil'; default 'round').
+        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
+            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
+        roi_start: corner of the part of the input that becomes the output (float or list of float;
+            may be per sample).
+        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
+            sample).
+        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
+        antialias: widen the filter when shrinking (bool (0 or 1); default True).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: minibatch_size, temp_buffer_hint.
+    """
+
 def tfrecord_reader(
     *,
     path: Any,
@@ -4192,8 +4351,8 @@ def video_reader(
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets (number of seconds
-            over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).
@@ -4373,8 +4532,8 @@ def video_reader_resize(
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets (number of seconds
-            over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         image_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).

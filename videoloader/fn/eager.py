@@ -11,12 +11,12 @@ from torch.utils.data import get_worker_info
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Batch, Context, SampleError
 from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.limits import LIMITS
 from videoloader.operators.operator import Operator
 from videoloader.readers import media
-from videoloader.readers.clip_decoding import SampleError, decode_planned
-from videoloader.readers.decoder import LIMITS
+from videoloader.readers.clip_decoding import decode_planned
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
 from videoloader.tensors import Tensor, TensorList
@@ -175,7 +175,10 @@ def _run(
             context.random = next_call(None if worker is None else worker.seed)
         else:
             context.random = lambda position: generator(seed, sample=position)
-    return operator.apply(context, inputs, given)
+    try:
+        return operator.apply(context, inputs, given)
+    except SampleError as error:
+        raise error.error from error.error.__cause__
 
 
 def _decode(

@@ -37,6 +37,8 @@ LEGACY = {
     "experimental.inputs.video": "inputs.video",
     "experimental.peek_image_shape": "peek_image_shape",
     "experimental.readers.video": "readers.video",
+    "experimental.resize": "resize",
+    "experimental.tensor_resize": "tensor_resize",
     "image_decoder": "decoders.image",
     "image_decoder_crop": "decoders.image_crop",
     "image_decoder_random_crop": "decoders.image_random_crop",

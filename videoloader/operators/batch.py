@@ -11,9 +11,23 @@ import torch
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["Batch", "Context", "Sample", "Spec", "allocate", "parts"]
+__all__ = ["Batch", "Context", "Sample", "SampleError", "Spec", "allocate", "parts"]
 
 Shape = tuple[int, ...]
+
+
+class SampleError(Exception):
+    """A sample of a batch failed.
+
+    Attributes:
+        position: of the sample in the batch.
+        error: what went wrong.
+    """
+
+    def __init__(self, position: int, error: Exception) -> None:
+        super().__init__(position, error)
+        self.position = position
+        self.error = error
 
 
 class Sample(NamedTuple):
@@ -239,6 +253,7 @@ class Context:
         allocate: gives uninitialised memory for an output of a spec, such as a part of the
             memory that the pipeline hands out.
         outputs: what `infer` said of the outputs; set before `run`.
+        workers: processes that decode on the CPU, if that is given.
     """
 
     count: int
@@ -246,6 +261,7 @@ class Context:
     random: Callable[[int], np.random.Generator] = _no_generator
     allocate: Callable[[int, Spec], Batch] = allocate
     outputs: tuple[Spec, ...] = field(default=())
+    workers: int | None = None
 
     def empty(self, output: int = 0) -> Batch:
         """Uninitialised memory for an output; one block unless its shapes are ragged."""

@@ -1,8 +1,8 @@
 """`fn.decoders.image` and its kind: encoded images in, pixels (H, W, C) out.
 
-On the CPU the threads of a pipeline decode a sample each, in this process. Code of ours reads the
-header first (`decoding.images`): codecs get nothing whose header is damaged, or claims more pixels
-than are allowed.
+On the CPU worker processes decode, those of clips. Code of ours reads the header first
+(`decoding.images`): codecs get nothing whose header is damaged, or claims more pixels than are
+allowed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import numpy as np
 import torch
 
 from videoloader.decoding import limits
+from videoloader.decoding.batch import shared_decoder
 from videoloader.decoding.framing import random_part
-from videoloader.decoding.images.decode import check_size, decode_image
-from videoloader.decoding.images.fields import ImageHeader
+from videoloader.decoding.images.decode import check_size
 from videoloader.decoding.images.header import read_header
-from videoloader.decoding.images.pixels import channels_of, to_range
-from videoloader.errors import ArgumentError
+from videoloader.decoding.images.pixels import channels_of
+from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
+from videoloader.decoding.images.scale import to_range
+from videoloader.errors import ArgumentError, VideoError
 from videoloader.operators.arguments import (
     BOOL,
     DTYPE,
@@ -29,9 +31,10 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, SampleError, Spec
 from videoloader.operators.geometry.windows import CROP_ARGUMENTS, check_crop, crop_window
 from videoloader.operators.inputs import Input
+from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.operators.random import SEED
 from videoloader.operators.slice import SLICE_ARGUMENTS, check_slice, slice_windows
@@ -45,7 +48,6 @@ __all__ = [
     "peek_image_shape",
 ]
 
-Window = tuple[slice, slice]
 FindWindow = Callable[[int, tuple[int, int]], Window | None]
 """The part of an image to keep, by the sample and its (height, width)."""
 
@@ -74,6 +76,8 @@ DECODING = (
         "pixels of an image; a file that claims more fails",
         least=1,
     ),
+    TIME_LIMIT,
+    MEMORY_LIMIT,
 )
 UNUSED = (
     "affine",
@@ -131,55 +135,55 @@ def _decode(
     dtype: torch.dtype,
     adjust_orientation: bool,
     max_pixels: int,
+    time_limit: float,
+    memory_limit: int | None,
 ) -> Batch:
     """The images of a batch, or windows of them, in the memory that the codec gives."""
-    images, headers, windows = [], [], []
+    form = ImageForm(output_type.value, adjust_orientation, max_pixels)
+    requests = []
     for position, value in enumerate(encoded):
-        data, name = encoded_bytes(value, operator), image_name(encoded, position)
-        header = read_header(data, name)
-        check_size(header, name, max_pixels)
-        size = header.displayed(adjust_orientation=adjust_orientation)
-        images.append((data, name))
-        headers.append(header)
-        windows.append(find_window(position, size))
-    ready: Sequence[torch.Tensor | None] = [None] * len(images)
+        try:
+            data, name = encoded_bytes(value, operator), image_name(encoded, position)
+            header = read_header(data, name)
+            check_size(header, name, max_pixels)
+            size = header.displayed(adjust_orientation=adjust_orientation)
+            requests.append(ImageRequest(data, name, header, find_window(position, size)))
+        except VideoError as error:
+            raise SampleError(position, error) from error
+    ready: Sequence[torch.Tensor | None] = [None] * len(requests)
     if context.device != "cpu":
-        ready = _on_gpu(context, images, headers, output_type, adjust_orientation)
+        ready = _on_gpu(context, requests, form)
+    left = [position for position, pixels in enumerate(ready) if pixels is None]
+    decoder = shared_decoder(
+        "cpu", context.workers, time_limit=time_limit, memory_limit=memory_limit
+    )
+    decoded = dict(
+        zip(left, decoder.decode_images([requests[at] for at in left], form), strict=True)
+    )
     out = []
-    for position, (data, name) in enumerate(images):
-        pixels = ready[position]
+    for position, (request, pixels) in enumerate(zip(requests, ready, strict=True)):
         if pixels is None:
-            decoded = decode_image(
-                data,
-                name,
-                output_type=output_type.value,
-                adjust_orientation=adjust_orientation,
-                max_pixels=max_pixels,
-                window=windows[position],
-                header=headers[position],
-            )
-            pixels = torch.from_numpy(np.ascontiguousarray(decoded))
-        elif (part := windows[position]) is not None:
-            pixels = pixels[part]
+            made = decoded[position]
+            if isinstance(made, Exception):
+                raise SampleError(position, made)
+            pixels = torch.from_numpy(made)
+        elif request.window is not None:
+            pixels = pixels[request.window]
         out.append(to_range(pixels, dtype).to(context.device))
     return Batch(out, "HWC")
 
 
 def _on_gpu(
-    context: Context,
-    images: Sequence[tuple[memoryview, str]],
-    headers: Sequence[ImageHeader],
-    output_type: ImageType,
-    adjust_orientation: bool,
+    context: Context, requests: Sequence[ImageRequest], form: ImageForm
 ) -> Sequence[torch.Tensor | None]:
     from videoloader.decoding.images.nvimagecodec import decode_on_gpu
 
     return decode_on_gpu(
-        [data for data, _ in images],
-        headers,
+        [request.data for request in requests],
+        [request.header for request in requests],
         device=context.device,
-        output_type=output_type.value,
-        adjust_orientation=adjust_orientation,
+        output_type=form.output_type,
+        adjust_orientation=form.adjust_orientation,
     )
 
 
@@ -192,6 +196,7 @@ def _whole(position: int, size: tuple[int, int]) -> None:  # noqa: ARG001  (a `F
     inputs=(ENCODED,),
     arguments=DECODING,
     devices=("cpu", "mixed"),
+    in_workers=True,
     infer=_infer,
     unused=UNUSED,
 )
@@ -210,6 +215,7 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     inputs=(ENCODED,),
     arguments=(*DECODING, *CROP_ARGUMENTS),
     devices=("cpu", "mixed"),
+    in_workers=True,
     infer=_infer,
     check=check_crop,
     unused=UNUSED,
@@ -217,14 +223,10 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
 def decode_crop(
     context: Context,
     encoded: Batch,
-    *,
-    output_type: ImageType,
-    dtype: torch.dtype,
-    adjust_orientation: bool,
-    max_pixels: int,
-    **window: Any,
+    **arguments: Any,
 ) -> Batch:
     """Decode a window of images; it is that of `fn.crop`."""
+    window, options = _divided(arguments)
 
     def find(position: int, size: tuple[int, int]) -> Window:
         own = {
@@ -234,16 +236,13 @@ def decode_crop(
         rows, columns = crop_window(size, **own).slices
         return rows, columns
 
-    return _decode(
-        context,
-        encoded,
-        find,
-        operator="decoders.image_crop",
-        output_type=output_type,
-        dtype=dtype,
-        adjust_orientation=adjust_orientation,
-        max_pixels=max_pixels,
-    )
+    return _decode(context, encoded, find, operator="decoders.image_crop", **options)
+
+
+def _divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of a window, and those of decoding."""
+    options = {argument.name: arguments[argument.name] for argument in DECODING}
+    return {name: arguments[name] for name in arguments if name not in options}, options
 
 
 def _check_random(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
@@ -279,6 +278,7 @@ def _range(arguments: Mapping[str, Any], name: str) -> tuple[float, float]:
         SEED,
     ),
     devices=("cpu", "mixed"),
+    in_workers=True,
     draws=True,
     infer=_infer,
     check=_check_random,
@@ -318,6 +318,7 @@ def decode_random_crop(
     positional=("anchor", "shape_input"),
     arguments=(*SLICE_ARGUMENTS, *DECODING),
     devices=("cpu", "mixed"),
+    in_workers=True,
     infer=_infer,
     check=check_slice,
     unused=UNUSED,
@@ -325,14 +326,10 @@ def decode_random_crop(
 def decode_slice(
     context: Context,
     encoded: Batch,
-    *,
-    output_type: ImageType,
-    dtype: torch.dtype,
-    adjust_orientation: bool,
-    max_pixels: int,
-    **window: Any,
+    **arguments: Any,
 ) -> Batch:
     """Decode a window of images; it is that of `fn.slice`, and lies in the image."""
+    window, options = _divided(arguments)
 
     def find(position: int, size: tuple[int, int]) -> Window:
         own = {
@@ -344,16 +341,7 @@ def decode_slice(
         )
         return slice(*rows), slice(*columns)
 
-    return _decode(
-        context,
-        encoded,
-        find,
-        operator="decoders.image_slice",
-        output_type=output_type,
-        dtype=dtype,
-        adjust_orientation=adjust_orientation,
-        max_pixels=max_pixels,
-    )
+    return _decode(context, encoded, find, operator="decoders.image_slice", **options)
 
 
 def _infer_shape(context: Context, encoded: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001

@@ -87,6 +87,8 @@ class Operator:
             one sample.
         whole_batch: whether a sample of the output depends on others of the batch, which threads
             then do not share; or a function that tells it of the arguments.
+        in_workers: whether worker processes do its work on the CPU; the threads of a pipeline then
+            do not share its batches.
         is_elementwise: whether it gives the same values whatever the layout is.
         decoding: arguments that say how clips are decoded, which `run` does not take. What has any
             gives clips: `PlannedClip`s become its outputs, the pictures first.
@@ -118,6 +120,7 @@ class Operator:
     absorbed_per_sample: tuple[str, ...] = ()
     has_effects: bool = False
     whole_batch: bool | Callable[[Mapping[str, Any]], bool] = False
+    in_workers: bool = False
     is_elementwise: bool = False
     decoding: tuple[str, ...] = ()
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check

@@ -5,7 +5,7 @@ They run on the CPU; what is on a GPU is brought there and back, but for `equali
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,21 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, DecodeError
-from videoloader.operators.arguments import INT, INTS, REQUIRED, TEXT, Argument, PerSample
+from videoloader.operators.arguments import (
+    BOOL,
+    FLOAT,
+    INT,
+    INTS,
+    REQUIRED,
+    TEXT,
+    Argument,
+    PerSample,
+)
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 
-__all__ = ["debayer", "equalize", "jpeg_compression_distortion"]
+__all__ = ["clahe", "debayer", "equalize", "jpeg_compression_distortion"]
 
 Picture = NDArray[Any]
 
@@ -134,6 +143,77 @@ def equalize(context: Context, frames: Batch) -> Batch:
         for picture, result in zip(pictures, places, strict=True):
             for channel in range(picture.shape[-1]):
                 result[..., channel] = _equalized(picture[..., channel])
+    return out
+
+
+def _infer_clahe(context: Context, frames: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+    _check_bytes(frames, "clahe")
+    for shape in frames.shapes:
+        if shape[-1] not in (1, 3):
+            raise ArgumentError(f"fn.clahe takes 1 channel or 3 (RGB), got {shape[-1]}")
+    return frames
+
+
+def _check_clahe(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    if not arguments["clip_limit"] > 0:
+        raise ArgumentError(f"fn.clahe: clip_limit is over 0, got {arguments['clip_limit']:g}")
+
+
+@declare(
+    "clahe",
+    inputs=(Input("frames", FRAMES),),
+    arguments=(
+        Argument("tiles_x", INT, REQUIRED, "tiles along the width", least=1),
+        Argument("tiles_y", INT, REQUIRED, "tiles along the height", least=1),
+        Argument(
+            "clip_limit",
+            FLOAT,
+            REQUIRED,
+            "most pixels of a value in a tile, in parts of what each of 256 values would have",
+        ),
+        Argument(
+            "luma_only",
+            BOOL,
+            default=True,
+            doc="equalise the lightness (CIE L*a*b*) of RGB pictures, not each channel",
+        ),
+    ),
+    infer=_infer_clahe,
+    check=_check_clahe,
+    unused=("bins",),
+)
+def clahe(
+    context: Context,
+    frames: Batch,
+    *,
+    tiles_x: int,
+    tiles_y: int,
+    clip_limit: float,
+    luma_only: bool,
+) -> Batch:
+    """Equalise the histograms of tiles of each picture, uint8, grey or RGB, with limited contrast.
+
+    As OpenCV does, on every device by OpenCV on the CPU: between the centres of tiles their tables
+    are interpolated.
+    """
+    import cv2
+
+    equalizer = cv2.createCLAHE(clip_limit, (tiles_x, tiles_y))
+
+    def change(number: int, picture: Picture) -> Picture:  # noqa: ARG001
+        if luma_only and picture.shape[-1] == 3:
+            lab = cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2LAB)
+            lab[..., 0] = equalizer.apply(np.ascontiguousarray(lab[..., 0]))
+            return cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
+        planes = [
+            equalizer.apply(np.ascontiguousarray(picture[..., channel]))
+            for channel in range(picture.shape[-1])
+        ]
+        return np.stack(planes, axis=-1)
+
+    out = context.empty()
+    for sample, place in zip(frames, out, strict=True):
+        _each_picture(sample, place, change)
     return out
 
 

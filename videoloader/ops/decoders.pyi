@@ -67,6 +67,10 @@ class Image:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -84,6 +88,8 @@ class Image:
         dtype: Any = ...,
         adjust_orientation: bool | int = True,
         max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         device: str | None = None,
         name: str | None = None,
         affine: Any = ...,
@@ -128,6 +134,10 @@ class ImageCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
             float, at least 0; may be per sample).
         crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
@@ -159,6 +169,8 @@ class ImageCrop:
         dtype: Any = ...,
         adjust_orientation: bool | int = True,
         max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         crop: float | _Sequence[float] | _Values | None = None,
         crop_d: float | _Values | None = None,
         crop_h: float | _Values | None = None,
@@ -214,6 +226,10 @@ class ImageRandomCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
         random_aspect_ratio: ratio of width to height: (least, most) (float or list of float;
             default (0.75, 1.333333)).
@@ -237,6 +253,8 @@ class ImageRandomCrop:
         dtype: Any = ...,
         adjust_orientation: bool | int = True,
         max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         random_area: float | _Sequence[float] = ...,
         random_aspect_ratio: float | _Sequence[float] = ...,
         num_attempts: int = 10,
@@ -299,6 +317,10 @@ class ImageSlice:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -328,6 +350,8 @@ class ImageSlice:
         dtype: Any = ...,
         adjust_orientation: bool | int = True,
         max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         device: str | None = None,
         name: str | None = None,
         affine: Any = ...,
@@ -404,6 +428,35 @@ class Inflate:
     @property
     def device(self) -> str: ...
 
+class Numpy:
+    """Decode arrays of NPY files, each 1-D uint8.
+
+    The output is in C order; integers, floats and bool of either byte order.
+
+    Inputs:
+        data
+
+    Args:
+        dtype: element type of the output: values are rounded and saturated; by default that of the
+            files, which have to be alike (element type).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: Any = None,
+        device: str | None = None,
+        name: str | None = None,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
+        seed: Any = ...,
+    ) -> None: ...
+    def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
 class Video:
     """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`.
 
@@ -442,8 +495,8 @@ class Video:
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets (number of seconds
-            over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         output_type: colour space; only RGB so far (one of ImageType.RGB; default ImageType.RGB).

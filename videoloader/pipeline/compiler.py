@@ -106,7 +106,7 @@ def compile_graph(graph: Graph, *, fuse: bool) -> tuple[CompiledStage, ...]:
 
 
 def _kind(node: Node) -> StageKind:
-    if node.operator.decoding:
+    if node.operator.decoding or (node.operator.in_workers and node.device == "cpu"):
         return "decode"
     is_first = not node.inputs and node.branch is None and node.device == "cpu"
     if node.operator.kind == "source" or is_first:

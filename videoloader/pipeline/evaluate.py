@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from videoloader.errors import OperatorError, VideoError
-from videoloader.operators.batch import Batch, Context, Spec, allocate
+from videoloader.operators.batch import Batch, Context, SampleError, Spec, allocate
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.state import BatchState, Part, Positions
@@ -40,15 +40,22 @@ class Evaluator:
         devices: torch device for each device of a node.
         seed: of random draws.
         meter: counts samples, time and memory.
+        workers: processes that decode for operators.
     """
 
     def __init__(
-        self, outputs: Sequence[DataNode], devices: Mapping[str, str], seed: int, meter: Meter
+        self,
+        outputs: Sequence[DataNode],
+        devices: Mapping[str, str],
+        seed: int,
+        meter: Meter,
+        workers: int,
     ) -> None:
         self._outputs = outputs
         self._devices = devices
         self._seed = seed
         self._meter = meter
+        self._workers = workers
         self._effects = threading.Lock()  # functions of the user's run one at a time
 
     def run(self, node: Node, part: Part) -> None:
@@ -62,6 +69,11 @@ class Evaluator:
                 else:
                     outputs = (Batch([]),) * node.num_outputs
                 self.put(node, outputs, part)
+        except SampleError as error:
+            position = part.positions(node.branch)[error.position]
+            origin = part.state.origins[position]
+            own = error.error
+            raise failure(node, part.state.iteration, position, origin, own) from own
         except Exception as error:
             raise self._blamed(node, part, error) from error
 
@@ -87,6 +99,7 @@ class Evaluator:
             self._devices[node.device],
             partial(self._generator, node, part, seed),
             partial(self._memory, node, part),
+            workers=self._workers,
         )
         inputs = [part.value(data) for data in node.inputs]
         outputs = node.operator.apply(context, inputs, arguments)

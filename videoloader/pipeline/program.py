@@ -21,8 +21,9 @@ from videoloader.errors import (
     UnsupportedError,
 )
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import Batch, Sample
+from videoloader.operators.batch import Batch, Sample, SampleError
 from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.limits import LIMITS
 from videoloader.operators.source import Columns, Source, SourceContext
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
@@ -38,8 +39,7 @@ from videoloader.pipeline.state import BatchState, Part
 from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
-from videoloader.readers.clip_decoding import SampleError, decode_planned
-from videoloader.readers.decoder import LIMITS
+from videoloader.readers.clip_decoding import decode_planned
 from videoloader.readers.external import FedSource
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.failures import ErrorPolicy, Failures
@@ -133,7 +133,7 @@ class Program:
         """Of work on the last batch, for each stage whose threads share it."""
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
         self.meter = Meter(self._mark, with_memory=with_memory)
-        self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter)
+        self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter, num_threads)
         near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
         self._cpus = thread_cpus(num_threads, near) if set_affinity else ()
 

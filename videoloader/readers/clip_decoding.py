@@ -13,6 +13,7 @@ import torch
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.work import NO_WORK, Work
+from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
@@ -22,26 +23,12 @@ from videoloader.readers.sharing import Decoded, SharedDecoding
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 
-__all__ = ["DecodedClips", "SampleError", "decode_planned"]
+__all__ = ["DecodedClips", "decode_planned"]
 
 _FORM = ("color_range", "matrix", "output")
 _PASSED_ON = (*_FORM, "max_pixels", "resolution_change")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
-
-
-class SampleError(Exception):
-    """A sample of a batch failed.
-
-    Attributes:
-        position: of the sample in the batch.
-        error: what went wrong.
-    """
-
-    def __init__(self, position: int, error: Exception) -> None:
-        super().__init__(position, error)
-        self.position = position
-        self.error = error
 
 
 @dataclass(frozen=True, slots=True)

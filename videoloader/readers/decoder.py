@@ -14,6 +14,7 @@ from videoloader.decoding import limits
 from videoloader.decoding.output import ColorRange, Matrix
 from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.operators.arguments import BOOL, IMAGE, INT, INTS, TEXT, Argument, Kind
+from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.readers import media
 from videoloader.readers.planned import PlannedClip
@@ -25,7 +26,6 @@ __all__ = [
     "COLOR",
     "DECODING",
     "FRAME_NUM",
-    "LIMITS",
     "PAD",
     "TIMESTAMPS",
     "decode_video",
@@ -97,19 +97,6 @@ MAX_PIXELS = Argument(
     "pixels of a picture; a file that claims more fails",
     least=1,
 )
-TIME_LIMIT = Argument(
-    "time_limit",
-    Kind("number of seconds over 0", limits.check_time_limit),
-    limits.TIME_LIMIT,
-    "seconds that a worker process may take for a run of packets",
-)
-MEMORY_LIMIT = Argument(
-    "memory_limit",
-    Kind("int, None or 'auto'", limits.worker_limit),
-    "auto",
-    "bytes that a worker process may allocate; `auto` is a quarter of the machine's memory",
-)
-LIMITS = ("time_limit", "memory_limit")
 DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, OUTPUT, SNAP, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
 """What goes to the batch decoder as it is, for whole files and for clips of a reader."""
 

@@ -57,7 +57,7 @@ class Supervisor(Generic[_Task, _Known]):
         prepare: `module:name` of what a worker calls first, to load its libraries.
         preparation: arguments of that call.
         ahead: tasks that a worker is given before it has done the first.
-        tries: workers that a task may cost.
+        tries: workers that a task may cost; two by default.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Supervisor(Generic[_Task, _Known]):
         prepare: str | None = None,
         preparation: dict[str, Any] | None = None,
         ahead: int = 2,
-        tries: int = 2,
+        tries: Callable[[_Task], int] = lambda task: 2,  # noqa: ARG005
     ) -> None:
         self._pack = pack
         self._known = known
@@ -188,11 +188,12 @@ class Supervisor(Generic[_Task, _Known]):
         self, worker: WorkerProcess[_Task, _Known], waiting: _Waiting[_Task]
     ) -> Iterator[Result]:
         try:
-            while worker.given and worker.connection.poll():
+            while True:
                 result = worker.take()
                 if result is not None:
                     yield result
-            return
+                if not worker.given or not worker.connection.poll():
+                    return
         except (EOFError, OSError):
             reason = worker.death()
         lost = self._lose(worker, waiting)
@@ -201,7 +202,7 @@ class Supervisor(Generic[_Task, _Known]):
             lost = lost._replace(deaths=lost.deaths + 1)
         else:
             lost = lost._replace(starts=lost.starts + 1)
-        if lost.deaths < self._tries and lost.starts < _STARTS and self._hire_for(lost):
+        if lost.deaths < self._tries(lost.task) and lost.starts < _STARTS and self._hire_for(lost):
             yield from self._hand(self._team[-1], lost)
             return
         if lost.deaths + lost.starts > 1:

@@ -61,7 +61,7 @@ def run_tasks(
         prepare=f"{__name__}:load_libraries",
         preparation={"function": function, "decodes": memory_limit is not None},
         ahead=_AHEAD,
-        tries=1,
+        tries=lambda task: 1,  # noqa: ARG005
     )
     try:
         for number, result, failure, loss in supervisor.run(tasks):

@@ -132,7 +132,9 @@ class VideoReader:
         numbers = self._numbers(indices).reshape(-1)
         if len(numbers):
             self._stop_reading()
-            self._last, self._position = int(numbers[-1]), int(numbers[-1]) + 1
+            # As in decord, `next` goes on from the last frame that was decoded and not repeated.
+            self._last = int(numbers[np.unique(numbers, return_index=True)[1].max()])
+            self._position = self._last + 1
         return bridge_out(self._frames(numbers))
 
     def get_frame_timestamp(self, idx: ArrayLike | slice) -> np.ndarray[Any, Any]:

@@ -270,8 +270,8 @@ class VideoDecoder:
             raise ArgumentError(
                 f"Invalid stop seconds: {stop_seconds}. It must be less than or equal to {end}."
             )
-        if fps is not None:
-            rate = as_seconds(fps, "fps")
+        rate = None if fps is None else as_seconds(fps, "fps")
+        if rate is not None and start_seconds != stop_seconds:
             return self._resampled(float(start_seconds), float(stop_seconds), rate)
         return self._batch(self._times.between(float(start_seconds), float(stop_seconds)))
 

@@ -61,6 +61,7 @@ class CpuTask:
         max_pixels: of a picture; packets of larger ones do not decode.
         plan: how to decode `frames`, where that is known.
         reads_on: see `CpuDecoder.decode`.
+        tries: workers that it may cost.
     """
 
     source: TaskSource
@@ -72,6 +73,7 @@ class CpuTask:
     max_pixels: int | None = None
     plan: DecodePlan | None = None
     reads_on: bool = False
+    tries: int = 2
 
     @property
     def frames(self) -> NDArray[np.int64]:

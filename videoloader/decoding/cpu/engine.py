@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import CpuTask, TaskSource
+from videoloader.decoding.cpu.images import Decoded, decode_images
 from videoloader.decoding.cpu.pool import CpuPool, WorkerLostError
 from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
+from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
@@ -69,6 +71,11 @@ class CpuEngine:
             ]
             for run, failure in failed:
                 self._again(run, failure, assembly, slots, sources)
+
+    def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
+        """Decode images: the pixels of each, or why there are none."""
+        with self._lock:
+            return decode_images(self._pool, requests, form, self._processors)
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""

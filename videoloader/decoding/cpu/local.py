@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import Decoders
+from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
+from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES, Recycler
 from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
@@ -74,6 +76,16 @@ class LocalEngine:
                 self._forget(runs, assembly)
                 if self._use.is_closed:
                     self._close()
+
+    def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
+        """Decode images: the pixels of each, or why there are none."""
+        results: list[Decoded] = []
+        for request in requests:
+            try:
+                results.append(request.decode(form))
+            except VideoError as error:
+                results.append(error)
+        return results
 
     def stats(self) -> dict[str, int]:
         """Counts: tasks, and those that failed."""

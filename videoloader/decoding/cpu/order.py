@@ -41,10 +41,9 @@ class _Video:
 
 @dataclass(slots=True)
 class _Kept:
-    """From order to order: videos by number, shared memory, open decoders."""
+    """From order to order: videos by number, open decoders."""
 
     videos: OrderedDict[int, _Video] = field(default_factory=OrderedDict)
-    segments: MappedSegments = field(default_factory=MappedSegments)
     decoders: Decoders = field(default_factory=Decoders)
 
 
@@ -78,9 +77,7 @@ class DecodeOrder:
     def accept(self, worker: Worker, files: list[int]) -> None:
         """Map what is new, and forget what is gone."""
         kept = worker.kept(_Kept)
-        kept.segments.drop(self.gone)
-        for segment, descriptor in zip(self.segments, files, strict=False):
-            kept.segments.add(segment, descriptor)
+        worker.kept(MappedSegments).exchange(self.gone, self.segments, files)
         video = kept.videos.get(self.video)
         if self.facts is not None:
             source: str | Item | mmap | None = self.source
@@ -95,8 +92,9 @@ class DecodeOrder:
         """Decode; what it took."""
         kept = worker.kept(_Kept)
         video = kept.videos[self.video]
+        segments = worker.kept(MappedSegments)
         targets = tuple(
-            Target(frames, kept.segments.array(place), view) for frames, place, view in self.targets
+            Target(frames, segments.array(place), view) for frames, place, view in self.targets
         )
         task = CpuTask(
             "",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from videoloader.decoding.cpu.decoders import CpuTask
+from videoloader.decoding.cpu.images import ImageOrder, ImageTask
 from videoloader.decoding.cpu.order import KNOWN_VIDEOS, DecodeOrder, remember
 from videoloader.decoding.work import NoteWork
 from videoloader.errors import ArgumentError
@@ -21,7 +22,7 @@ from videoloader.forking import reset_after_fork
 from videoloader.indexing.index import VideoIndex
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.shared_memory import SharedMemory, memory_file
-from videoloader.workers.supervisor import Parcel, Supervisor, WorkerLostError
+from videoloader.workers.supervisor import Parcel, Result, Supervisor, WorkerLostError
 
 __all__ = ["CpuPool", "WorkerLostError"]
 
@@ -75,6 +76,7 @@ class CpuPool:
             time_limit=time_limit,
             memory_limit=memory_limit,
             prepare="videoloader.decoding.cpu.order:load_libraries",
+            tries=lambda task: task.tries,
         )
         reset_after_fork(self, CpuPool._begin_anew)
 
@@ -94,12 +96,17 @@ class CpuPool:
             ClosedError: `close` was called before or meanwhile.
             DecodeError: no worker process can be started.
         """
-        for result in self._workers.run(tasks):
-            self._stats["tasks"] += 1
-            self._stats["failures"] += result.failure is not None
+        for result in self._run(tasks):
             if result.failure is None and note is not None:
                 note(result.value)
             yield result.number, result.failure
+
+    def decode_images(
+        self, tasks: Iterable[ImageTask]
+    ) -> Iterator[tuple[int, Any, Exception | None]]:
+        """Do tasks of images as `decode` does others; also give what `ImageOrder.perform` does."""
+        for result in self._run(tasks):
+            yield result.number, result.value, result.failure
 
     def stats(self) -> dict[str, int]:
         """Counts: tasks, failures, workers that were replaced, workers now, bytes of memory."""
@@ -120,6 +127,12 @@ class CpuPool:
         self._packer.videos.close()
         self._memory.close()
 
+    def _run(self, tasks: Iterable[CpuTask] | Iterable[ImageTask]) -> Iterator[Result]:
+        for result in self._workers.run(tasks):
+            self._stats["tasks"] += 1
+            self._stats["failures"] += result.failure is not None
+            yield result
+
     def __enter__(self) -> CpuPool:
         return self
 
@@ -138,8 +151,10 @@ class _Packer:
         self._memory = memory
         self.videos = _Videos()
 
-    def pack(self, task: CpuTask, known: _Known) -> tuple[Parcel, _Known]:
+    def pack(self, task: CpuTask | ImageTask, known: _Known) -> tuple[Parcel, _Known]:
         """The order for a worker that knows some videos and segments, and what it knows then."""
+        if isinstance(task, ImageTask):
+            return self._pack_images(task, known)
         video = self.videos.number(task)
         targets = tuple(
             (
@@ -149,10 +164,9 @@ class _Packer:
             )
             for target in task.targets
         )
-        used = {place.segment for _, place, _ in targets}
-        new = tuple(used - known.segments)
-        gone = tuple(segment for segment in known.segments if self._memory.gone(segment))
-        files = [self._memory.descriptor(segment) for segment in new]
+        new, gone, files, segments = self._segments(
+            {place.segment for _, place, _ in targets}, known
+        )
         facts = None
         if video not in known.videos:
             facts = {f.name: getattr(task.index, f.name) for f in fields(task.index)}
@@ -172,7 +186,22 @@ class _Packer:
         )
         videos = known.videos.copy()
         remember(videos, video, None)
-        return Parcel(order, files), _Known((known.segments | used) - set(gone), videos)
+        return Parcel(order, files), _Known(segments, videos)
+
+    def _pack_images(self, task: ImageTask, known: _Known) -> tuple[Parcel, _Known]:
+        place = self._memory.locate(task.memory)
+        new, gone, files, segments = self._segments({place.segment}, known)
+        order = ImageOrder(place, new, gone, task.images, task.form)
+        return Parcel(order, files), _Known(segments, known.videos)
+
+    def _segments(
+        self, used: set[int], known: _Known
+    ) -> tuple[tuple[int, ...], tuple[int, ...], list[int], frozenset[int]]:
+        """Segments that are new to a worker, that it may forget, files of the new; all it knows."""
+        new = tuple(used - known.segments)
+        gone = tuple(segment for segment in known.segments if self._memory.gone(segment))
+        files = [self._memory.descriptor(segment) for segment in new]
+        return new, gone, files, (known.segments | used) - set(gone)
 
 
 class _Videos:

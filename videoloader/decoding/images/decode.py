@@ -121,6 +121,8 @@ def _by_opencv(
     try:
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
     except cv2.error as error:
+        if error.code == cv2.Error.StsNoMem:
+            raise MemoryError(_reason(error)) from error
         raise DecodeError(f"{name}: cannot be decoded ({_reason(error)})") from error
     if pixels is None:
         raise DecodeError(f"{name}: cannot be decoded; the file is truncated or damaged")

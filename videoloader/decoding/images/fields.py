@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from videoloader.errors import FormatError
 
@@ -41,6 +41,17 @@ class ImageHeader:
                 f"its {self.format} header claims {self.width}x{self.height} pixels of "
                 f"{self.channels} channels; the file is damaged"
             )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling: several times as fast as what `dataclass` does."""
+        return type(self), (
+            self.format,
+            self.height,
+            self.width,
+            self.channels,
+            self.orientation,
+            self.bits,
+        )
 
     def displayed(self, *, adjust_orientation: bool) -> tuple[int, int]:
         """(height, width) of the decoded image."""

@@ -1,14 +1,13 @@
-"""Decoded pixels in another orientation, colour space and element type."""
+"""Decoded pixels in another orientation and colour space."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-__all__ = ["GRAY_WEIGHTS", "YCBCR", "channels_of", "convert", "oriented", "to_range"]
+__all__ = ["GRAY_WEIGHTS", "YCBCR", "channels_of", "convert", "oriented"]
 
 Pixels = NDArray[Any]
 
@@ -82,18 +81,3 @@ def _combined(pixels: Pixels, rows: tuple[tuple[float, ...], ...]) -> Pixels:
         return mixed.astype(pixels.dtype)
     rounded: Pixels = np.clip(np.floor(mixed + 0.5), 0, top).astype(pixels.dtype)
     return rounded
-
-
-def to_range(pixels: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Pixels on the scale of another element type: 0 to 1, or 0 to the largest integer."""
-    if pixels.dtype == dtype:
-        return pixels
-    from_top = _top(pixels.dtype)
-    scaled = pixels.double() * (_top(dtype) / from_top)
-    if dtype.is_floating_point:
-        return scaled.to(dtype)
-    return scaled.add_(0.5).floor_().clamp_(0, _top(dtype)).to(dtype)
-
-
-def _top(dtype: torch.dtype) -> float:
-    return 1.0 if dtype.is_floating_point else float(torch.iinfo(dtype).max)

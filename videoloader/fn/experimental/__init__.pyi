@@ -338,6 +338,155 @@ def remap(
             if only one does (1 to 4 channels).
     """
 
+def resize(
+    frames: _Data,
+    /,
+    *,
+    resize_x: float | _Values | None = None,
+    resize_y: float | _Values | None = None,
+    resize_z: float | _Values | None = None,
+    size: float | _Sequence[float] | _Values | None = None,
+    resize_shorter: float | _Values | None = None,
+    resize_longer: float | _Values | None = None,
+    mode: str = 'default',
+    max_size: float | _Sequence[float] | None = None,
+    subpixel_scale: bool | int = True,
+    roi_start: float | _Sequence[float] | _Values | None = None,
+    roi_end: float | _Sequence[float] | _Values | None = None,
+    roi_relative: bool | int = False,
+    interp_type: Any = ...,
+    mag_filter: Any = None,
+    min_filter: Any = None,
+    antialias: bool | int = True,
+    dtype: Any = None,
+    save_attrs: bool | int = False,
+    device: str | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    image_type: Any = ...,
+    minibatch_size: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+    temp_buffer_hint: Any = ...,
+) -> Any:
+    """Resize frames, every frame of a clip alike.
+
+    Pixel centres lie at half-integers. Shrinking with `antialias` widens the filter to the scale;
+    beyond a border lie copies of the pixel there. Linear and triangular are one filter; cubic is
+    Catmull-Rom. A decoder resizes by itself where no side is rounded: where both are given in whole
+    pixels, or with `subpixel_scale=False`.
+
+    Inputs:
+        frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
+
+    Args:
+        resize_x: width of the output; 0: not given (float; may be per sample).
+        resize_y: height of the output; 0: not given (float; may be per sample).
+        resize_z: depth of the output, of volumes; 0: not given (float; may be per sample).
+        size: (height, width), (depth, height, width), or one number for all; negative: mirrored
+            (float or list of float; may be per sample).
+        resize_shorter: length of the shorter side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        resize_longer: length of the longer side; keeps the aspect ratio; 0: not given (float; may
+            be per sample).
+        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
+            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
+            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
+        max_size: bound of the output: one number or (height, width) (float or list of float).
+        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
+            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
+        roi_start: corner of the part of the input that becomes the output (float or list of float;
+            may be per sample).
+        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
+            sample).
+        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
+        antialias: widen the filter when shrinking (bool (0 or 1); default True).
+        dtype: element type of the output; the input's by default (element type).
+        save_attrs: give the sizes of the inputs as well (bool (0 or 1); default False).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+        layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
+            if only one does (1 to 4 channels).
+
+    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    """
+
+def tensor_resize(
+    values: _Data,
+    /,
+    *,
+    sizes: float | _Sequence[float] | _Values | None = None,
+    scales: float | _Sequence[float] | _Values | None = None,
+    axes: int | _Sequence[int] | None = None,
+    axis_names: str | None = None,
+    mode: str = 'default',
+    max_size: float | _Sequence[float] | None = None,
+    alignment: float | _Sequence[float] | _Values = ...,
+    size_rounding: str = 'round',
+    subpixel_scale: bool | int = True,
+    roi_start: float | _Sequence[float] | _Values | None = None,
+    roi_end: float | _Sequence[float] | _Values | None = None,
+    roi_relative: bool | int = False,
+    interp_type: Any = ...,
+    mag_filter: Any = None,
+    min_filter: Any = None,
+    antialias: bool | int = True,
+    dtype: Any = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    minibatch_size: Any = ...,
+    preserve: Any = ...,
+    seed: Any = ...,
+    temp_buffer_hint: Any = ...,
+) -> Any:
+    """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures.
+
+    Inputs:
+        values
+
+    Args:
+        sizes: extents of the output, or one for all; 0: not given, negative: mirrored (float or
+            list of float; may be per sample).
+        scales: extents of the output in parts of those of the whole input (float or list of float;
+            may be per sample).
+        axes: numbers of dimensions; negative ones count from the last (int or list of int).
+        axis_names: the dimensions by their letters in the layout (str).
+        mode: a missing side: `default` keeps the aspect ratio, `stretch` keeps that side;
+            `not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds (one
+            of 'default', 'stretch', 'not_larger', 'not_smaller'; default 'default').
+        max_size: bound of the output: one number, or one for each axis (float or list of float).
+        alignment: where the place of the input is that stays the same if an extent is rounded: 0
+            the beginning, 1 the end (float or list of float; default (0.5,); may be per sample).
+        size_rounding: of extents (one of 'round', 'truncate', 'ceil'; default 'round').
+        subpixel_scale: a side that is rounded keeps its scale, and shows a little more or less;
+            False: the whole picture is fitted to the rounded size (bool (0 or 1); default True).
+        roi_start: corner of the part of the input that becomes the output (float or list of float;
+            may be per sample).
+        roi_end: its opposite corner; before it: mirrored (float or list of float; may be per
+            sample).
+        roi_relative: these corners are parts of the sides (bool (0 or 1); default False).
+        interp_type: how a pixel is computed (InterpType; default InterpType.INTERP_LINEAR; may be
+            per sample).
+        mag_filter: the same where a side grows; `interp_type` by default (InterpType; may be per
+            sample).
+        min_filter: the same where a side shrinks; `interp_type` by default (InterpType; may be per
+            sample).
+        antialias: widen the filter when shrinking (bool (0 or 1); default True).
+        dtype: element type of the output; the input's by default (element type).
+        device: 'cpu' or 'gpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: minibatch_size, temp_buffer_hint.
+    """
+
 def warp_perspective(
     frames: _Data,
     matrix_input: _Data = ...,

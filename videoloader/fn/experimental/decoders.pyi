@@ -18,6 +18,8 @@ def image(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     device: str | None = None,
     name: str | None = None,
     affine: Any = ...,
@@ -61,6 +63,10 @@ def image(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
@@ -79,6 +85,8 @@ def image_crop(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     crop: float | _Sequence[float] | _Values | None = None,
     crop_d: float | _Values | None = None,
     crop_h: float | _Values | None = None,
@@ -126,6 +134,10 @@ def image_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
             float, at least 0; may be per sample).
         crop_d: depth of the window, or frames of a clip; 0: all (float, at least 0; may be per
@@ -158,6 +170,8 @@ def image_random_crop(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     random_area: float | _Sequence[float] = ...,
     random_aspect_ratio: float | _Sequence[float] = ...,
     num_attempts: int = 10,
@@ -203,6 +217,10 @@ def image_random_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
         random_aspect_ratio: ratio of width to height: (least, most) (float or list of float;
             default (0.75, 1.333333)).
@@ -239,6 +257,8 @@ def image_slice(
     dtype: Any = ...,
     adjust_orientation: bool | int = True,
     max_pixels: int = 134217728,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     device: str | None = None,
     name: str | None = None,
     affine: Any = ...,
@@ -293,6 +313,10 @@ def image_slice(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 

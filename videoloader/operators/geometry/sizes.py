@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from videoloader.errors import ArgumentError
@@ -23,6 +23,8 @@ from videoloader.types import InterpType
 
 __all__ = [
     "FILTER_ARGUMENTS",
+    "FITTING",
+    "MODE",
     "RESIZE_ARGUMENTS",
     "SIDES",
     "check_resize",
@@ -52,28 +54,15 @@ FILTER_ARGUMENTS = (
 )
 """How the pixels of another size are computed."""
 
-SIZE_ARGUMENTS = (
-    _side("resize_x", "width of the output"),
-    _side("resize_y", "height of the output"),
-    _side("resize_z", "depth of the output, of volumes"),
-    Argument(
-        "size",
-        FLOATS,
-        None,
-        "(height, width), (depth, height, width), or one number for all; negative: mirrored",
-        per_sample=True,
-    ),
-    _side("resize_shorter", "length of the shorter side; keeps the aspect ratio"),
-    _side("resize_longer", "length of the longer side; keeps the aspect ratio"),
-    Argument(
-        "mode",
-        TEXT,
-        "default",
-        "a missing side: `default` keeps the aspect ratio, `stretch` keeps that side; "
-        "`not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds",
-        choices=MODES,
-    ),
-    Argument("max_size", FLOATS, None, "bound of the output: one number or (height, width)"),
+MODE = Argument(
+    "mode",
+    TEXT,
+    "default",
+    "a missing side: `default` keeps the aspect ratio, `stretch` keeps that side; "
+    "`not_larger` and `not_smaller` keep the aspect ratio and take the sizes as bounds",
+    choices=MODES,
+)
+FITTING = (
     Argument(
         "subpixel_scale",
         BOOL,
@@ -91,9 +80,34 @@ SIZE_ARGUMENTS = (
     Argument("roi_end", FLOATS, None, "its opposite corner; before it: mirrored", per_sample=True),
     Argument("roi_relative", BOOL, default=False, doc="these corners are parts of the sides"),
 )
+"""Which part of the input becomes the output."""
+
+SIZE_ARGUMENTS = (
+    _side("resize_x", "width of the output"),
+    _side("resize_y", "height of the output"),
+    _side("resize_z", "depth of the output, of volumes"),
+    Argument(
+        "size",
+        FLOATS,
+        None,
+        "(height, width), (depth, height, width), or one number for all; negative: mirrored",
+        per_sample=True,
+    ),
+    _side("resize_shorter", "length of the shorter side; keeps the aspect ratio"),
+    _side("resize_longer", "length of the longer side; keeps the aspect ratio"),
+    MODE,
+    Argument("max_size", FLOATS, None, "bound of the output: one number or (height, width)"),
+    *FITTING,
+)
 
 RESIZE_ARGUMENTS = (*SIZE_ARGUMENTS, *FILTER_ARGUMENTS)
 """All that says how frames are resized."""
+
+_ROUNDINGS: Mapping[str, Callable[[float], int]] = {
+    "round": lambda length: math.floor(length + 0.5),
+    "ceil": math.ceil,
+    "truncate": math.floor,
+}
 
 _LEAST = 0.1  # pixels; a side that should be shorter, and becomes 1, shows what this one would
 
@@ -150,8 +164,13 @@ def resize_axes(
     mag_filter: InterpType | None = None,
     min_filter: InterpType | None = None,
     antialias: bool = True,
+    alignment: tuple[float, ...] = (0.5,),
+    size_rounding: str = "round",
 ) -> tuple[Axis, ...]:
-    """How (height, width) or (depth, height, width) are resized."""
+    """How (height, width) or (depth, height, width) are resized; or any sides, by `size`.
+
+    With `subpixel_scale` the point at `alignment` of each part of the input keeps its place.
+    """
     count = len(sides)
     parts = _parts(sides, roi_start, roi_end, relative=roi_relative)
     lengths = [abs(end - start) for start, end in parts]
@@ -166,12 +185,14 @@ def resize_axes(
     bounds = [bound or math.inf for bound in _each("max_size", max_size or (0.0,), count)]
     exact = _exact(wanted, lengths, bounds, mode)
     axes = []
-    for (start, end), length, want, signed in zip(parts, lengths, exact, wanted, strict=True):
-        rounded = max(1, math.floor(want + 0.5)) if length else 0  # nothing stays nothing
+    places = _each("alignment", alignment, count)
+    sides_of = zip(parts, lengths, exact, wanted, places, strict=True)
+    for (start, end), length, want, signed, place in sides_of:
+        rounded = max(1, _ROUNDINGS[size_rounding](want)) if length else 0  # nothing stays nothing
         if subpixel_scale and want > 0:
-            shown = rounded / max(want, _LEAST)
-            center, half = (start + end) / 2, (end - start) / 2 * shown
-            start, end = center - half, center + half
+            shown = (end - start) * rounded / max(want, _LEAST)
+            fixed = start + (end - start) * place
+            start, end = fixed - shown * place, fixed + shown * (1 - place)
         if signed < 0:
             start, end = end, start
         chosen = min_filter if rounded < length else mag_filter

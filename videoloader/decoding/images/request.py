@@ -1,0 +1,70 @@
+"""An image to decode, and the form that it is wanted in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from videoloader.decoding.images.decode import decode_image
+from videoloader.decoding.images.fields import ImageHeader
+from videoloader.decoding.images.header import named
+from videoloader.decoding.images.pixels import channels_of
+
+__all__ = ["ImageForm", "ImageRequest", "Window"]
+
+Window: TypeAlias = tuple[slice, slice]
+"""Rows and columns of an image, as it is displayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageForm:
+    """What is the same for all images of a batch; see `decode_image`."""
+
+    output_type: str
+    adjust_orientation: bool
+    max_pixels: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageRequest:
+    """An encoded image, and which part of it is wanted.
+
+    Attributes:
+        data: the whole file.
+        name: of the image, for errors.
+        header: what `read_header` says of it.
+        window: the part to keep; None for all.
+    """
+
+    data: memoryview
+    name: str
+    header: ImageHeader
+    window: Window | None = None
+
+    def decode(self, form: ImageForm) -> NDArray[Any]:
+        """The pixels (H, W, C), in the element type of the file.
+
+        Raises:
+            VideoError: it cannot be decoded; the error names it.
+        """
+        with named(self.name):
+            return decode_image(
+                self.data,
+                self.name,
+                output_type=form.output_type,
+                adjust_orientation=form.adjust_orientation,
+                max_pixels=form.max_pixels,
+                window=self.window,
+                header=self.header,
+            )
+
+    def num_bytes(self, form: ImageForm) -> int:
+        """Bytes of the pixels, by the header."""
+        height, width = self.header.displayed(adjust_orientation=form.adjust_orientation)
+        if self.window is not None:
+            rows, columns = self.window
+            height, width = len(range(height)[rows]), len(range(width)[columns])
+        item = next(size for size in (1, 2, 4, 8) if 8 * size >= min(self.header.bits, 64))
+        return height * width * channels_of(self.header.channels, form.output_type) * item

@@ -1,0 +1,22 @@
+"""Arguments that bound what a worker process may take, for all operators that decode."""
+
+from __future__ import annotations
+
+from videoloader.decoding import limits
+from videoloader.operators.arguments import Argument, Kind
+
+__all__ = ["LIMITS", "MEMORY_LIMIT", "TIME_LIMIT"]
+
+TIME_LIMIT = Argument(
+    "time_limit",
+    Kind("number of seconds over 0", limits.check_time_limit),
+    limits.TIME_LIMIT,
+    "seconds that a worker process may take for a run of packets, or for some images",
+)
+MEMORY_LIMIT = Argument(
+    "memory_limit",
+    Kind("int, None or 'auto'", limits.worker_limit),
+    "auto",
+    "bytes that a worker process may allocate; `auto` is a quarter of the machine's memory",
+)
+LIMITS = (TIME_LIMIT.name, MEMORY_LIMIT.name)
