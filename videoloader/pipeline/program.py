@@ -20,16 +20,13 @@ from videoloader.errors import (
     TooManyFailuresError,
     UnsupportedError,
 )
-from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import Batch, Sample, SampleError
-from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.limits import LIMITS
+from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.source import Columns, Source, SourceContext
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import Graph
-from videoloader.pipeline.nodes import DataNode, Node
+from videoloader.pipeline.nodes import Node
 from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
 from videoloader.pipeline.profiling import nvtx_ranges
 from videoloader.pipeline.run_stats import OperatorStats
@@ -37,13 +34,13 @@ from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stage_thread import Stage
 from videoloader.pipeline.state import BatchState, Part
 from videoloader.pipeline.stats import Meter
+from videoloader.pipeline.step_decoder import StepDecoder
 from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
-from videoloader.readers.clip_decoding import decode_planned
 from videoloader.readers.external import FedSource
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.failures import ErrorPolicy, Failures
-from videoloader.readers.planned import Identity, PlannedClip, ReadError, ReadSample
+from videoloader.readers.planned import Identity, ReadError, ReadSample
 from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
 
@@ -134,6 +131,9 @@ class Program:
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
         self.meter = Meter(self._mark, with_memory=with_memory)
         self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter, num_threads)
+        self._decoder = StepDecoder(
+            self._evaluator, self._devices, num_threads, self.meter, self._recyclers
+        )
         near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
         self._cpus = thread_cpus(num_threads, near) if set_affinity else ()
 
@@ -240,7 +240,7 @@ class Program:
         found: dict[str, int] = {}
         for node in self._nodes:
             if node.operator.decoding:
-                found |= self._decoder(node).engines()
+                found |= self._decoder.decoder(node).engines()
         return found
 
     def operator_stats(self) -> dict[str, OperatorStats]:
@@ -446,96 +446,9 @@ class Program:
 
     def _run_step(self, step: Step, part: Part) -> None:
         if step.node.operator.decoding:
-            self._decode(step, part.state)
+            self._decoder.run(step, part.state)
         elif step.node.operator.kind == "map":
             self._evaluator.run(step.node, part)
-
-    def _decode(self, step: Step, state: BatchState) -> None:
-        """Decode the clips of a batch, along with what its decoder does of the operators behind."""
-        node, whole = step.node, state.whole()
-        positions = whole.positions(node.branch)
-        count = len(positions)
-        if not count:
-            for each in {node, step.last}:
-                self._evaluator.put(each, [Batch([])] * each.num_outputs, whole)
-            return
-        arguments = [self._arguments(node, whole, at) for at in range(count)]
-
-        def fuse(at: int, form: DecodedForm) -> DecodedForm:
-            for absorbed in step.absorbed:
-                operator = absorbed.operator
-                try:
-                    given = self._arguments(absorbed, whole, at)
-                    after = operator.absorb(form, given) if operator.absorb else None
-                    if after is None:
-                        raise ArgumentError("its arguments cannot be fused with decoding")
-                except Exception as error:
-                    position = positions[at]
-                    origin = state.origins[position]
-                    raise failure(absorbed, state.iteration, position, origin, error) from error
-                form = after
-            return form
-
-        clips = state.planned.pop(node.ordinal, None)
-        try:
-            clips = clips or [self._clip(node, whole, at, arguments[at]) for at in range(count)]
-            with self.meter.measure(node.name, count=count):
-                decoded = decode_planned(
-                    clips, self._decoder(node), arguments, fuse=fuse, output=step.output
-                )
-        except SampleError as error:
-            cause = error.error
-            # Of an absorbed operator, or the end of the run.
-            if isinstance(cause, OperatorError | TooManyFailuresError):
-                raise cause from cause.__cause__
-            position = positions[error.position]
-            origin = state.origins[position]
-            raise failure(node, state.iteration, position, origin, cause) from cause
-        self.meter.add_work(decoded.work)
-        if len(decoded.places) < count:
-            state.keep(decoded.places, self._recyclers)
-            whole = state.whole()
-        given = [whole.value(data).source_info for data in node.inputs]
-        info = next(filter(any, [*given, decoded.origins]), ())
-        frames = Batch(decoded.frames, decoded.layout, info)
-        others = [Batch(column) for column in zip(*decoded.others, strict=True)]
-        nothing = Batch([torch.empty(0)] * len(decoded.origins))
-        try:
-            if step.absorbed:
-                self._evaluator.put(node, [nothing, *others], whole)
-                self._evaluator.put(step.last, [frames], whole)
-            else:
-                self._evaluator.put(node, [frames, *others], whole)
-        except ArgumentError as error:
-            raise failure(node, state.iteration, None, "", error) from error
-
-    @staticmethod
-    def _arguments(node: Node, whole: Part, at: int) -> dict[str, Any]:
-        """The arguments of a node for one of the samples of its branch."""
-
-        def value(data: DataNode) -> Batch:
-            return whole.value(data).between(at, at + 1)
-
-        given = node.arguments([whole.positions(node.branch)[at]], value)
-        return {k: v[0] if isinstance(v, PerSample) else v for k, v in given.items()}
-
-    def _decoder(self, node: Node) -> media.ClipDecoder:
-        device = self._devices[node.device]
-        limits = {name: node.constants[name] for name in LIMITS}
-        return media.clip_decoder(device, self._num_threads if device == "cpu" else None, **limits)
-
-    def _clip(self, node: Node, whole: Part, at: int, arguments: Mapping[str, Any]) -> PlannedClip:
-        """The clip that a decoding operator takes of its input."""
-        (data,) = node.inputs
-        value = whole.value(data)[at]
-        given = {k: v for k, v in arguments.items() if k not in node.operator.decoding}
-        try:
-            planned: PlannedClip = node.operator.run(value, **given)
-        except Exception as error:
-            raise SampleError(at, error) from error
-        position, origins = whole.positions(node.branch)[at], whole.state.origins
-        origins[position] = origins[position] or str(planned)
-        return planned
 
     def _collect(self, state: BatchState) -> Outputs:
         lists = []
