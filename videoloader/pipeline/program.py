@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,9 +24,10 @@ from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import Graph
 from videoloader.pipeline.nodes import Node
-from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
+from videoloader.pipeline.pool import sample_pool
 from videoloader.pipeline.profiling import nvtx_ranges
 from videoloader.pipeline.run_stats import OperatorStats
+from videoloader.pipeline.sharing import SampleSharing
 from videoloader.pipeline.slots import Slots
 from videoloader.pipeline.stage_thread import Stage
 from videoloader.pipeline.state import BatchState, Part
@@ -45,18 +43,6 @@ from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Outputs", "Program"]
-
-_PARTS = 4
-"""Parts of a batch for each thread: what is made between operators exists for one part only."""
-
-_WORTH_A_PART = 5e-4
-"""Seconds of work from which a part is worth its own way through the threads of a pool."""
-
-_WAITING = 2e-3
-"""Seconds from which a part counts by the clock, not by the work of its thread.
-
-It may wait for files; a shorter one may only have waited for the interpreter lock.
-"""
 
 
 class Outputs:
@@ -126,14 +112,13 @@ class Program:
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
             media.check_gpu(node.describe())
-        self._seconds: dict[CompiledStage, float] = {}
-        """Of work on the last batch, for each stage whose threads share it."""
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
         self.meter = Meter(self._mark, with_memory=with_memory)
         self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter, num_threads)
         self._decoder = StepDecoder(
             self._evaluator, self._devices, num_threads, self.meter, self._recyclers
         )
+        self._sharing = SampleSharing(num_threads)
         near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
         self._cpus = thread_cpus(num_threads, near) if set_affinity else ()
 
@@ -149,7 +134,7 @@ class Program:
             scope = functools.partial(self._scope, compiled, name)
             # While one batch waits for its last clips, another fills the decoders.
             threads = 2 if compiled.kind == "decode" else 1
-            is_little = functools.partial(self._is_little, compiled)
+            is_little = None if self._cpus else functools.partial(self._sharing.is_little, compiled)
             stages.append(Stage(name, work, scope, threads, is_little))
         last = stages[-1]
         stages[-1] = replace(
@@ -392,7 +377,7 @@ class Program:
         if on_gpu:
             wait_for(state.ready, state.tensors(), resource)
         if compiled.kind == "cpu":
-            self._run_parts(compiled, state, resource)
+            self._sharing.run(compiled, state, resource, self._run_step)
         else:
             whole = state.whole()
             for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
@@ -401,48 +386,6 @@ class Program:
         if on_gpu:
             state.ready = resource.record_event()
         return state
-
-    def _is_little(self, compiled: CompiledStage) -> bool:
-        """Whether a batch of the size of the last one is not worth its way to another thread."""
-        return not self._cpus and self._seconds.get(compiled, math.inf) <= _WORTH_A_PART
-
-    def _run_parts(
-        self, compiled: CompiledStage, state: BatchState, pool: SamplePool | None
-    ) -> None:
-        """Send the samples of a batch through the steps of a stage, shared by the threads.
-
-        Without a pool this thread does it all.
-        """
-        wanted = _PARTS * self._num_threads
-        if compiled in self._seconds:
-            wanted = min(wanted, math.ceil(self._seconds[compiled] / _WORTH_A_PART))
-        bounds = _bounds(len(state), wanted)
-        parts = [Part(state, *bound) for bound in itertools.pairwise(bounds)]
-        seconds = [0.0] * len(parts)
-
-        def run(number: int) -> None:
-            part, begin, began_at = parts[number], time.thread_time(), time.perf_counter()
-            for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
-                self._run_step(step, part)
-                part.drop(dropped)
-            waited = time.perf_counter() - began_at
-            seconds[number] = waited if waited > _WAITING else time.thread_time() - begin
-
-        if pool is None:
-            work_alone()
-            for number in range(len(parts)):
-                run(number)
-        else:
-            pool.run(run, len(parts))
-        self._seconds[compiled] = sum(seconds)
-        if len(parts) == 1:
-            state.values.update(parts[0].values)
-            state.whole().drop([ordinal for dropped in compiled.dropped for ordinal in dropped])
-            return
-        state.whole().drop([ordinal for dropped in compiled.dropped for ordinal in dropped])
-        made = {node.ordinal for step in compiled.steps for node in step.nodes}
-        for key in {key: None for part in parts for key in part.values if key[0] in made}:
-            state.values[key] = Batch.joined([part.values[key] for part in parts])
 
     def _run_step(self, step: Step, part: Part) -> None:
         if step.node.operator.decoding:
@@ -466,9 +409,3 @@ def _column(samples: Sequence[Sample]) -> Batch:
     """One output of a source."""
     info = [sample.source_info for sample in samples]
     return Batch([sample.value for sample in samples], samples[0].layout, info if any(info) else ())
-
-
-def _bounds(count: int, parts: int) -> list[int]:
-    """Where to cut `count` samples into at most so many parts of nearly one size."""
-    parts = max(1, min(parts, count))
-    return [count * number // parts for number in range(parts + 1)]
