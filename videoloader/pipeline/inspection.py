@@ -49,7 +49,7 @@ class Inspection:
 
     def fed_inputs(self) -> dict[str, str]:
         """External sources that are fed, by name, with the torch device that each puts data on."""
-        return {name: source.device for name, source in self._built().fed.items()}
+        return {name: source.device for name, source in self._built().sources.fed.items()}
 
     def output_dtype(self) -> list[DataType | None]:
         """The element types that the constructor was told, one for each output."""
@@ -155,7 +155,8 @@ class Inspection:
     @property
     def failures(self) -> list[SampleFailure]:
         """What went wrong in the readers so far, by time; of each the first 10,000 failures."""
-        found = [each for failures in self._built().failures().values() for each in failures]
+        readers = self._built().sources.failures().values()
+        found = [each for failures in readers for each in failures]
         return sorted(found, key=lambda failure: failure.time)
 
     def stats(self) -> RunStats:
@@ -173,7 +174,7 @@ class Inspection:
             first_samples=self._monitor.first_samples,
             work=program.meter.work,
             engines=program.engines(),
-            errors=sum(failures.count for failures in program.failures().values()),
+            errors=sum(failures.count for failures in program.sources.failures().values()),
         ).since(self._monitor.before)
 
     def describe(self) -> str:

@@ -266,7 +266,7 @@ class Pipeline(Inspection):
             self._program = self._made(self._graph)
             if self._state is not None:
                 self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
-                self._program.resume(self._epoch, self._epoch_start)
+                self._program.sources.resume(self._epoch, self._epoch_start)
 
     def start_py_workers(self) -> None:
         """Start the processes of parallel external sources now.
@@ -282,7 +282,7 @@ class Pipeline(Inspection):
         "capacities" has one number for each piece of work that may be on its way at a time, and
         "per_sample_capacities" the same divided by its samples.
         """
-        parallel = self._built().parallel
+        parallel = self._built().sources.parallel
         return {
             "capacities": [size for each in parallel for size in each.capacities()],
             "per_sample_capacities": [
@@ -350,7 +350,7 @@ class Pipeline(Inspection):
         if not self._scheduled:
             raise StopIteration
         self._scheduled -= 1
-        made = self._started().next(may_begin=not self._built().is_blocking)
+        made = self._started().next(may_begin=not self._built().sources.is_blocking)
         with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
             outputs: tuple[TensorList, ...] = made.deliver()
         self._places = made.places
@@ -408,13 +408,13 @@ class Pipeline(Inspection):
             name = data_node
         self._fed_source(name).feed(data, layout, cuda_stream)
         if self._runner is not None:
-            self._runner.allow(self._built().num_fed or 0)
+            self._runner.allow(self._built().sources.num_fed or 0)
 
     def feed_inputs(self, batches: Mapping[str, Any]) -> None:
         """Feed several sources a batch each, by name; if one refuses its batch, none is fed."""
-        self._built().feed(batches)
+        self._built().sources.feed(batches)
         if self._runner is not None:
-            self._runner.allow(self._built().num_fed or 0)
+            self._runner.allow(self._built().sources.num_fed or 0)
 
     def checkpoint(self, filename: str | Path | None = None) -> bytes:
         """The state of the pipeline after the last batch that was taken.
@@ -428,7 +428,7 @@ class Pipeline(Inspection):
         """
         if not self._has_checkpoints:
             raise ArgumentError("checkpoint() needs a pipeline with enable_checkpointing=True")
-        self._built().check_has_no_state()
+        self._built().sources.check_has_no_state()
         state = Checkpoint(
             self.seed, self.batch_size, self.next_batch, self._epoch, self._epoch_start
         ).write()
@@ -453,7 +453,7 @@ class Pipeline(Inspection):
         if self._runner is not None:
             self._runner.close()
         program = self._program
-        if program is not None and (program.may_end or seed != self.seed):
+        if program is not None and (program.sources.may_end or seed != self.seed):
             program.close()
             self._program = None  # external sources have a state, readers have none
         self.seed, self._state = seed, state
@@ -566,8 +566,8 @@ class Pipeline(Inspection):
             Whether they had ended.
         """
         has_ended = self._setup_ended and not self._scheduled
-        if self._runner is not None and self._program is not None and self._program.may_end:
-            has_ended = self._runner.resume(self._program.reset) or has_ended
+        if self._runner is not None and self._program is not None and self._program.sources.may_end:
+            has_ended = self._runner.resume(self._program.sources.reset) or has_ended
         if has_ended:
             self._scheduled, self._setup_ended = None, False
             if self._runner is not None:
@@ -662,7 +662,7 @@ class Pipeline(Inspection):
     @property
     def _py_pool(self) -> PythonPool | None:
         """The processes of parallel external sources, if there are any."""
-        pool = None if self._program is None else self._program.python_pool
+        pool = None if self._program is None else self._program.sources.python_pool
         return pool if pool is not None and pool.pool is not None else None
 
     def _new_python_pool(self) -> PythonPool | None:
@@ -673,14 +673,14 @@ class Pipeline(Inspection):
     def _started(self) -> StageRunner:
         program = self._built()
         if self._runner is None:
-            fed = program.num_fed
+            fed = program.sources.num_fed
             is_lazy = program.has_effects and self.prefetch_queue_depth == 1
             self._runner = StageRunner(
                 program.stages(),
                 depth=self.prefetch_queue_depth,
                 on_demand=fed is not None or is_lazy,
                 first=self.resumed_at,
-                close_with=program.parallel,
+                close_with=program.sources.parallel,
             )
             self._runner.allow(fed or 0)
         return self._runner

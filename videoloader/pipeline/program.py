@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -14,11 +14,9 @@ from videoloader.decoding.memory import Recycler
 from videoloader.errors import (
     ArgumentError,
     OperatorError,
-    TooManyFailuresError,
-    UnsupportedError,
 )
 from videoloader.operators.batch import Batch, Sample
-from videoloader.operators.source import Columns, Source, SourceContext
+from videoloader.operators.source import Columns
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.evaluate import Evaluator, failure
@@ -29,16 +27,15 @@ from videoloader.pipeline.profiling import nvtx_ranges
 from videoloader.pipeline.run_stats import OperatorStats
 from videoloader.pipeline.sharing import SampleSharing
 from videoloader.pipeline.slots import Slots
+from videoloader.pipeline.sources import Sources
 from videoloader.pipeline.stage_thread import Stage
 from videoloader.pipeline.state import BatchState, Part
 from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.step_decoder import StepDecoder
 from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
-from videoloader.readers.external import FedSource
-from videoloader.readers.external.parallel import ParallelSource
-from videoloader.readers.failures import ErrorPolicy, Failures
-from videoloader.readers.planned import Identity, ReadError, ReadSample
+from videoloader.readers.failures import ErrorPolicy
+from videoloader.readers.planned import Identity, ReadSample
 from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
 
@@ -92,23 +89,22 @@ class Program:
         python_pool: PythonPool | None = None,
         errors: ErrorPolicy | None = None,
     ) -> None:
-        self._errors = errors
         self._batch_size = graph.batch_size
         self._outputs = graph.outputs
         self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
-        self._seed = seed
         self._num_threads = num_threads
         self._devices = {"cpu": "cpu", "gpu": gpu, "mixed": gpu}
         self.compiled = compile_graph(graph, fuse=fuse)
         self._nodes = [
             node for stage in self.compiled for step in stage.steps for node in step.nodes
         ]
-        self.python_pool = python_pool
-        self.sources: dict[str, Source] = {}
+        self.sources = Sources(
+            seed, graph.batch_size, num_threads, self._devices, python_pool, errors
+        )
         for node in self._nodes:
             if node.operator.kind == "source":
-                self.open_source(node)
-        self.start_workers()  # before anything below, which may use CUDA: they may be forks
+                self.sources.open(node)
+        self.sources.start_workers()  # before anything below, which may use CUDA: they may be forks
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
             media.check_gpu(node.describe())
@@ -142,83 +138,14 @@ class Program:
         )
         return stages
 
-    @property
-    def fed(self) -> dict[str, FedSource]:
-        """The sources by name that are fed with batches and give these."""
-        return {
-            name: source
-            for name, source in self.sources.items()
-            if isinstance(source, FedSource) and source.is_fed and source.gives_what_is_fed
-        }
-
-    def feed(self, batches: Mapping[str, Any]) -> None:
-        """Queue a batch for each of several sources, or for none where one refuses its own."""
-        sources = self.fed
-        if unknown := batches.keys() - sources.keys():
-            raise ArgumentError(
-                f"the pipeline has no external source {', '.join(sorted(unknown))} to be fed; "
-                f"it has {', '.join(sources)}"
-            )
-        made = [(sources[name], sources[name].prepared(batch)) for name, batch in batches.items()]
-        for source, batch in made:
-            source.queue(batch)
-
-    @property
-    def num_fed(self) -> int | None:
-        """Batches that may be made ahead by what was fed; None without sources that are fed."""
-        fed = [source for source in self._external if source.is_fed]
-        return min((s.num_fed for s in fed if not s.repeats_last), default=0) if fed else None
-
-    @property
-    def is_blocking(self) -> bool:
-        """Whether a run waits until data is fed."""
-        fed = [source for source in self._external if source.is_fed and not source.repeats_last]
-        return any(source.is_blocking for source in fed)
-
-    @property
-    def parallel(self) -> list[ParallelSource]:
-        """What worker processes do for sources."""
-        return [source.parallel for source in self._external if source.parallel is not None]
-
-    @property
-    def _external(self) -> list[FedSource]:
-        return [s for s in self.sources.values() if isinstance(s, FedSource)]
-
     def close(self) -> None:
         """End worker processes."""
-        if self.python_pool is not None:
-            self.python_pool.close()
-
-    @property
-    def may_end(self) -> bool:
-        """Whether there is a source with epochs that end; those of readers go on for ever."""
-        return bool(self._external)
+        self.sources.close()
 
     @property
     def has_effects(self) -> bool:
         """Whether functions of the user's see the batches."""
         return any(node.operator.has_effects for node in self._nodes)
-
-    def resume(self, epoch: int, first: int) -> None:
-        """Have external sources go on in an epoch that began with batch `first`."""
-        for source in self.sources.values():
-            if isinstance(source, FedSource):
-                source.resume(epoch, first)
-
-    def check_has_no_state(self) -> None:
-        """Fail for sources of which no checkpoint can tell where they are."""
-        for name, source in self.sources.items():
-            if isinstance(source, FedSource) and source.has_state:
-                raise UnsupportedError(
-                    f"no checkpoint of a pipeline with external source {name!r}: nobody knows "
-                    "where an iterable, a generator or a function without an argument is; give it "
-                    "a function of SampleInfo, BatchInfo or the number of the batch"
-                )
-
-    def failures(self) -> dict[str, Failures]:
-        """What takes the failures of each reader, by name."""
-        found = {name: getattr(each, "failures", None) for name, each in self.sources.items()}
-        return {name: each for name, each in found.items() if isinstance(each, Failures)}
 
     def engines(self) -> dict[str, int]:
         """What the decoders are, see `RunStats`."""
@@ -230,7 +157,7 @@ class Program:
 
     def operator_stats(self) -> dict[str, OperatorStats]:
         """What every operator has done so far, by name."""
-        failures = self.failures()
+        failures = self.sources.failures()
         return {
             node.name: replace(
                 self.meter.read(node.name),
@@ -238,11 +165,6 @@ class Program:
             )
             for node in self._nodes
         }
-
-    def reset(self) -> None:
-        """Begin the next epoch of every source."""
-        for source in self.sources.values():
-            source.reset()
 
     def add(self, node: Node) -> None:
         """Take a node that is run with `run_node`, and in no stage."""
@@ -254,47 +176,9 @@ class Program:
         """Run one node on a whole batch, here and now."""
         self._run_step(Step(node), part)
 
-    def open_source(self, node: Node) -> None:
-        """Make the source of a node ready."""
-        own = node.constants.get("seed")
-        has_own = own not in (None, -1)
-        context = SourceContext(
-            node.name,
-            0 if has_own else node.stage,  # readers with one seed give one order
-            int(own or 0) if has_own else self._seed,
-            self._batch_size,
-            self._num_threads,
-            self._devices[node.device],
-            self.python_pool,
-            self._errors,
-        )
-        skipped = ("seed", *node.operator.decoding)
-        arguments = {key: value for key, value in node.constants.items() if key not in skipped}
-        self.sources[node.name] = node.operator.run(context, **arguments)
-
     def _plan_and_run(self, iteration: int, resource: Any) -> BatchState:
         """Plan a batch, and send it through the first stage."""
         return self._run(self.compiled[0], self.plan(iteration), resource)
-
-    def start_workers(self) -> None:
-        """Start the processes that sources work in, if there are any."""
-        if self.parallel and self.python_pool is not None:
-            uses_cuda: Any = torch.cuda.is_initialized
-            self.python_pool.start(may_fork=not uses_cuda())
-
-    def planned(self, node: Node, iteration: int) -> Sequence[Any] | Columns:
-        """What a source puts into a batch."""
-        try:
-            return self.sources[node.name].plan(iteration)
-        except StopIteration:
-            raise
-        except ReadError as error:
-            own = error.error
-            if isinstance(own, TooManyFailuresError):
-                raise own from own.__cause__
-            raise failure(node, iteration, error.position, error.origin, own) from own
-        except Exception as error:
-            raise failure(node, iteration, None, "", error) from error
 
     def plan(self, iteration: int) -> BatchState:
         """What every source puts into a batch."""
@@ -303,7 +187,7 @@ class Program:
         for node in self._nodes:
             if node.name in self.sources:
                 try:
-                    items[node] = self.planned(node, iteration)
+                    items[node] = self.sources.planned(node, iteration)
                 except StopIteration:  # the others go on as well: all count the same batches
                     has_ended = True
         if has_ended:
