@@ -21,6 +21,7 @@ from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.conditionals import converted
 from videoloader.pipeline.current import current_pipeline, pop_current, push_current
 from videoloader.pipeline.expected import ExpectedOutputs
+from videoloader.pipeline.feeding import Feeding
 from videoloader.pipeline.graph import Graph
 from videoloader.pipeline.inspection import Inspection
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
@@ -29,7 +30,6 @@ from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
 from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
-from videoloader.readers.external import FedSource
 from videoloader.readers.failures import ErrorPolicy
 from videoloader.tensors import TensorList
 from videoloader.workers.processors import usable_processors
@@ -45,7 +45,7 @@ _HARMLESS: Mapping[str, tuple[Any, ...]] = {
 _START_METHODS = ("fork", "spawn", "forkserver")
 
 
-class Pipeline(Inspection):
+class Pipeline(Feeding, Inspection):
     """Runs a graph of operators, some batches ahead of whoever takes them.
 
     Most pipelines are made with `pipeline_def`. By hand::
@@ -276,28 +276,6 @@ class Pipeline(Inspection):
         """
         self.build()
 
-    def external_source_shm_statistics(self) -> dict[str, list[int]]:
-        """Bytes of shared memory by which parallel external sources pass on what they make.
-
-        "capacities" has one number for each piece of work that may be on its way at a time, and
-        "per_sample_capacities" the same divided by its samples.
-        """
-        parallel = self._built().sources.parallel
-        return {
-            "capacities": [size for each in parallel for size in each.capacities()],
-            "per_sample_capacities": [
-                size for each in parallel for size in each.sample_capacities()
-            ],
-        }
-
-    def input_feed_count(self, input_name: str) -> int:
-        """Batches to feed to an external source before the first run, to keep all stages busy.
-
-        One is enough: `run` waits for no more than its own batch.
-        """
-        self._fed_source(input_name)
-        return self.prefetch_queue_depth
-
     def run(self, cuda_stream: Any = None, /, **inputs: Any) -> tuple[TensorList, ...]:
         """The next batch, one `TensorList` for each output; the caller owns its memory.
 
@@ -382,39 +360,6 @@ class Pipeline(Inspection):
 
         StopIteration ends the epoch.
         """
-
-    def feed_input(
-        self,
-        data_node: str | DataNode,
-        data: Any,
-        layout: str | None = None,
-        cuda_stream: Any = None,
-        use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
-    ) -> None:
-        """Queue a batch for an `external_source` that has no source of its own, or `inputs.video`.
-
-        Args:
-            data_node: the node or its name.
-            data: an array or tensor (N, ...), a `TensorList` or a list of samples. It is copied
-                before this returns, unless the source has `no_copy`.
-            layout: meaning of the dimensions of a sample.
-            cuda_stream: on which data on a GPU is ready; by default the current one.
-            use_copy_kernel: taken for DALI's sake.
-        """
-        if isinstance(data_node, DataNode):
-            self._built()  # nodes have their names from here on
-            name = self._copies.get(data_node.node, data_node.node).name
-        else:
-            name = data_node
-        self._fed_source(name).feed(data, layout, cuda_stream)
-        if self._runner is not None:
-            self._runner.allow(self._built().sources.num_fed or 0)
-
-    def feed_inputs(self, batches: Mapping[str, Any]) -> None:
-        """Feed several sources a batch each, by name; if one refuses its batch, none is fed."""
-        self._built().sources.feed(batches)
-        if self._runner is not None:
-            self._runner.allow(self._built().sources.num_fed or 0)
 
     def checkpoint(self, filename: str | Path | None = None) -> bytes:
         """The state of the pipeline after the last batch that was taken.
@@ -652,12 +597,6 @@ class Pipeline(Inspection):
         self.build()
         assert self._program is not None
         return self._program
-
-    def _fed_source(self, name: str) -> FedSource:
-        source = self._built().sources.get(name)
-        if not isinstance(source, FedSource):
-            raise ArgumentError(f"the pipeline has no external source named {name!r}")
-        return source
 
     @property
     def _py_pool(self) -> PythonPool | None:
