@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
-import torch
 
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError, UnsupportedError
@@ -21,17 +18,15 @@ from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.conditionals import converted
 from videoloader.pipeline.current import current_pipeline, pop_current, push_current
 from videoloader.pipeline.expected import ExpectedOutputs
-from videoloader.pipeline.feeding import Feeding
 from videoloader.pipeline.graph import Graph
-from videoloader.pipeline.inspection import Inspection
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
+from videoloader.pipeline.running import Running
 from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
 from videoloader.readers.failures import ErrorPolicy
-from videoloader.tensors import TensorList
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.python_pool import PythonPool
 
@@ -45,7 +40,7 @@ _HARMLESS: Mapping[str, tuple[Any, ...]] = {
 _START_METHODS = ("fork", "spawn", "forkserver")
 
 
-class Pipeline(Feeding, Inspection):
+class Pipeline(Running):
     """Runs a graph of operators, some batches ahead of whoever takes them.
 
     Most pipelines are made with `pipeline_def`. By hand::
@@ -276,91 +271,6 @@ class Pipeline(Feeding, Inspection):
         """
         self.build()
 
-    def run(self, cuda_stream: Any = None, /, **inputs: Any) -> tuple[TensorList, ...]:
-        """The next batch, one `TensorList` for each output; the caller owns its memory.
-
-        Args:
-            cuda_stream: a `torch.cuda.Stream` on which the outputs are used; by default the
-                current one.
-            **inputs: a batch for each external source of that name; see `feed_input`.
-
-        Raises:
-            OperatorError: an operator failed on a sample of this batch, which is lost; the next
-                call gives the next batch.
-            StopIteration: an external source has ended; `reset` begins its next epoch.
-        """
-        for name, data in inputs.items():
-            self.feed_input(name, data)
-        self.schedule_run()
-        return self.outputs(cuda_stream)
-
-    def schedule_run(self) -> None:
-        """Begin one more batch without waiting for it; the first time, as many as queues hold.
-
-        `outputs` or `share_outputs` gives it.
-        """
-        first = self.prefetch_queue_depth if self.exec_pipelined else 1
-        count = first if self._scheduled is None else 1
-        self._scheduled = self._scheduled or 0
-        self._built()
-        for _ in range(count):
-            if self._setup_ended:
-                break
-            try:
-                self.iter_setup()
-            except StopIteration:
-                self._setup_ended = True
-                break
-            self._scheduled += 1
-        if self._scheduled:
-            self._started()
-
-    def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
-        """The next batch that was scheduled.
-
-        Args:
-            cuda_stream: a `torch.cuda.Stream` on which the outputs are used; by default the
-                current one.
-
-        Raises:
-            StopIteration: none is, or the source has ended.
-        """
-        if not self._scheduled:
-            raise StopIteration
-        self._scheduled -= 1
-        made = self._started().next(may_begin=not self._built().sources.is_blocking)
-        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
-            outputs: tuple[TensorList, ...] = made.deliver()
-        self._places = made.places
-        self._expected.check(outputs)
-        self._monitor.take(self, len(outputs[0]))
-        return outputs
-
-    def num_samples(self, count: int) -> int:
-        """Samples of the last batch that are among the first `count` that it was to have.
-
-        As many, unless `on_error="skip"` left some out.
-        """
-        return count if self._places is None else bisect_left(self._places, count)
-
-    share_outputs = outputs
-
-    def release_outputs(self) -> None:
-        """Nothing to do: a batch belongs to whoever took it."""
-
-    def empty(self) -> bool:
-        """Whether no batch that was scheduled is left to take.
-
-        Waits for the next one, for it may turn out to be the end.
-        """
-        return not self._scheduled or self._started().has_ended()
-
-    def iter_setup(self) -> None:
-        """Called before each batch begins; subclasses feed sources here.
-
-        StopIteration ends the epoch.
-        """
-
     def checkpoint(self, filename: str | Path | None = None) -> bytes:
         """The state of the pipeline after the last batch that was taken.
 
@@ -487,37 +397,9 @@ class Pipeline(Feeding, Inspection):
         self.set_outputs(*outputs)
 
     @property
-    def resumed_at(self) -> int:
-        """Number of the first batch: 0, or by the checkpoint."""
-        return 0 if self._state is None else self._state.batches
-
-    @property
-    def next_batch(self) -> int:
-        """Number of the batch that `run` gives next."""
-        return self.resumed_at if self._runner is None else self._runner.taken
-
-    @property
     def is_restored_from_checkpoint(self) -> bool:
         """Whether the pipeline goes on from a checkpoint."""
         return self._state is not None
-
-    def reset(self) -> bool:
-        """Begin the next epoch of external sources that have ended; otherwise do nothing.
-
-        They have ended when no batch is left to take; where the next one is still in the making,
-        this waits for it.
-
-        Returns:
-            Whether they had ended.
-        """
-        has_ended = self._setup_ended and not self._scheduled
-        if self._runner is not None and self._program is not None and self._program.sources.may_end:
-            has_ended = self._runner.resume(self._program.sources.reset) or has_ended
-        if has_ended:
-            self._scheduled, self._setup_ended = None, False
-            if self._runner is not None:
-                self._epoch, self._epoch_start = self._epoch + 1, self._runner.taken
-        return has_ended
 
     def close(self) -> None:
         """End the threads and drop the batches made ahead. The pipeline cannot run again."""
@@ -608,21 +490,6 @@ class Pipeline(Feeding, Inspection):
         if self._py_num_workers < 1:
             return None
         return PythonPool(self._py_num_workers, self._py_start_method, self._py_callback_pickler)
-
-    def _started(self) -> StageRunner:
-        program = self._built()
-        if self._runner is None:
-            fed = program.sources.num_fed
-            is_lazy = program.has_effects and self.prefetch_queue_depth == 1
-            self._runner = StageRunner(
-                program.stages(),
-                depth=self.prefetch_queue_depth,
-                on_demand=fed is not None or is_lazy,
-                first=self.resumed_at,
-                close_with=program.sources.parallel,
-            )
-            self._runner.allow(fed or 0)
-        return self._runner
 
 
 def _at_least_one(name: str, value: Any) -> int:
