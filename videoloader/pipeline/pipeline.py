@@ -9,11 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 from videoloader.decoding.rules import OnError
-from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.errors import ArgumentError
 from videoloader.pickling import CallbackPickler
+from videoloader.pipeline.arguments import at_least_one, check_others, check_start_method
 from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.checkpointing import Checkpointing
 from videoloader.pipeline.conditionals import converted
@@ -31,13 +30,6 @@ from videoloader.workers.processors import usable_processors
 from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Pipeline"]
-
-_HARMLESS: Mapping[str, tuple[Any, ...]] = {
-    "debug": (False,),
-}
-"""DALI's other arguments, with the values (besides None) that say what happens here anyway."""
-
-_START_METHODS = ("fork", "spawn", "forkserver")
 
 
 class Pipeline(Checkpointing):
@@ -144,7 +136,7 @@ class Pipeline(Checkpointing):
         concurrency: Any = None,
         **others: Any,
     ) -> None:
-        _check_others(others)
+        check_others(others)
         self._monitor = Monitor(on_stats, stats_interval)
         self._errors = ErrorPolicy(on_error, max_errors, error_log)
         self._expected = ExpectedOutputs(output_dtype, output_ndim, output_layout)
@@ -165,10 +157,10 @@ class Pipeline(Checkpointing):
         }
         if isinstance(prefetch_queue_depth, Mapping) and not exec_async:
             raise ArgumentError("two depths of queues need exec_async=True")
-        self.batch_size = _at_least_one("batch_size", batch_size)
+        self.batch_size = at_least_one("batch_size", batch_size)
         if num_threads in (None, -1):
             num_threads = usable_processors()
-        self.num_threads = _at_least_one("num_threads", num_threads)
+        self.num_threads = at_least_one("num_threads", num_threads)
         self.device_id = None if device_id in (None, -1) else device_id
         self._state = None if checkpoint is None else Checkpoint.read(checkpoint)
         if self._state is not None:
@@ -177,14 +169,11 @@ class Pipeline(Checkpointing):
         self.seed: int = secrets.randbits(63) if seed is None or seed < 0 else int(seed)
         if isinstance(prefetch_queue_depth, Mapping):
             prefetch_queue_depth = max(prefetch_queue_depth.values())
-        self.prefetch_queue_depth = _at_least_one("prefetch_queue_depth", prefetch_queue_depth)
+        self.prefetch_queue_depth = at_least_one("prefetch_queue_depth", prefetch_queue_depth)
         self._fuse = fuse
         self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
-        if py_start_method not in _START_METHODS:
-            raise ArgumentError(
-                f"py_start_method is one of {', '.join(_START_METHODS)}, got {py_start_method!r}"
-            )
+        check_start_method(py_start_method)
         self._py_num_workers = 1 if py_num_workers is None else int(py_num_workers)
         self._py_start_method = py_start_method
         self._py_callback_pickler = CallbackPickler.of(py_callback_pickler)
@@ -435,17 +424,3 @@ class Pipeline(Checkpointing):
         if self._py_num_workers < 1:
             return None
         return PythonPool(self._py_num_workers, self._py_start_method, self._py_callback_pickler)
-
-
-def _at_least_one(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ArgumentError(f"{name} of a pipeline must be an int, at least 1, got {value!r}")
-    return int(value)
-
-
-def _check_others(others: Mapping[str, Any]) -> None:
-    for name, value in others.items():
-        if name not in _HARMLESS:
-            raise ArgumentError(f"a pipeline has no argument {name!r}")
-        if value is not None and value not in _HARMLESS[name]:
-            raise UnsupportedError(f"{name} of a pipeline is not supported yet, got {value!r}")
