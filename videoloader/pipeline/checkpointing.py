@@ -19,10 +19,6 @@ class Checkpointing(Running):
     _has_checkpoints: bool
     _is_closed: bool
 
-    def build(self) -> None:
-        """Open the sources and check the devices."""
-        raise NotImplementedError
-
     def checkpoint(self, filename: str | Path | None = None) -> bytes:
         """The state of the pipeline after the last batch that was taken.
 

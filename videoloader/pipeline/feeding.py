@@ -1,4 +1,4 @@
-"""The external sources of a pipeline: feeding them, and the memory of their worker processes."""
+"""The external sources of a pipeline: what they are fed with, and their worker processes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.readers.external import FedSource
+from videoloader.workers.python_pool import PythonPool
 
 if TYPE_CHECKING:
+    from videoloader.pickling import CallbackPickler
     from videoloader.pipeline.program import Program
     from videoloader.pipeline.stages import StageRunner
 
@@ -22,9 +24,25 @@ class Feeding:
     prefetch_queue_depth: int
     _copies: dict[Node, Node]
     _runner: StageRunner | None
+    _py_num_workers: int
+    _py_start_method: str
+    _py_callback_pickler: CallbackPickler
+    _program: Program | None
+
+    def build(self) -> None:
+        """Open the sources and check the devices."""
+        raise NotImplementedError
 
     def _built(self) -> Program:
         raise NotImplementedError
+
+    def start_py_workers(self) -> None:
+        """Start the processes of parallel external sources now.
+
+        Workers that are forks start before the process uses CUDA: where several pipelines have
+        them, call this on each before one of them runs.
+        """
+        self.build()
 
     def external_source_shm_statistics(self) -> dict[str, list[int]]:
         """Bytes of shared memory by which parallel external sources pass on what they make.
@@ -86,3 +104,14 @@ class Feeding:
         if not isinstance(source, FedSource):
             raise ArgumentError(f"the pipeline has no external source named {name!r}")
         return source
+
+    @property
+    def _py_pool(self) -> PythonPool | None:
+        """The processes of parallel external sources, if there are any."""
+        pool = None if self._program is None else self._program.sources.python_pool
+        return pool if pool is not None and pool.pool is not None else None
+
+    def _new_python_pool(self) -> PythonPool | None:
+        if self._py_num_workers < 1:
+            return None
+        return PythonPool(self._py_num_workers, self._py_start_method, self._py_callback_pickler)

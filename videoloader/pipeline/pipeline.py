@@ -27,7 +27,6 @@ from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
 from videoloader.readers.failures import ErrorPolicy
 from videoloader.workers.processors import usable_processors
-from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Pipeline"]
 
@@ -252,14 +251,6 @@ class Pipeline(Checkpointing):
                 self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
                 self._program.sources.resume(self._epoch, self._epoch_start)
 
-    def start_py_workers(self) -> None:
-        """Start the processes of parallel external sources now.
-
-        Workers that are forks start before the process uses CUDA: where several pipelines have
-        them, call this on each before one of them runs.
-        """
-        self.build()
-
     def serialize(
         self, define_graph: Callable[[], Any] | None = None, filename: str | Path | None = None
     ) -> bytes:
@@ -413,14 +404,3 @@ class Pipeline(Checkpointing):
         self.build()
         assert self._program is not None
         return self._program
-
-    @property
-    def _py_pool(self) -> PythonPool | None:
-        """The processes of parallel external sources, if there are any."""
-        pool = None if self._program is None else self._program.sources.python_pool
-        return pool if pool is not None and pool.pool is not None else None
-
-    def _new_python_pool(self) -> PythonPool | None:
-        if self._py_num_workers < 1:
-            return None
-        return PythonPool(self._py_num_workers, self._py_start_method, self._py_callback_pickler)

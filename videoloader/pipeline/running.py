@@ -25,7 +25,6 @@ class Running(Feeding, Inspection):
     """The methods of a pipeline that give batches."""
 
     _state: Checkpoint | None
-    _program: Program | None
     _scheduled: int | None
     _setup_ended: bool
     _places: Sequence[int] | None
