@@ -9,7 +9,7 @@ import numpy as np
 
 from videoloader.errors import ArgumentError, UnsupportedError
 
-__all__ = ["at_least_one", "check_others", "check_start_method"]
+__all__ = ["at_least_one", "check_others", "check_start_method", "queue_depth"]
 
 _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "debug": (False,),
@@ -39,3 +39,12 @@ def check_start_method(value: Any) -> None:
     """Fail if `py_start_method` is no way to start a process."""
     if value not in _START_METHODS:
         raise ArgumentError(f"py_start_method is one of {', '.join(_START_METHODS)}, got {value!r}")
+
+
+def queue_depth(value: int | Mapping[str, int], *, exec_async: bool) -> int:
+    """The depth of queues; the larger, if there are two."""
+    if not isinstance(value, Mapping):
+        return at_least_one("prefetch_queue_depth", value)
+    if not exec_async:
+        raise ArgumentError("two depths of queues need exec_async=True")
+    return at_least_one("prefetch_queue_depth", max(value.values()))

@@ -13,6 +13,7 @@ from videoloader.pipeline.run_stats import RunStats
 
 if TYPE_CHECKING:
     from videoloader.pipeline.expected import ExpectedOutputs
+    from videoloader.pipeline.graph import Graph
     from videoloader.pipeline.nodes import DataNode
     from videoloader.pipeline.program import Program
     from videoloader.pipeline.stages import StageRunner
@@ -27,6 +28,10 @@ class Inspection:
 
     batch_size: int
     prefetch_queue_depth: int
+    seed: int
+    _is_closed: bool
+    _graph: Graph | None
+    _program: Program | None
     _outputs: tuple[DataNode, ...]
     _runner: StageRunner | None
     _expected: ExpectedOutputs
@@ -35,6 +40,11 @@ class Inspection:
 
     def _built(self) -> Program:
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else "built" if self._program else "not built"
+        nodes = ", ".join(node.name for node in self._graph.nodes) if self._graph else ""
+        return f"Pipeline(batch_size={self.batch_size}, seed={self.seed}, {state}: {nodes})"
 
     @property
     def max_batch_size(self) -> int:

@@ -12,7 +12,12 @@ from typing import Any
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError
 from videoloader.pickling import CallbackPickler
-from videoloader.pipeline.arguments import at_least_one, check_others, check_start_method
+from videoloader.pipeline.arguments import (
+    at_least_one,
+    check_others,
+    check_start_method,
+    queue_depth,
+)
 from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.checkpointing import Checkpointing
 from videoloader.pipeline.conditionals import converted
@@ -154,8 +159,7 @@ class Pipeline(Checkpointing):
             "stream_policy": stream_policy,
             "concurrency": concurrency,
         }
-        if isinstance(prefetch_queue_depth, Mapping) and not exec_async:
-            raise ArgumentError("two depths of queues need exec_async=True")
+        self.prefetch_queue_depth = queue_depth(prefetch_queue_depth, exec_async=exec_async)
         self.batch_size = at_least_one("batch_size", batch_size)
         if num_threads in (None, -1):
             num_threads = usable_processors()
@@ -166,9 +170,6 @@ class Pipeline(Checkpointing):
             seed = self._state.checked_seed(seed)
         self._has_seed = seed is not None and seed >= 0
         self.seed: int = secrets.randbits(63) if seed is None or seed < 0 else int(seed)
-        if isinstance(prefetch_queue_depth, Mapping):
-            prefetch_queue_depth = max(prefetch_queue_depth.values())
-        self.prefetch_queue_depth = at_least_one("prefetch_queue_depth", prefetch_queue_depth)
         self._fuse = fuse
         self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
@@ -354,11 +355,6 @@ class Pipeline(Checkpointing):
             pop_current()
         if not is_definition or self._program is not None:
             self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self._is_closed else "built" if self._program else "not built"
-        nodes = ", ".join(node.name for node in self._graph.nodes) if self._graph else ""
-        return f"Pipeline(batch_size={self.batch_size}, seed={self.seed}, {state}: {nodes})"
 
     def _define(self, define_graph: Callable[[], Any]) -> None:
         """Take the outputs that a function gives."""
