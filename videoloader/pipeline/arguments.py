@@ -9,7 +9,7 @@ import numpy as np
 
 from videoloader.errors import ArgumentError, UnsupportedError
 
-__all__ = ["at_least_one", "check_others", "check_start_method", "queue_depth"]
+__all__ = ["at_least_one", "check_others", "queue_depth", "start_method"]
 
 _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "debug": (False,),
@@ -35,10 +35,11 @@ def check_others(others: Mapping[str, Any]) -> None:
             raise UnsupportedError(f"{name} of a pipeline is not supported yet, got {value!r}")
 
 
-def check_start_method(value: Any) -> None:
-    """Fail if `py_start_method` is no way to start a process."""
+def start_method(value: Any) -> str:
+    """The value, if it is a way to start a process."""
     if value not in _START_METHODS:
         raise ArgumentError(f"py_start_method is one of {', '.join(_START_METHODS)}, got {value!r}")
+    return str(value)
 
 
 def queue_depth(value: int | Mapping[str, int], *, exec_async: bool) -> int:

@@ -12,12 +12,7 @@ from typing import Any
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError
 from videoloader.pickling import CallbackPickler
-from videoloader.pipeline.arguments import (
-    at_least_one,
-    check_others,
-    check_start_method,
-    queue_depth,
-)
+from videoloader.pipeline.arguments import at_least_one, check_others, queue_depth, start_method
 from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.checkpointing import Checkpointing
 from videoloader.pipeline.conditionals import converted
@@ -173,9 +168,8 @@ class Pipeline(Checkpointing):
         self._fuse = fuse
         self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
-        check_start_method(py_start_method)
         self._py_num_workers = 1 if py_num_workers is None else int(py_num_workers)
-        self._py_start_method = py_start_method
+        self._py_start_method = start_method(py_start_method)
         self._py_callback_pickler = CallbackPickler.of(py_callback_pickler)
         self._graph: Graph | None = None
         self._epoch = self._epoch_start = 0
