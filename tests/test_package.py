@@ -199,7 +199,7 @@ LAYERS = {
     "video": "errors sources workers indexing sampling decoding video_file",
     "compat": "errors forking sources indexing sampling audio decoding video",
     "epoch_sampler": "errors sampling",
-    "dataset": "errors sources indexing sampling decoding readers epoch_sampler",
+    "dataset": "errors sources indexing sampling decoding readers pipeline epoch_sampler",
     "loader": "errors indexing sampling decoding readers pipeline",
     "report": "errors writing indexing",
     "top": "pipeline",

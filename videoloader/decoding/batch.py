@@ -32,6 +32,7 @@ from videoloader.decoding.limits import (
     worker_limit,
 )
 from videoloader.decoding.nvdec.engine import GpuEngine
+from videoloader.decoding.nvdec.utilisation import nvdec_use
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -298,13 +299,17 @@ class BatchDecoder:
     def engines(self) -> dict[str, int]:
         """What decodes now: worker processes, and how many were replaced since they died or hung.
 
-        On a GPU also NVDEC sessions, and runs that the CPU took over.
+        On a GPU also NVDEC sessions, runs that the CPU took over, and with `pynvml` the percent of
+        the last moments in which its NVDEC engines worked.
         """
         stats = self.stats()
         cpu, gpu = stats.get("cpu", {}), stats.get("gpu", {})
         found = {name: cpu[name] for name in ("workers", "replaced") if name in cpu}
         found |= {name: gpu[name] for name in ("sessions",) if name in gpu}
-        return found | ({"routed": sum(stats["routed"].values())} if "routed" in stats else {})
+        if "routed" in stats:
+            found["routed"] = sum(stats["routed"].values())
+        use = nvdec_use(str(self.device)) if gpu else None
+        return found if use is None else found | {"nvdec_percent": use}
 
     def close(self) -> None:
         """End the worker processes and let go of the decoders; a later batch makes new ones.

@@ -7,6 +7,7 @@ from pathlib import Path
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.running import Running
+from videoloader.readers.epochs import Epochs
 
 __all__ = ["Checkpointing"]
 
@@ -23,8 +24,11 @@ class Checkpointing(Running):
         """The state of the pipeline after the last batch that was taken.
 
         A pipeline of the same definition and arguments that gets it as `checkpoint` goes on with
-        the same batches. An external source must be a function of `SampleInfo`, `BatchInfo` or
-        the number of the batch, or be fed with `feed_input`; others are refused.
+        the same batches. Readers may have another number of shards or another batch size: they
+        divide what is left of the epoch anew, so that no sample is lost or repeated. All shards
+        must have given as many batches and have the same seed. An external source must be a
+        function of `SampleInfo`, `BatchInfo` or the number of the batch, or be fed with
+        `feed_input`; others are refused.
 
         Args:
             filename: a file to write it to as well.
@@ -33,7 +37,13 @@ class Checkpointing(Running):
             raise ArgumentError("checkpoint() needs a pipeline with enable_checkpointing=True")
         self._built().sources.check_has_no_state()
         state = Checkpoint(
-            self.seed, self.batch_size, self.next_batch, self._epoch, self._epoch_start
+            self.seed,
+            self.batch_size,
+            self.next_batch,
+            self._epoch,
+            self._epoch_start,
+            tuple(epochs.division for epochs in self._built().epochs.values()),
+            self._has_seed,
         ).write()
         if filename is not None:
             Path(filename).write_bytes(state)
@@ -51,8 +61,9 @@ class Checkpointing(Running):
         if self._is_closed:
             raise ArgumentError("the pipeline is closed")
         state = Checkpoint.read(checkpoint)
-        state.check(self.batch_size)
         seed = state.checked_seed(self.seed if self._has_seed else None)
+        if self._program is not None:
+            self._program.epochs_after(state)  # before anything is changed
         if self._runner is not None:
             self._runner.close()
         program = self._program
@@ -66,8 +77,20 @@ class Checkpointing(Running):
         if self._program is not None:
             self._monitor.before = self.stats()
         self._setup_ended = False
-        if program is not None:
+        if self._program is not None:
+            self._program.go_on(state)
+        elif program is not None:
             self.build()
+
+    def divides_anew(self, checkpoint: str | bytes) -> bool:
+        """Whether its readers have other shards or batches than those of a checkpoint."""
+        readers = Checkpoint.read(checkpoint).readers
+        own = self._built().epochs.values()
+        return any(mine.divides_anew(its) for mine, its in zip(own, readers, strict=False))
+
+    def reader_epochs(self, name: str) -> Epochs:
+        """How a reader divides its samples into shards and batches."""
+        return self._built().epochs[name]
 
     @property
     def is_restored_from_checkpoint(self) -> bool:

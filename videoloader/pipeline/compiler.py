@@ -156,7 +156,7 @@ def _fused(steps: Sequence[Step], outputs: Sequence[DataNode]) -> list[Step]:
         if step.node in absorbed:
             continue
         chain: list[Node] = []
-        form = DecodedForm.of(_PROBE, step.node.constants.get("output", "rgb"))
+        form = DecodedForm.of(_PROBE, step.node.constants)
         last = step.node
         while step.node.operator.decoding and (last.ordinal, 0) not in given:
             following = users.get((last.ordinal, 0), [])

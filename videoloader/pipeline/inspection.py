@@ -12,12 +12,13 @@ from videoloader.pipeline.monitor import Monitor
 from videoloader.pipeline.run_stats import RunStats
 
 if TYPE_CHECKING:
+    from videoloader.decoding.rules import OnError
     from videoloader.pipeline.expected import ExpectedOutputs
     from videoloader.pipeline.graph import Graph
     from videoloader.pipeline.nodes import DataNode
     from videoloader.pipeline.program import Program
     from videoloader.pipeline.stages import StageRunner
-    from videoloader.readers.failures import SampleFailure
+    from videoloader.readers.failures import ErrorPolicy, SampleFailure
     from videoloader.types import DataType
 
 __all__ = ["Inspection"]
@@ -37,6 +38,7 @@ class Inspection:
     _expected: ExpectedOutputs
     _options: Mapping[str, Any]
     _monitor: Monitor
+    _errors: ErrorPolicy
 
     def _built(self) -> Program:
         raise NotImplementedError
@@ -45,6 +47,11 @@ class Inspection:
         state = "closed" if self._is_closed else "built" if self._program else "not built"
         nodes = ", ".join(node.name for node in self._graph.nodes) if self._graph else ""
         return f"Pipeline(batch_size={self.batch_size}, seed={self.seed}, {state}: {nodes})"
+
+    @property
+    def on_error(self) -> OnError:
+        """What becomes of samples that fail, where readers do not say themselves."""
+        return self._errors.on_error
 
     @property
     def max_batch_size(self) -> int:
@@ -165,7 +172,7 @@ class Inspection:
     @property
     def failures(self) -> list[SampleFailure]:
         """What went wrong in the readers so far, by time; of each the first 10,000 failures."""
-        readers = self._built().sources.failures().values()
+        readers = self._built().failures().values()
         found = [each for failures in readers for each in failures]
         return sorted(found, key=lambda failure: failure.time)
 
@@ -184,7 +191,7 @@ class Inspection:
             first_samples=self._monitor.first_samples,
             work=program.meter.work,
             engines=program.engines(),
-            errors=sum(failures.count for failures in program.sources.failures().values()),
+            errors=sum(failures.count for failures in program.failures().values()),
         ).since(self._monitor.before)
 
     def describe(self) -> str:

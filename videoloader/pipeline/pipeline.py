@@ -70,8 +70,9 @@ class Pipeline(Checkpointing):
             in a definition of `pipeline_def` and in `define_graph`. See docs/conditionals.md.
         enable_memory_stats: count the memory of the outputs of operators, for
             `executor_statistics`.
-        on_error: what readers do with samples that fail, where they do not say themselves:
-            `raise`, `skip`, `replace` or `mask`; see docs/failures.md, also for the next two.
+        on_error: what readers do with samples that fail, where they do not say themselves, and
+            what operators that decode videos do: `raise`, `skip`, `replace` or `mask`; see
+            docs/failures.md, also for the next two.
         max_errors: failures of a reader from which on `run` raises `TooManyFailuresError`: a
             number, or a share of the samples.
         error_log: a file to which each failure is appended as a line of JSON.
@@ -235,16 +236,19 @@ class Pipeline(Checkpointing):
         if self._is_closed:
             raise ArgumentError("the pipeline is closed")
         if self._program is None:
-            if self._state is not None:
-                self._state.check(self.batch_size)
             if not self._outputs:
                 self._define(self.define_graph)
             self._expected.check_count(len(self._outputs))
             self._graph = self._collect(self._outputs)  # with sinks that were added since
-            self._program = self._made(self._graph)
+            program = self._made(self._graph)
             if self._state is not None:
+                try:
+                    program.go_on(self._state)
+                except ArgumentError:
+                    program.close()
+                    raise
                 self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
-                self._program.sources.resume(self._epoch, self._epoch_start)
+            self._program = program
 
     def serialize(
         self, define_graph: Callable[[], Any] | None = None, filename: str | Path | None = None

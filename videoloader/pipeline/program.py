@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -18,12 +18,15 @@ from videoloader.errors import (
 from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.source import Columns
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
+from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
+from videoloader.pipeline.containment import Containment
 from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import Graph
 from videoloader.pipeline.nodes import Node
 from videoloader.pipeline.pool import sample_pool
 from videoloader.pipeline.profiling import nvtx_ranges
+from videoloader.pipeline.resuming import epochs_after, readers
 from videoloader.pipeline.run_stats import OperatorStats
 from videoloader.pipeline.sharing import SampleSharing
 from videoloader.pipeline.slots import Slots
@@ -34,7 +37,8 @@ from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.step_decoder import StepDecoder
 from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
-from videoloader.readers.failures import ErrorPolicy
+from videoloader.readers.epochs import Epochs
+from videoloader.readers.failures import ErrorPolicy, Failures
 from videoloader.readers.planned import Identity, ReadSample
 from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
@@ -112,7 +116,12 @@ class Program:
         self.meter = Meter(self._mark, with_memory=with_memory)
         self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter, num_threads)
         self._decoder = StepDecoder(
-            self._evaluator, self._devices, num_threads, self.meter, self._recyclers
+            self._evaluator,
+            self._devices,
+            num_threads,
+            self.meter,
+            self._recyclers,
+            Containment(self._nodes, errors),
         )
         self._sharing = SampleSharing(num_threads)
         near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
@@ -147,6 +156,32 @@ class Program:
         """Whether functions of the user's see the batches."""
         return any(node.operator.has_effects for node in self._nodes)
 
+    @property
+    def epochs(self) -> dict[str, Epochs]:
+        """How each reader divides its samples, by its name."""
+        return {name: reader.order.epochs for name, reader in readers(self.sources).items()}
+
+    def epochs_after(self, state: Checkpoint) -> dict[str, Epochs]:
+        """The same for readers that go on where a run stood, of these or of other shards.
+
+        Raises:
+            ArgumentError: the state is of other readers.
+        """
+        if self.sources.may_end or not state.readers:
+            state.check(self._batch_size)
+        return epochs_after(readers(self.sources), state, beside_sources=self.sources.may_end)
+
+    def go_on(self, state: Checkpoint) -> None:
+        """Have sources go on where the state says."""
+        going_on = readers(self.sources)
+        for name, epochs in self.epochs_after(state).items():
+            going_on[name].go_on(epochs)
+        self.sources.resume(state.epoch, state.epoch_start)
+
+    def failures(self) -> dict[str, Failures]:
+        """What takes the failures of each reader and decoder, by name."""
+        return {**self.sources.failures(), **self._decoder.failures}
+
     def engines(self) -> dict[str, int]:
         """What the decoders are, see `RunStats`."""
         found: dict[str, int] = {}
@@ -157,7 +192,7 @@ class Program:
 
     def operator_stats(self) -> dict[str, OperatorStats]:
         """What every operator has done so far, by name."""
-        failures = self.sources.failures()
+        failures = self.failures()
         return {
             node.name: replace(
                 self.meter.read(node.name),
@@ -201,6 +236,11 @@ class Program:
         state = self.new_state(iteration, count)
         for node, planned in reversed(items.items()):  # of several readers the first tells
             self.take(node, planned, state)
+        left = [at for at in range(count) if not any(_is_left_out(p[at]) for p in _lists(items))]
+        if not left:
+            raise OperatorError(f"batch {iteration}: its readers together left out every sample")
+        if len(left) < count:
+            state.keep(left, self._recyclers)
         return state
 
     def new_state(self, iteration: int, count: int) -> BatchState:
@@ -293,3 +333,16 @@ def _column(samples: Sequence[Sample]) -> Batch:
     """One output of a source."""
     info = [sample.source_info for sample in samples]
     return Batch([sample.value for sample in samples], samples[0].layout, info if any(info) else ())
+
+
+def _lists(items: Mapping[Node, Sequence[Any] | Columns]) -> list[Sequence[Any]]:
+    """What readers of stored samples have planned."""
+    return [planned for planned in items.values() if _has_samples(planned)]
+
+
+def _has_samples(planned: Sequence[Any] | Columns) -> TypeGuard[Sequence[Any]]:
+    return not isinstance(planned, Columns) and isinstance(planned[0], ReadSample)
+
+
+def _is_left_out(sample: ReadSample) -> bool:
+    return sample.is_left_out

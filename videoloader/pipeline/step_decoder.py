@@ -14,6 +14,7 @@ from videoloader.operators.batch import Batch, SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.limits import LIMITS
 from videoloader.pipeline.compiler import Step
+from videoloader.pipeline.containment import Containment
 from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.state import BatchState, Part
@@ -34,6 +35,7 @@ class StepDecoder:
         num_threads: processes of a decoder on the CPU.
         meter: counts samples, time and the work of decoders.
         recyclers: of the memory of each output of the pipeline.
+        contained: what becomes of clips that fail.
     """
 
     def __init__(
@@ -43,12 +45,15 @@ class StepDecoder:
         num_threads: int,
         meter: Meter,
         recyclers: Sequence[Recycler],
+        contained: Containment,
     ) -> None:
         self._evaluator = evaluator
         self._devices = devices
         self._num_threads = num_threads
         self._meter = meter
         self._recyclers = recyclers
+        self._contained = contained
+        self.failures = contained.failures
 
     def run(self, step: Step, state: BatchState) -> None:
         """Decode the clips of a batch, along with what its decoder does of the operators behind."""
@@ -78,7 +83,13 @@ class StepDecoder:
 
         clips = state.planned.pop(node.ordinal, None)
         try:
-            clips = clips or [self._clip(node, whole, at, arguments[at]) for at in range(count)]
+            if not clips:
+                clips = self._contained.contained(
+                    node,
+                    [self._clip(node, whole, at, arguments[at]) for at in range(count)],
+                    [state.identities[at] for at in positions],
+                    [state.origins[at] for at in positions],
+                )
             with self._meter.measure(node.name, count=count):
                 decoded = decode_planned(
                     clips, self.decoder(node), arguments, fuse=fuse, output=step.output

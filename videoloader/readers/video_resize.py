@@ -18,10 +18,9 @@ _TAKEN = {argument.name for argument in _RESIZING}
 @declare(
     "readers.video_resize",
     kind="source",
-    arguments=(*READ_VIDEO.arguments, *_RESIZING),
+    arguments=(*(each for each in READ_VIDEO.arguments if each.name not in _TAKEN), *_RESIZING),
     num_outputs=READ_VIDEO.num_outputs,
     parts=(READ_VIDEO.name, RESIZE.name),
-    absent={name: value for name, value in READ_VIDEO.absent.items() if name not in _TAKEN},
     unused=tuple({*READ_VIDEO.unused, *RESIZE.unused} - {"image_type"}),
 )
 def read_video_resized(_: SourceContext, **arguments: Any) -> Any:  # noqa: ARG001
