@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -54,6 +55,7 @@ class StepDecoder:
         self._recyclers = recyclers
         self._contained = contained
         self.failures = contained.failures
+        """Of the decoding operators of samples, by name."""
 
     def run(self, step: Step, state: BatchState) -> None:
         """Decode the clips of a batch, along with what its decoder does of the operators behind."""
@@ -65,22 +67,6 @@ class StepDecoder:
                 self._evaluator.put(each, [Batch([])] * each.num_outputs, whole)
             return
         arguments = [self._arguments(node, whole, at) for at in range(count)]
-
-        def fuse(at: int, form: DecodedForm) -> DecodedForm:
-            for absorbed in step.absorbed:
-                operator = absorbed.operator
-                try:
-                    given = self._arguments(absorbed, whole, at)
-                    after = operator.absorb(form, given) if operator.absorb else None
-                    if after is None:
-                        raise ArgumentError("its arguments cannot be fused with decoding")
-                except Exception as error:
-                    position = positions[at]
-                    origin = state.origins[position]
-                    raise failure(absorbed, state.iteration, position, origin, error) from error
-                form = after
-            return form
-
         clips = state.planned.pop(node.ordinal, None)
         try:
             if not clips:
@@ -92,7 +78,11 @@ class StepDecoder:
                 )
             with self._meter.measure(node.name, count=count):
                 decoded = decode_planned(
-                    clips, self.decoder(node), arguments, fuse=fuse, output=step.output
+                    clips,
+                    self.decoder(node),
+                    arguments,
+                    fuse=partial(self._fused, step, whole),
+                    output=step.output,
                 )
         except SampleError as error:
             cause = error.error
@@ -119,6 +109,22 @@ class StepDecoder:
                 self._evaluator.put(node, [frames, *others], whole)
         except ArgumentError as error:
             raise failure(node, state.iteration, None, "", error) from error
+
+    def _fused(self, step: Step, whole: Part, at: int, form: DecodedForm) -> DecodedForm:
+        """The form of a clip behind the operators that its decoder does as well."""
+        for absorbed in step.absorbed:
+            operator = absorbed.operator
+            try:
+                given = self._arguments(absorbed, whole, at)
+                after = operator.absorb(form, given) if operator.absorb else None
+                if after is None:
+                    raise ArgumentError("its arguments cannot be fused with decoding")
+            except Exception as error:
+                position, state = whole.positions(step.node.branch)[at], whole.state
+                origin = state.origins[position]
+                raise failure(absorbed, state.iteration, position, origin, error) from error
+            form = after
+        return form
 
     @staticmethod
     def _arguments(node: Node, whole: Part, at: int) -> dict[str, Any]:
