@@ -21,7 +21,8 @@ from videoloader.operators.filters import (
     padded,
 )
 from videoloader.operators.geometry.sampling import opencv_border
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
 __all__ = ["correlate"]

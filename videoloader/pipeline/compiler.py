@@ -12,7 +12,8 @@ from videoloader.errors import VideoError
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.general import COPY
-from videoloader.pipeline.graph import DataNode, Graph, Node, reached
+from videoloader.pipeline.graph import Graph, reached
+from videoloader.pipeline.nodes import DataNode, Node
 
 __all__ = ["CompiledStage", "StageKind", "Step", "compile_graph"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from videoloader.pipeline.graph import Node
+from videoloader.pipeline.nodes import Node
 from videoloader.readers.contained import contained
 from videoloader.readers.failures import ErrorPolicy, Failures, own_policy
 from videoloader.readers.planned import Identity, PlannedClip

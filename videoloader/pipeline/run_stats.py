@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from videoloader.decoding.work import NO_WORK, Work
-from videoloader.pipeline.stages import RunnerStats, StageStats
+from videoloader.pipeline.runner_stats import RunnerStats, StageStats
 
 __all__ = ["OperatorStats", "RunStats", "WorkerRunStats"]
 

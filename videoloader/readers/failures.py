@@ -12,7 +12,7 @@ from videoloader import errors
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError, TooManyFailuresError, VideoError
 from videoloader.forking import ForkSafeLock
-from videoloader.operators.operator import SourceContext
+from videoloader.operators.source import SourceContext
 from videoloader.readers.error_log import ErrorLog
 from videoloader.sources.items import Item
 

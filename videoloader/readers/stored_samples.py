@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.arguments import BOOL, INT, TEXT, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext
 from videoloader.operators.random import SEED
+from videoloader.operators.source import SourceContext
 from videoloader.readers.epochs import Epochs, Place
 from videoloader.readers.failures import Failures, policy_of
 from videoloader.readers.order import Order, Shuffle

@@ -23,8 +23,9 @@ from videoloader.operators.arguments import (
     Argument,
     Kind,
 )
-from videoloader.operators.operator import OPERATORS, SourceContext, declare
+from videoloader.operators.operator import OPERATORS, declare
 from videoloader.operators.random import SEED
+from videoloader.operators.source import SourceContext
 from videoloader.readers.clip_reader import ClipReader
 from videoloader.readers.clip_sources import (
     IndexedVideos,

@@ -18,7 +18,8 @@ from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.limits import worker_limit
 from videoloader.errors import ArgumentTypeError, FormatError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, TEXT, Argument
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers import media
 from videoloader.readers.decoder import DECODING, FILL, FRAME_NUM, TIMESTAMPS, frame_outputs
 from videoloader.readers.external.feeding import FedSource

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from videoloader.operators.geometry.resize import RESIZE
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.video import READ_VIDEO
 
 __all__ = ["read_video_resized"]

@@ -10,7 +10,8 @@ import torch
 from videoloader.operators.arguments import BOOL, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, parts
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 
 __all__ = ["flip", "mirrored"]
 
