@@ -197,7 +197,7 @@ LAYERS = {
     "plugin": "errors tensors readers pipeline fn ops",
     "video_file": "errors forking sources workers indexing sampling decoding",
     "video": "errors sources workers indexing sampling decoding video_file",
-    "compat": "errors forking sources indexing sampling audio decoding video",
+    "compat": "errors forking sources workers indexing sampling audio decoding video",
     "epoch_sampler": "errors sampling",
     "dataset": "errors sources indexing sampling decoding readers pipeline epoch_sampler",
     "loader": "errors indexing sampling decoding readers pipeline",
