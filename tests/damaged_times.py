@@ -1,18 +1,17 @@
 """Small sound files with one timestamp changed, in every container that has timestamps; and raw
 streams with a part repeated."""
 
-import io
 import itertools
 import random
 import re
 from dataclasses import replace
 from fractions import Fraction
 
-import av
 import numpy as np
 from coded_clips import Coded
 from matroska_files import block, cluster, matroska, track
 from mp4_files import movie, read_clip
+from remuxing import remux_bytes
 from sequential import digest, sequential
 from transport_files import transport
 
@@ -117,14 +116,7 @@ def _transport(path, packet, frames):
 
 def _flv(path, packet, frames):
     """The shift of one tag from decoding to presentation."""
-    made = io.BytesIO()
-    with av.open(str(path)) as given, av.open(made, "w", format="flv") as target:
-        stream = target.add_stream_from_template(given.streams.video[0])
-        for one in given.demux(video=0):
-            if one.dts is not None:
-                one.stream = stream
-                target.mux(one)
-    data = bytearray(made.getvalue())
+    data = bytearray(remux_bytes(path, "flv"))
     at, number = 13, 0
     while at + 11 < len(data):
         size = int.from_bytes(data[at + 1 : at + 4], "big")

@@ -461,7 +461,7 @@ def test_too_many_failures_of_a_reader_end_the_run(paths):
         pipe.run()
 
 
-def test_readers_of_files_replace_where_the_pipeline_skips(tmp_path):
+def test_readers_of_files_replace_where_the_pipeline_masks(tmp_path):
     names = []
     for number in range(3):
         np.save(tmp_path / f"{number}.npy", np.full(2, number))
@@ -469,7 +469,7 @@ def test_readers_of_files_replace_where_the_pipeline_skips(tmp_path):
     Path(names[1]).write_bytes(b"nothing")
     log = tmp_path / "errors.jsonl"
     pipe = pipeline_def(lambda: fn.readers.numpy(files=names))
-    with pipe(batch_size=3, num_threads=1, on_error="skip", error_log=str(log)) as pipe:
+    with pipe(batch_size=3, num_threads=1, on_error="mask", error_log=str(log)) as pipe:
         (values,) = pipe.run()
         assert [each[0].item() for each in values] == [0, 2, 2]
         assert {name_of(each) for each in pipe.failures} == {"1"}

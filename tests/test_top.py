@@ -13,6 +13,7 @@ import time
 import pytest
 from damaged_videos import make_videos
 from rich.console import Console
+from torch.utils.data import DataLoader
 from typer.testing import CliRunner
 
 import videoloader as vl
@@ -186,3 +187,33 @@ def test_a_table_points_out_who_waits_and_who_gives_nothing(paths, folder):
     assert "40%" in text
     assert "no batch for 12 s" in text
     assert "7/8" in text
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_workers_of_a_data_loader_tell_what_they_do(paths, folder, method):
+    dataset = vl.ClipDataset([paths[0], paths[2]] * 8, vl.UniformClip(2), on_error="replace")
+    batches = DataLoader(dataset, 2, num_workers=2, multiprocessing_context=method)
+    iterator = iter(batches)
+    taken = [next(iterator) for _ in range(6)]
+    runs = [run for run in read_statuses(folder) if run["run"] == "ClipDataset"]
+    assert len({run["pid"] for run in runs}) == 2
+    assert os.getpid() not in {run["pid"] for run in runs}
+    assert sum(run["total"]["samples"] for run in runs) >= 2
+    assert "2 runs" in rendered(runs)
+    assert "0%  " not in rendered(runs).splitlines()[3][40:70]
+    taken += list(iterator)
+    stats = dataset.stats()
+    assert (stats.batches, stats.samples) == (8, 16)
+    assert stats["decode"].samples == 16
+    assert stats.work.decoded >= 32
+    assert stats.seconds > 0
+    assert "sum over processes" in str(stats)
+    del iterator, batches
+
+
+def test_failures_of_workers_are_counted(paths):
+    dataset = vl.ClipDataset(paths, vl.UniformClip(2), on_error="skip")
+    assert len(list(DataLoader(dataset, 3, num_workers=1, collate_fn=list))) == 1
+    stats = dataset.stats()
+    assert (stats.samples, stats.errors) == (2, 1)
+    assert str(stats).endswith(", 1 failed")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -37,6 +39,8 @@ from videoloader.decoding.rules import OnError, Rules
 from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
+from videoloader.pipeline.run_stats import RunStats
+from videoloader.pipeline.worker_stats import WorkerStats
 from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
 from videoloader.readers.draws import check_clips
 from videoloader.readers.failures import ErrorPolicy, Failures, SampleFailure
@@ -213,7 +217,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._requests = SampleRequests(
             self._videos, sampler, framing, seed, pad_mode, fill_value, snap=snap
         )
-        failures = Failures(policy, SharedRecords())
+        self._records = SharedRecords()
+        self._stats = WorkerStats()
+        failures = Failures(policy, self._records)
         self._sampled = SampleDecoder(
             self._requests, self._output, rules, failures, is_never_empty=True
         )
@@ -262,6 +268,13 @@ class ClipDataset(Dataset[dict[str, Any]]):
         """What went wrong so far, in this process and all workers; the first 10,000 failures."""
         return list(self._sampled.failures)
 
+    def stats(self) -> RunStats:
+        """What was done so far, in this process and all workers together, see docs/stats.md.
+
+        Workers do not know whether the loop waits for them: `waited` is 0.
+        """
+        return replace(self._stats.read(), errors=self._sampled.failures.count)
+
     def __getitem__(self, key: Key) -> Any:
         return self._samples([key])[0]
 
@@ -308,7 +321,16 @@ class ClipDataset(Dataset[dict[str, Any]]):
         """The samples of some keys, decoded together."""
         asked = [self._draw(key) for key in keys]
         in_epochs = self.epoch is not None or any(isinstance(key, tuple) for key in keys)
+        begin, failed = time.perf_counter(), self._records.own
         batch = self._sampled.decode(self._decoder(), asked, in_epochs=in_epochs)
+        worker = get_worker_info()
+        self._stats.add(
+            None if worker is None else worker.id,
+            len(batch.places),
+            batch.clips.work,
+            time.perf_counter() - begin,
+            self._records.own - failed,
+        )
         return [
             self._sample(clip, shape, Draw(*key), asked[place], error)
             for clip, shape, key, place, error in zip(

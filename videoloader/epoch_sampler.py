@@ -103,9 +103,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         self._seed = seed
         self._rank = rank
         self._num_ranks = num_ranks
-        if remainder is None:
-            remainder = "keep" if num_ranks == 1 else "repeat"
-        self._remainder: Remainder = remainder
+        self._remainder = remainder
         self._order(1, 1)  # checks the arguments
         self._next = (0, 0)  # epoch, and how many of its samples to leave out
         self._now = (0, 0)  # the same of the pass under way: how many it has given

@@ -36,7 +36,9 @@ from videoloader.decoding.rules import OnError, Rules
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.pipeline.run_stats import RunStats
-from videoloader.pipeline.stages import RunnerStats, Stage, StageRunner
+from videoloader.pipeline.runner_stats import RunnerStats
+from videoloader.pipeline.stage_thread import Stage
+from videoloader.pipeline.stages import StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
 from videoloader.readers.batch_content import batch_content, batch_tensors
 from videoloader.readers.clip_sources import (

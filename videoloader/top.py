@@ -108,6 +108,8 @@ def _cells(run: dict[str, Any]) -> list[Text]:
     decoded, unused = total["frames_decoded"], total["frames_discarded"]
     late = run["age"] >= _LATE
     waits = Text(f"{share:.0%}", style="red" if share >= _HIGH else "green")
+    if not run.get("knows_waits", True):
+        waits = Text("-")
     if late:
         waits = Text(f"no batch for {run['age']:.0f} s", style="bold red")
     return [

@@ -47,8 +47,6 @@ from videoloader.workers.processors import usable_processors
 
 __all__ = ["Video"]
 
-_BLOCK = 32  # frames that a GPU decodes at a time for one that iterates
-
 
 class Video(VideoFile):
     """The frames of a video, exact and in presentation order.
@@ -137,15 +135,7 @@ class Video(VideoFile):
             raise FrameRangeError(
                 f"{self.name}: frame {start} requested, the video has {len(self)} frames"
             )
-        gpu = None
-        if self.device.type == "cuda":
-            if start or size is not None:
-                for first in range(start, len(self), _BLOCK):
-                    frames = range(first, min(first + _BLOCK, len(self)))
-                    clip = self.get_frames(frames, size=size, interpolation=interpolation)
-                    yield from clip.frames.unbind()
-                return
-            gpu = batches.shared_decoder(self.device)
+        gpu = batches.shared_decoder(self.device) if self.device.type == "cuda" else None
         scales = size is not None or self._rules.resolution_change == "scale"
         with quick_switches():
             for frame in read_frames(
@@ -258,7 +248,15 @@ class Video(VideoFile):
             snap=snap,
             window=window,
         )
-        return self._decode(request, dtype, layout, mean, std, interpolation, output)
+        return self._decode(
+            request,
+            dtype=dtype,
+            layout=layout,
+            mean=mean,
+            std=std,
+            interpolation=interpolation,
+            output=output,
+        )
 
     @quick_switches()
     def get_frames_at_times(
@@ -323,7 +321,15 @@ class Video(VideoFile):
             tolerance=tolerance,
             snap=snap,
         )
-        return self._decode(request, dtype, layout, mean, std, interpolation, output)
+        return self._decode(
+            request,
+            dtype=dtype,
+            layout=layout,
+            mean=mean,
+            std=std,
+            interpolation=interpolation,
+            output=output,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         options: dict[str, Any] = {
@@ -340,10 +346,9 @@ class Video(VideoFile):
             self.index,
         )
 
-    def _decode(self, request: ClipRequest, *form: Any) -> Clip:
-        """The clip of a request, as a batch of one."""
-        names = ("dtype", "layout", "mean", "std", "interpolation", "output")
-        output = replace(self._output, **dict(zip(names, form, strict=True)))
+    def _decode(self, request: ClipRequest, **form: Any) -> Clip:
+        """The clip of a request, as a batch of one; `form` are fields of `OutputFormat`."""
+        output = replace(self._output, **form)
         self._use.check()
         if self.device.type == "cuda":
             decoder = batches.shared_decoder(self.device)

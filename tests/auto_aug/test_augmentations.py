@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from first_outputs import run
 from references_of import stored
 
 import videoloader
-from videoloader import fn, pipeline_def
+from videoloader import fn
 from videoloader.auto_aug import augmentations, auto_augment, rand_augment, trivial_augment
 from videoloader.auto_aug.core import augmentation, select, signed_bin
 from videoloader.errors import ArgumentError
@@ -27,16 +28,6 @@ def load_references():
 references = load_references()
 CASES = references.CASES
 INTERPOLATING = ("shear_x", "shear_y", "rotate", "translate_x", "translate_y")
-
-
-def run(define, *, batch_size=1, conditionals=False, seed=5, iterations=1):
-    """The first output of a pipeline, all batches in a row."""
-    made = pipeline_def(
-        batch_size=batch_size, num_threads=1, device_id=None, enable_conditionals=conditionals
-    )(define)(seed=seed)
-    made.build()
-    outputs = [made.run()[0] for _ in range(iterations)]
-    return [np.array(sample) for batch in outputs for sample in batch]
 
 
 def images(shape=(20, 24, 3), seed=0):

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from first_outputs import run
 
 from videoloader import fn, pipeline_def, types
 from videoloader.auto_aug import auto_augment as aa
@@ -15,15 +16,6 @@ from videoloader.pipeline.graph import reached
 
 COUNT = 2000
 POLICIES = ["image_net", "reduced_image_net", "svhn", "reduced_cifar10"]
-
-
-def run(define, *, batch_size, iterations=1, seed=5, conditionals=False):
-    made = pipeline_def(
-        batch_size=batch_size, num_threads=1, device_id=None, enable_conditionals=conditionals
-    )(define)(seed=seed)
-    made.build()
-    outputs = [made.run()[0] for _ in range(iterations)]
-    return [np.array(sample) for batch in outputs for sample in batch]
 
 
 def pictures(shape=(20, 24, 3)):

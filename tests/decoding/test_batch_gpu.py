@@ -131,6 +131,13 @@ def test_a_video_on_a_gpu_is_decoded_there(demo_folder):
     assert torch.equal(clip.frames[0], clip.frames[2])
 
 
+@pytest.mark.parametrize(("start", "size"), [(23, None), (0, (90, 160)), (59, (90, 160))])
+def test_a_video_iterates_from_anywhere_at_any_size(demo_folder, start, size):
+    with vl.Video(demo_folder / "h264_open_gop.mp4", device="cuda") as video:
+        frames = torch.stack(list(video.iterate(start, size=size)))
+        assert torch.equal(frames, video.get_frames(start=start, size=size).frames)
+
+
 def test_hybrid_gives_the_same_frames(gpu, demo_folder):
     clips = [(demo_folder / "h264.mp4", [n]) for n in range(0, 90, 3)]
     clips += [(demo_folder / "h264_open_gop.mp4", list(range(n, 72, 8))) for n in range(8)]

@@ -9,10 +9,10 @@ import io
 import struct
 from dataclasses import replace
 
-import av
 import pytest
 from mp4_files import Part, Run, movie, read_clip
 from object_server import serve
+from remuxing import remux_file
 from sequential import agrees
 
 import videoloader as vl
@@ -106,12 +106,7 @@ def remux(path, name):
         pytest.skip("FFmpeg does not write this codec into MOV")
     made = path.with_name(name)
     options = {"movflags": LAYOUTS[name]} if LAYOUTS[name] else {}
-    with av.open(str(path)) as given, av.open(str(made), "w", options=options) as target:
-        stream = target.add_stream_from_template(given.streams.video[0], opaque=True)
-        for packet in given.demux(video=0):
-            if packet.dts is not None:
-                packet.stream = stream
-                target.mux(packet)
+    remux_file(path, str(made), opaque=True, options=options)
     return made.read_bytes()
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matroska_files import block, cluster, demuxed, element, laced, matroska, track, unknown
+from remuxing import remux_bytes
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
@@ -25,17 +26,7 @@ FRAME_NS = 40_000_000
 
 def remux(source, **options):
     """The packets of a file in a Matroska file in memory."""
-    target = io.BytesIO()
-    with (
-        av.open(str(source)) as given,
-        av.open(target, "w", format="matroska", options=options) as made,
-    ):
-        stream = made.add_stream_from_template(given.streams.video[0])
-        for packet in given.demux(video=0):
-            if packet.dts is not None:
-                packet.stream = stream
-                made.mux(packet)
-    return target.getvalue()
+    return remux_bytes(source, "matroska", **options)
 
 
 def native(data, stream=None):

@@ -13,6 +13,7 @@ import pytest
 from corpus_files import corpus_files, has_reference, md5_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from remuxing import remux_bytes
 from transport_files import check_sum
 
 import videoloader as vl
@@ -34,18 +35,7 @@ TRANSPORT = corpus_files(
 
 def remux(path, **options):
     """The video of a file in a transport stream, as FFmpeg writes it."""
-    written = io.BytesIO()
-    with (
-        av.open(str(path)) as source,
-        av.open(written, "w", format="mpegts", options=options) as target,
-    ):
-        video = source.streams.video[0]
-        stream = target.add_stream_from_template(video)
-        for packet in source.demux(video):
-            if packet.dts is not None:
-                packet.stream = stream
-                target.mux(packet)
-    return written.getvalue()
+    return remux_bytes(path, "mpegts", **options)
 
 
 def demuxed(data, stream=0):

@@ -10,7 +10,7 @@ import torch
 
 from videoloader import Pipeline, fn, ops, pipeline_def, types
 from videoloader.errors import VideoError
-from videoloader.fn.function import public_functions, public_modules
+from videoloader.fn.names import public_functions, public_modules
 from videoloader.ops.operator_class import class_name
 from videoloader.ops.stubs import stubs
 from videoloader.tensors import TensorList

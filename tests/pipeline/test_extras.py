@@ -287,12 +287,16 @@ def test_checkpoints_that_do_not_fit_are_errors(videos):
         state = pipe.checkpoint()
     for arguments, message in (
         ({"seed": 4}, "checkpoint is of a pipeline with seed=3, got seed=4"),
-        ({"batch_size": 3}, "with batch_size=2, got batch_size=3"),
         ({"checkpoint": b"{}"}, "not what"),
         ({"checkpoint": state[:-4]}, "not what"),
     ):
         with pytest.raises(ArgumentError, match=message):
             graph(**{"checkpoint": state, **arguments}).build()
+    sourced = pipeline_def(lambda: fn.external_source(lambda info: np.array(1), batch=False))
+    with sourced(batch_size=2, seed=3, enable_checkpointing=True) as pipe:
+        state = pipe.checkpoint()
+    with pytest.raises(ArgumentError, match="with batch_size=2, got batch_size=3"):
+        sourced(batch_size=3, seed=3, checkpoint=state).build()
 
 
 def test_executors_that_are_one_here_give_the_same(videos):

@@ -12,7 +12,7 @@ from videoloader import fn
 from videoloader.decoding.work import Work
 from videoloader.pipeline import pipeline_def
 from videoloader.pipeline.run_stats import OperatorStats, RunStats
-from videoloader.pipeline.stages import StageStats
+from videoloader.pipeline.runner_stats import StageStats
 from videoloader.plugin.pytorch import GenericIterator
 
 

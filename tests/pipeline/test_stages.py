@@ -13,7 +13,8 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.pool import sample_pool
-from videoloader.pipeline.stages import Stage, StageRunner
+from videoloader.pipeline.stage_thread import Stage
+from videoloader.pipeline.stages import StageRunner
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -383,7 +384,8 @@ def test_a_forked_process_is_told_to_make_its_own():
 SCRIPT = """
 import time
 from videoloader.pipeline.pool import sample_pool
-from videoloader.pipeline.stages import Stage, StageRunner
+from videoloader.pipeline.stage_thread import Stage
+from videoloader.pipeline.stages import StageRunner
 
 runner = StageRunner(
     [Stage("a", lambda n, _: time.sleep(0.01) or n), Stage("b", lambda n, _: n)], depth=2

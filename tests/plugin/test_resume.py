@@ -113,13 +113,29 @@ def test_sources_of_a_number_go_on_and_their_epochs_too():
 def test_states_that_do_not_fit_are_refused(files):
     with iterator(files) as one, iterator(files, pipelines=2) as two:
         state = one.state_dict()
-        with pytest.raises(ArgumentError, match="over 2 pipelines, this one has 1"):
-            one.load_state_dict(two.state_dict())
-        words = r"\[11, 1\], this one has \[7, 1\]"
+        words = "over 2 pipelines, this one has 1"
+        with (
+            GenericIterator([drawn(files, {}, seed=5)], ["number", "noise"], size=11) as other,
+            pytest.raises(ArgumentError, match=words),
+        ):
+            other.load_state_dict(two.state_dict())
+        words = "11 samples, this one has 7"
         with iterator(files[:7]) as other, pytest.raises(ArgumentError, match=words):
             other.load_state_dict(state)
         with iterator(files, seed=6) as other, pytest.raises(ArgumentError, match="seed"):
             other.load_state_dict(state)
+
+    def sized(size):
+        return GenericIterator(drawn(files, {}, seed=5), ["number", "noise"], size=size)
+
+    with sized(11) as one, sized(11) as same, sized(7) as other, iterator(files) as reading:
+        state = one.state_dict()
+        same.load_state_dict(state)
+        with pytest.raises(ArgumentError, match="11 samples, this one has 7"):
+            other.load_state_dict(state)
+        with pytest.raises(ArgumentError, match="size and reader_name must be the same"):
+            reading.load_state_dict(state)
+
     pipe = pipeline_def(lambda: fn.random.uniform())(batch_size=1, num_threads=1)
     words = "enable_checkpointing=True"
     with GenericIterator(pipe, ["x"], size=3) as plain, pytest.raises(ArgumentError, match=words):

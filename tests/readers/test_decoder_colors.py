@@ -127,3 +127,20 @@ def test_other_types_are_refused(path):
         32,
         1,
     )
+
+
+@pytest.mark.parametrize("space", SPACES[1:])
+def test_normalised_frames_of_a_reader_have_other_colours(path, space):
+    def read(**more):
+        return fn.readers.video(filenames=[path], sequence_length=4, **more)
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def pipeline():
+        return read(normalized=True), read(normalized=True, image_type=space)
+
+    with pipeline() as made:
+        rgb, frames = (np.asarray(output[0]) for output in made.run())
+    assert frames.dtype == np.float32
+    assert np.abs(frames - converted(255 * rgb, space) / 255).max() < 1e-5
+    with pytest.raises(ArgumentError, match="YCbCr goes with uint8 or normalized=True"):
+        read(dtype=types.FLOAT, image_type=types.YCbCr)

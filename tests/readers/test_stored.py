@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from videoloader import fn
 from videoloader.errors import ArgumentError, OperatorError, SourceError
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext
+from videoloader.operators.source import SourceContext
 from videoloader.pipeline import pipeline_def
 from videoloader.readers import stored_samples
 from videoloader.readers.epochs import Epochs, Place

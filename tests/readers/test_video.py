@@ -10,7 +10,6 @@ from videoloader.errors import (
     FormatError,
     FrameRangeError,
     OperatorError,
-    UnsupportedError,
 )
 from videoloader.pipeline import DataNode, pipeline_def
 from videoloader.sampling import (
@@ -261,10 +260,73 @@ def test_arguments_without_a_meaning_are_errors(videos, arguments, message):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"dtype": types.FLOAT}, {"normalized": True}, {"pad_sequences": True}]
+    ("limits", "older", "expected"),  # frames have 1/25 s; DALI leaves the end out
+    [
+        ("0.1 0.5", {"file_list_include_preceding_frame": False}, range(3, 12)),
+        ("0.1 0.5", {"file_list_include_preceding_frame": True}, range(2, 13)),
+        ("0.12 0.48", {"file_list_include_preceding_frame": True}, range(3, 12)),
+        ("2.3 9.7", {"file_list_frame_num": True}, range(3, 9)),
+        (
+            "2.3 9.7",
+            {"file_list_frame_num": True, "file_list_include_preceding_frame": True},
+            range(3, 9),
+        ),
+        ("30 -4", {"file_list_frame_num": True}, range(30, 36)),
+        ("0.1 0.5", {"file_list_frame_num": False}, range(3, 12)),
+    ],
 )
-def test_what_dali_has_and_we_not_yet_says_so(videos, arguments):
-    with pytest.raises(UnsupportedError, match="is not supported yet"):
+def test_limits_of_lists_in_dalis_older_form(videos, tmp_path, limits, older, expected):
+    (tmp_path / "list.txt").write_text(f"a 7 {limits}\n")
+    arguments = {"filenames": None, "file_list": tmp_path / "list.txt", **older}
+    clips = epoch(reader(sequence_length=1, **arguments))
+    assert [number for (number,) in clips] == list(expected)
+
+
+def test_padded_sequences_are_clips_filled_with_zeros(videos):
+    videos.length = 6
+    arguments = {"filenames": ["a"], "sequence_length": 4, "enable_frame_num": "sequence"}
+    with reader(pad_sequences=True, enable_timestamps=True, **arguments) as pipe:
+        clips, numbers, times = pipe.run()
+    assert numbers.as_array().tolist() == [[0, 1, 2, 3], [4, 5, -1, -1]]
+    assert times.as_array()[1, 2:].tolist() == [-1, -1]
+    assert clips.as_array()[1, :, 0, 0, 0].tolist() == [4, 5, 0, 0]
+
+
+@pytest.mark.parametrize("with_operator", [False, True])
+def test_clips_of_floats(videos, with_operator):
+    """Operators behind see the floats; the decoder does not take them over."""
+
+    def clip(**arguments):
+        def definition():
+            clips = fn.readers.video(filenames=["a"], sequence_length=4, **arguments)
+            return fn.crop_mirror_normalize(clips, mean=3, std=2) if with_operator else clips
+
+        with pipeline_def(definition)(batch_size=2) as pipe:
+            (clips,) = pipe.run()
+        return clips.as_array()
+
+    plain = clip().astype(np.float32)
+    floats = clip(dtype=types.FLOAT)
+    assert floats.dtype == np.float32
+    assert np.array_equal(floats, plain)
+    small = clip(normalized=True)
+    assert small.dtype == np.float32
+    expected = (2 * plain + 3) / 255 if with_operator else plain / 255
+    assert np.allclose(2 * small + 3 if with_operator else small, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"normalized": True, "dtype": types.UINT8}, "normalized gives float32"),
+        ({"dtype": types.INT16}, "dtype"),
+        ({"channels": 1}, "channels"),
+        ({"pad_sequences": True, "pad_mode": "edge"}, "give one"),
+        ({"file_list_frame_num": True, "file_list_rounding": "all_up"}, "older form"),
+    ],
+)
+def test_formats_that_are_not_there_are_errors(videos, arguments, message):
+    with pytest.raises(ArgumentError, match=message):
         reader(sequence_length=4, **arguments)
 
 

@@ -70,3 +70,27 @@ def test_epochs_and_seeds_have_orders_of_their_own():
 def test_a_window_smaller_than_a_group_is_an_error():
     with pytest.raises(ArgumentError, match="at least one group"):
         GroupedOrder(10, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "numbers", "mates"),
+    [
+        (
+            0,
+            [0, 1, 4, 2, 3, 16, 6, 7, 13, 14, 5, 15, 12, 8, 17, 19, 9, 18],
+            {0: [1, 3, 4], 6: [7, 10], 8: [9, 11, 12], 14: [15, 17], 16: []},
+        ),
+        (
+            3,
+            [7, 6, 4, 5, 11, 19, 12, 16, 13, 17, 14, 15, 18, 20, 1, 0, 22, 21],
+            {0: [1, 2, 3], 5: [7, 9, 12], 6: [8, 10, 11], 13: [16, 17], 14: [15]},
+        ),
+    ],
+)
+def test_the_order_is_that_of_runs_that_were_stored(epoch, numbers, mates):
+    order = GroupedOrder(23, 4, 8, common_seed=7, seed=3, stage=2)
+    part = range(3, 21)
+    assert all_numbers(order, part, epoch) == numbers
+    backwards = order.numbers(np.arange(18)[::-1], part, epoch=epoch)
+    assert backwards.tolist() == numbers[::-1]
+    assert {n: order.mates(n, part, epoch=epoch) for n in mates} == mates

@@ -113,6 +113,13 @@ def test_classes_in_a_row_reach_every_rank():
         assert len(set(labels[order.batch(0, 0)])) > 1
 
 
+@pytest.mark.parametrize(("count", "steps"), [(1, [5]), (2, [3, 3]), (4, [2, 2, 2, 2])])
+def test_several_ranks_run_in_step_unless_they_say_otherwise(count, steps):
+    chosen = ranks(count, size=9, batch_size=2, remainder=None)
+    assert [order.num_steps() for order in chosen] == steps
+    assert sorted(set(itertools.chain(*all_batches(chosen, 0)))) == list(range(9))
+
+
 def test_wrong_orders_are_refused():
     for wrong in ({"batch_size": 0}, {"size": 0}, {"rank": 1}, {"remainder": "wrap"}):
         with pytest.raises(ArgumentError):

@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
-import av
 import numpy as np
 import pytest
 import torch
 from object_server import serve
+from remuxing import remux_file
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
@@ -38,12 +38,7 @@ def clips(tmp_path_factory):
         picture="mandelbrot=maxiter=100",
         container_options={"movflags": "+faststart"},
     )
-    with av.open(str(front)) as given, av.open(str(folder / "end.mp4"), "w") as made:
-        stream = made.add_stream_from_template(given.streams.video[0])
-        for packet in given.demux(video=0):
-            if packet.dts is not None:
-                packet.stream = stream
-                made.mux(packet)
+    remux_file(front, str(folder / "end.mp4"))
     return folder
 
 
@@ -636,3 +631,46 @@ def test_what_a_batch_opens_is_closed(urls, monkeypatch, on_error):
         decoder.decode(list(zip(urls, WANTED, strict=True)), on_error=on_error)
     assert len(opened) >= 3
     assert {id(source) for source in closed} == {id(source) for source in opened}
+
+
+@pytest.mark.parametrize("is_member", [False, True])
+def test_a_worker_does_not_open_again_what_is_open_here(server, bucket, is_member):
+    """Two processes request no more than one would: nothing to open the video once more."""
+    item = next(iter(find_items(f"{server.url}/videos/shards/0.tar"))) if is_member else None
+    place = item or f"{server.url}/end.mp4"
+    with open_source(place) if item is None else item.open() as source:
+        index = vl.VideoIndex(**vars(vl.index_video(source.read(0, source.size))))
+        index = replace(index, fingerprint=source.fingerprint, name=source.name)
+    begin = 0 if item is None else item.offset
+    frames = []
+    for workers in (0, 1):
+        with vl.BatchDecoder(workers=workers) as decoder:
+            server.forget()
+            frames.append(decoder.decode([vl.ClipRequest(place, [60, 100], index=index)]).frames)
+            ranges = [told.get("range", "").partition("=")[2] for told in server.received]
+            first = [each for each in ranges if int(each.partition("-")[0]) == begin]
+            assert len(first) == 1, ranges
+    assert torch.equal(*frames)
+
+
+def test_a_worker_refuses_an_object_that_was_changed_since_it_was_opened(server):
+    url = f"{server.url}/front.mp4"
+    index = vl.index_video(url)
+    with vl.BatchDecoder(workers=1) as decoder:
+        asked = []
+
+        def change(status, headers, body, *_):
+            asked.append(status)
+            if len(asked) == 1:  # this process opens it; then it changes
+                server.modified += 1000
+                server.objects["/front.mp4"] = server.objects["/front.mp4"][::-1]
+            return status, headers, body
+
+        server.tamper = change
+        with pytest.raises(vl.VideoError, match="changed while it was read"):
+            decoder.decode([vl.ClipRequest(url, [100], index=index)])
+        assert len(asked) > 1
+        server.tamper = None
+        server.modified -= 1000
+        server.objects["/front.mp4"] = server.objects["/front.mp4"][::-1]
+        assert decoder.decode([vl.ClipRequest(url, [100], index=index)]).masks[0].all()

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from child_processes import children
 
+from videoloader.workers import processors
+from videoloader.workers import tasks as tasks_module
 from videoloader.workers.tasks import Failure, run_tasks
 
 HERE = "test_tasks"
@@ -58,6 +60,31 @@ def test_a_task_that_costs_its_worker_is_recorded_and_not_tried_again(function, 
             assert result == number
         assert len((tmp_path / str(number)).read_text().split()) == 1
     assert not done
+
+
+def test_ranks_of_a_host_share_its_processors(function, tmp_path, monkeypatch):
+    monkeypatch.setattr(processors.os, "sched_getaffinity", lambda _: range(6))
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
+    tasks = [(number, "") for number in range(8)]
+    made = []
+    supervisor = tasks_module.Supervisor
+
+    def note(*arguments, workers, **options):
+        made.append(workers)
+        return supervisor(*arguments, workers=workers, **options)
+
+    monkeypatch.setattr(tasks_module, "Supervisor", note)
+    for workers in (None, 1):
+        list(
+            run_tasks(
+                function,
+                tasks,
+                workers=workers,
+                time_limit=60,
+                arguments={"folder": str(tmp_path)},
+            )
+        )
+    assert made == [2, 1]
 
 
 def test_a_bug_in_a_task_costs_no_worker(function, tmp_path):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Color", "color_from_codes"]
+__all__ = ["HLG", "PQ", "Color", "color_from_codes"]
+
+PQ, HLG = "smpte2084", "arib-std-b67"  # transfers of HDR pictures
 
 _PRIMARIES = {
     1: "bt709",
@@ -33,9 +35,9 @@ _TRANSFERS = {
     13: "iec61966-2-1",
     14: "bt2020-10",
     15: "bt2020-12",
-    16: "smpte2084",
+    16: PQ,
     17: "smpte428",
-    18: "arib-std-b67",
+    18: HLG,
 }
 _MATRICES = {
     0: "gbr",
@@ -66,6 +68,11 @@ class Color:
     primaries: str | None = None
     transfer: str | None = None
     range: str | None = None
+
+    @property
+    def is_hdr(self) -> bool:
+        """Whether the transfer is PQ or HLG."""
+        return self.transfer in (PQ, HLG)
 
     def or_else(self, other: Color) -> Color:
         """This description, with the gaps filled from another."""

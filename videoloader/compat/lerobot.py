@@ -24,6 +24,7 @@ from videoloader.errors import DecodeError, VideoError
 from videoloader.sampling import frames_at_times
 from videoloader.sampling.times import NANOSECOND
 from videoloader.video import Video
+from videoloader.workers.processors import usable_processors
 
 __all__ = [
     "NAME",
@@ -126,7 +127,7 @@ def decode_camera_frames(
         )
 
     cameras = list(video_paths)
-    count = min(len(cameras), len(os.sched_getaffinity(0)))
+    count = min(len(cameras), usable_processors())
     if count < 2:
         return {camera: decode(camera) for camera in cameras}
     with ThreadPoolExecutor(count) as pool:

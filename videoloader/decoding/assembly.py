@@ -27,7 +27,7 @@ from videoloader.decoding.opening import (
     source_name,
 )
 from videoloader.decoding.output import OutputFormat, View, normalize_size
-from videoloader.decoding.planes import plane_shapes, planes_view
+from videoloader.decoding.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.decoding.work import Work
@@ -46,8 +46,9 @@ Allocate: TypeAlias = Callable[[tuple[int, ...]], torch.Tensor]
 class OpenClip:
     """A request whose video is open.
 
-    `orientation` is the turn to apply; `memory` is its tensor, or the one of which it is a row;
-    `failed` are the frames that do not decode.
+    `orientation` is the turn to apply; `plane_shapes` are the planes, with `output="yuv"`;
+    `memory` is its tensor, or the one of which it is a row; `failed` are the frames that do not
+    decode.
     """
 
     request: ClipRequest
@@ -56,6 +57,7 @@ class OpenClip:
     mask: NDArray[np.bool_]
     view: View
     orientation: Orientation
+    plane_shapes: PlaneShapes = ()
     memory: torch.Tensor = field(init=False)
     row: int | None = field(default=None, init=False)
     failed: dict[int, VideoError] = field(default_factory=dict)
@@ -90,7 +92,7 @@ class _Result(NamedTuple):
     indices: NDArray[np.int64]
     times: NDArray[np.float64]
     mask: NDArray[np.bool_]
-    plane_shapes: tuple[tuple[int, int], ...] = ()
+    plane_shapes: PlaneShapes = ()
 
 
 class Assembly:
@@ -169,11 +171,10 @@ class Assembly:
         numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=source.name)
         if request.snap == "keyframe":
             numbers = snap_to_keyframes(numbers, index.keyframes, source.name)
-        if self.output.output == "yuv":
-            view = planes_view(request, index, self._size, self.output)
-            return OpenClip(
-                request, source, ClipFrames(video, index, numbers), mask, view, Orientation()
-            )
+        wanted = ClipFrames(video, index, numbers)
+        if self.output.is_planar:
+            view, shapes = planes_view(request, index, self._size, self.output)
+            return OpenClip(request, source, wanted, mask, view, Orientation(), shapes)
         orientation = index.orientation if self.rules.rotate else Orientation()
         displayed = orientation.displayed((index.height, index.width))
         whole = displayed if request.crop is None else request.crop[2:]
@@ -181,7 +182,6 @@ class Assembly:
         scales = size is not None or self.rules.resolution_change == "scale"
         view = View(size or whole, request.crop, request.flip, request.window, scales)
         view.check(source.name, displayed)
-        wanted = ClipFrames(video, index, numbers)
         return OpenClip(request, source, wanted, mask, view, orientation)
 
     def allocate(self, allocate: Allocate, *, limit: int | None) -> None:
@@ -331,7 +331,7 @@ class Assembly:
             np.array(numbers, dtype=np.int64),
             self.failures,
             self._work,
-            [result.plane_shapes for result in results] if self.output.output == "yuv" else (),
+            [result.plane_shapes for result in results] if self.output.is_planar else (),
         )
 
     def _result(self, clip: OpenClip) -> _Result:
@@ -341,8 +341,7 @@ class Assembly:
             frames = np.where(mask, frames, FILLED)
         times = np.full(len(frames), -1.0)
         times[mask] = clip.index.seconds(frames[mask])
-        shapes = plane_shapes(clip.index) if self.output.output == "yuv" else ()
-        return _Result(clip.memory, clip.row, frames, times, mask, shapes)
+        return _Result(clip.memory, clip.row, frames, times, mask, clip.plane_shapes)
 
     def _blank(self, number: int) -> _Result:
         """A clip in place of one whose video cannot be opened, or that there is no memory for."""
@@ -372,7 +371,5 @@ def _size_of(request: ClipRequest, size: tuple[int, int] | None) -> tuple[int, i
 
 
 def _slots(memory: torch.Tensor, output: OutputFormat) -> torch.Tensor:
-    """The memory of a clip as (F, H, W, C)."""
-    if output.output == "yuv":
-        return memory[:, None, :, None]
-    return memory.permute([output.layout.index(axis) for axis in "FHWC"])
+    """The memory of a clip as slots, as `OutputFormat.slots` of an array."""
+    return memory[:, None, :, None] if output.is_planar else memory.permute(output.slot_axes)

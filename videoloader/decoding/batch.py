@@ -32,6 +32,7 @@ from videoloader.decoding.limits import (
     worker_limit,
 )
 from videoloader.decoding.nvdec.engine import GpuEngine
+from videoloader.decoding.nvdec.utilisation import nvdec_use
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -42,6 +43,7 @@ from videoloader.decoding.output import (
     OutputFormat,
     ResolutionChange,
     ToneMap,
+    View,
     normalize_size,
 )
 from videoloader.decoding.request import ClipRequest, as_request
@@ -267,9 +269,12 @@ class BatchDecoder:
         source: Source,
         orientation: Orientation,
         output: OutputFormat | None = None,
+        *,
+        view: View | None = None,
+        start: int = 0,
     ) -> Iterator[torch.Tensor]:
-        """All frames of a video on a GPU, a few at a time; see `GpuEngine.read`."""
-        return self._gpu_engine().read(index, source, orientation, output)
+        """The frames of a video on a GPU, a few at a time; see `GpuEngine.read`."""
+        return self._gpu_engine().read(index, source, orientation, output, view=view, start=start)
 
     @quick_switches()
     def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
@@ -298,13 +303,17 @@ class BatchDecoder:
     def engines(self) -> dict[str, int]:
         """What decodes now: worker processes, and how many were replaced since they died or hung.
 
-        On a GPU also NVDEC sessions, and runs that the CPU took over.
+        On a GPU also NVDEC sessions, runs that the CPU took over, and with `pynvml` the percent of
+        the last moments in which its NVDEC engines worked.
         """
         stats = self.stats()
         cpu, gpu = stats.get("cpu", {}), stats.get("gpu", {})
         found = {name: cpu[name] for name in ("workers", "replaced") if name in cpu}
         found |= {name: gpu[name] for name in ("sessions",) if name in gpu}
-        return found | ({"routed": sum(stats["routed"].values())} if "routed" in stats else {})
+        if "routed" in stats:
+            found["routed"] = sum(stats["routed"].values())
+        use = nvdec_use(str(self.device)) if gpu else None
+        return found if use is None else found | {"nvdec_percent": use}
 
     def close(self) -> None:
         """End the worker processes and let go of the decoders; a later batch makes new ones.

@@ -107,10 +107,20 @@ class OutputFormat:
                 raise ArgumentError(f"{name} needs a float dtype, got dtype={self.dtype!r}")
         if self.std is not None and 0 in np.asarray(self.std):
             raise ArgumentError(f"std must not be 0, got {self.std}")
-        if self.output == "yuv" and self.dtype not in ("uint8", "uint16"):
-            raise ArgumentError(f'output="yuv" takes dtype uint8 or uint16, got {self.dtype!r}')
-        if self.output == "yuv":
+        if self.is_planar:
+            if self.dtype not in ("uint8", "uint16"):
+                raise ArgumentError(f'output="yuv" takes dtype uint8 or uint16, got {self.dtype!r}')
             object.__setattr__(self, "layout", "FHWC")  # planes have none; frames come first
+
+    @property
+    def is_planar(self) -> bool:
+        """Whether a frame is one row of samples: its planes as they are coded."""
+        return self.output == "yuv"
+
+    @property
+    def slot_axes(self) -> list[int]:
+        """Where the layout has the dimensions of slots: F, H, W, C."""
+        return [self.layout.index(axis) for axis in "FHWC"]
 
     @property
     def channels(self) -> int:
@@ -150,16 +160,14 @@ class OutputFormat:
 
     def clip_shape(self, count: int, size: tuple[int, int]) -> tuple[int, ...]:
         """Shape of a clip of `count` frames of (height, width); planes lie in one row."""
-        if self.output == "yuv":
+        if self.is_planar:
             return count, size[0] * size[1]
         lengths = {"F": count, "H": size[0], "W": size[1], "C": self.channels}
         return tuple(lengths[axis] for axis in self.layout)
 
     def slots(self, clip: NDArray[Any]) -> NDArray[Any]:
         """The memory of a clip as slots: (F, H, W, C), whatever the layout."""
-        if self.output == "yuv":
-            return clip[:, None, :, None]
-        return clip.transpose([self.layout.index(axis) for axis in "FHWC"])
+        return clip[:, None, :, None] if self.is_planar else clip.transpose(self.slot_axes)
 
 
 @dataclass(frozen=True, slots=True)

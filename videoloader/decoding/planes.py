@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.request import ClipRequest
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["plane_shapes", "planes_view"]
+__all__ = ["PlaneShapes", "plane_shapes", "planes_view"]
+
+PlaneShapes: TypeAlias = tuple[tuple[int, int], ...]  # (rows, columns) of each plane
 
 
-def plane_shapes(index: VideoIndex) -> tuple[tuple[int, int], ...]:
-    """(rows, columns) of each plane of the pictures of a video.
+def plane_shapes(index: VideoIndex) -> PlaneShapes:
+    """The planes of the pictures of a video.
 
     Raises:
         UnsupportedError: the components of its pictures do not lie in planes of their own, or only
@@ -36,8 +40,8 @@ def plane_shapes(index: VideoIndex) -> tuple[tuple[int, int], ...]:
 
 def planes_view(
     request: ClipRequest, index: VideoIndex, size: object, output: OutputFormat
-) -> View:
-    """The view of a clip of planes: each frame is one row of samples.
+) -> tuple[View, PlaneShapes]:
+    """The view of a clip of planes, whose frames are one row of samples each; and the planes.
 
     Args:
         request: of the clip.
@@ -60,4 +64,4 @@ def planes_view(
         raise ArgumentError(
             f'{index.name}: its samples have {index.bit_depth} bits; pass dtype="uint16"'
         )
-    return View((1, sum(rows * columns for rows, columns in shapes)))
+    return View((1, sum(rows * columns for rows, columns in shapes))), shapes

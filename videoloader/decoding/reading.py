@@ -57,8 +57,7 @@ def read_frames(
         orientation: the turn to apply.
         threads: of the codec on the CPU; with several, frames are converted in another one still.
         max_pixels: of a picture; larger ones do not decode.
-        gpu: decodes as far as it can, from the first frame on; a warning tells from where on the
-            CPU does.
+        gpu: decodes as far as it can; a warning tells from which frame on the CPU does.
         start: first frame.
 
     Raises:
@@ -66,7 +65,7 @@ def read_frames(
     """
     if gpu is not None:
         try:
-            for frames in gpu.read(index, source, orientation, output):
+            for frames in gpu.read(index, source, orientation, output, view=view, start=start):
                 yield from frames.unbind()
                 start += len(frames)
         except (UnsupportedError, FormatError, DecodeError) as error:

@@ -8,13 +8,7 @@ The functions are made from the declarations. Editors and type checkers see them
 beside this one, which `python -m videoloader.fn.stubs` writes and a test keeps current.
 """
 
-import videoloader.operators
-import videoloader.readers.all_readers
-import videoloader.readers.decoder
-import videoloader.readers.external
-import videoloader.readers.video
-import videoloader.readers.video_input
-import videoloader.readers.video_resize  # noqa: F401  (importing these declares the operators)
+import videoloader.readers.all_readers  # noqa: F401  (importing this declares the readers)
 from videoloader.fn import (  # noqa: F401
     _conditional,
     decoders,
@@ -30,7 +24,7 @@ from videoloader.fn import (  # noqa: F401
     transforms,
 )
 from videoloader.fn.document import operators_page  # noqa: F401
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions(""))
 

@@ -1,6 +1,6 @@
 """Decoders: from the bytes of a file, or its path, to frames."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("decoders"))
 

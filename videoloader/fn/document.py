@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from videoloader.fn.function import HIDDEN
+from videoloader.fn.names import HIDDEN
 from videoloader.operators.arguments import REQUIRED, Argument
 from videoloader.operators.operator import OPERATORS, Operator
 

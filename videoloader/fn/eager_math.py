@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentTypeError
-from videoloader.fn.function import run_eagerly
+from videoloader.fn.eager import run_eagerly
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.arithmetic.expression import write_expression
 from videoloader.tensors import Tensor, TensorList, to_tensor

@@ -1,6 +1,6 @@
 """Inputs: sources that are fed with whole files."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("inputs"))
 

@@ -1,6 +1,6 @@
 """Noise: what a camera or a bad channel adds to pictures, and to any other data."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("noise"))
 

@@ -1,6 +1,6 @@
 """Random numbers, one draw a sample."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("random"))
 

@@ -1,6 +1,6 @@
 """Readers: sources that go through a set of files epoch after epoch."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("readers"))
 

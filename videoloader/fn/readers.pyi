@@ -56,9 +56,9 @@ def caffe(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -122,9 +122,9 @@ def caffe2(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -216,9 +216,9 @@ def coco(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -290,9 +290,9 @@ def file(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -346,9 +346,9 @@ def mxnet(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -427,9 +427,9 @@ def nemo_asr(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -512,9 +512,9 @@ def numpy(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -573,9 +573,9 @@ def sequence(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -635,9 +635,9 @@ def tfrecord(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -659,6 +659,8 @@ def video(
     file_list_format: str = 'timestamps',
     file_list_rounding: str = 'start_down_end_up',
     file_list_include_end: bool | int = True,
+    file_list_frame_num: bool | int | None = None,
+    file_list_include_preceding_frame: bool | int | None = None,
     sequence_length: int | None = None,
     stride: int = 1,
     step: int = -1,
@@ -671,6 +673,7 @@ def video(
     uniform_sample: bool | int = False,
     sampler: Any = None,
     pad_mode: str = 'none',
+    pad_sequences: bool | int = False,
     fill_value: int | _Sequence[int] = ...,
     resolution_change: str = 'error',
     matrix: str = 'auto',
@@ -680,6 +683,9 @@ def video(
     max_pixels: int = 134217728,
     time_limit: Any = 60.0,
     memory_limit: Any = 'auto',
+    dtype: Any = ...,
+    normalized: bool | int = False,
+    channels: int = 3,
     image_type: Any = ...,
     enable_frame_num: str = 'none',
     enable_timestamps: bool | int = False,
@@ -697,15 +703,9 @@ def video(
     name: str | None = None,
     additional_decode_surfaces: Any = ...,
     bytes_per_sample_hint: Any = ...,
-    channels: Any = ...,
     dont_use_mmap: Any = ...,
-    dtype: Any = ...,
-    file_list_frame_num: Any = ...,
-    file_list_include_preceding_frame: Any = ...,
     initial_fill: Any = ...,
     lazy_init: Any = ...,
-    normalized: Any = ...,
-    pad_sequences: Any = ...,
     prefetch_queue_depth: Any = ...,
     preserve: Any = ...,
     read_ahead: Any = ...,
@@ -723,7 +723,7 @@ def video(
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
-    Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
+    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
@@ -743,6 +743,11 @@ def video(
         file_list_rounding: frame for a time between two (one of 'start_down_end_up',
             'start_up_end_down', 'all_up', 'all_down'; default 'start_down_end_up').
         file_list_include_end: whether the end frame is in the range (bool (0 or 1); default True).
+        file_list_frame_num: start and end are frame numbers, start is rounded up, end down and not
+            in the range; DALI's older form of `file_list_format` (bool (0 or 1)).
+        file_list_include_preceding_frame: round a start time down and an end time up, or with False
+            the other way; the end frame is not in the range; DALI's older form of
+            `file_list_rounding` (bool (0 or 1)).
         sequence_length: frames in a clip (int, at least 1).
         stride: from frame to frame; negative plays backwards (int; default 1).
         step: frames from clip to clip; -1: `sequence_length * stride`, and with `fps` end to end
@@ -765,6 +770,8 @@ def video(
         sampler: any clip sampler, in place of the arguments above (object).
         pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
             'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'none').
+        pad_sequences: end a video with a clip that is filled up; as `pad_mode="constant"` (bool (0
+            or 1); default False).
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
             (0,)).
         resolution_change: what to do with frames of another size than the first: `error`, or
@@ -785,6 +792,10 @@ def video(
             (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
+        dtype: uint8, or float32: 0 to 255 without the rounding to uint8 (one of torch.uint8,
+            torch.float32; default torch.uint8).
+        normalized: float32 from 0 to 1 (bool (0 or 1); default False).
+        channels: of RGB; for one see `output="gray"` (one of 3; default 3).
         image_type: colour space of the frames; all but RGB are converted as
             `fn.color_space_conversion` does. A `fill_value` is RGB (one of ImageType.RGB,
             ImageType.BGR, ImageType.GRAY, ImageType.YCbCr; default ImageType.RGB).
@@ -813,9 +824,6 @@ def video(
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Not supported yet: channels, dtype, file_list_frame_num, file_list_include_preceding_frame,
-    normalized, pad_sequences.
-
     Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
     prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check, tensor_init_bytes.
     """
@@ -832,6 +840,8 @@ def video_resize(
     file_list_format: str = 'timestamps',
     file_list_rounding: str = 'start_down_end_up',
     file_list_include_end: bool | int = True,
+    file_list_frame_num: bool | int | None = None,
+    file_list_include_preceding_frame: bool | int | None = None,
     sequence_length: int | None = None,
     stride: int = 1,
     step: int = -1,
@@ -844,6 +854,7 @@ def video_resize(
     uniform_sample: bool | int = False,
     sampler: Any = None,
     pad_mode: str = 'none',
+    pad_sequences: bool | int = False,
     fill_value: int | _Sequence[int] = ...,
     resolution_change: str = 'error',
     matrix: str = 'auto',
@@ -853,6 +864,8 @@ def video_resize(
     max_pixels: int = 134217728,
     time_limit: Any = 60.0,
     memory_limit: Any = 'auto',
+    normalized: bool | int = False,
+    channels: int = 3,
     image_type: Any = ...,
     enable_frame_num: str = 'none',
     enable_timestamps: bool | int = False,
@@ -887,15 +900,10 @@ def video_resize(
     name: str | None = None,
     additional_decode_surfaces: Any = ...,
     bytes_per_sample_hint: Any = ...,
-    channels: Any = ...,
     dont_use_mmap: Any = ...,
-    file_list_frame_num: Any = ...,
-    file_list_include_preceding_frame: Any = ...,
     initial_fill: Any = ...,
     lazy_init: Any = ...,
     minibatch_size: Any = ...,
-    normalized: Any = ...,
-    pad_sequences: Any = ...,
     prefetch_queue_depth: Any = ...,
     preserve: Any = ...,
     read_ahead: Any = ...,
@@ -926,6 +934,11 @@ def video_resize(
         file_list_rounding: frame for a time between two (one of 'start_down_end_up',
             'start_up_end_down', 'all_up', 'all_down'; default 'start_down_end_up').
         file_list_include_end: whether the end frame is in the range (bool (0 or 1); default True).
+        file_list_frame_num: start and end are frame numbers, start is rounded up, end down and not
+            in the range; DALI's older form of `file_list_format` (bool (0 or 1)).
+        file_list_include_preceding_frame: round a start time down and an end time up, or with False
+            the other way; the end frame is not in the range; DALI's older form of
+            `file_list_rounding` (bool (0 or 1)).
         sequence_length: frames in a clip (int, at least 1).
         stride: from frame to frame; negative plays backwards (int; default 1).
         step: frames from clip to clip; -1: `sequence_length * stride`, and with `fps` end to end
@@ -948,6 +961,8 @@ def video_resize(
         sampler: any clip sampler, in place of the arguments above (object).
         pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
             'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'none').
+        pad_sequences: end a video with a clip that is filled up; as `pad_mode="constant"` (bool (0
+            or 1); default False).
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
             (0,)).
         resolution_change: what to do with frames of another size than the first: `error`, or
@@ -968,6 +983,8 @@ def video_resize(
             (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
+        normalized: float32 from 0 to 1 (bool (0 or 1); default False).
+        channels: of RGB; for one see `output="gray"` (one of 3; default 3).
         image_type: colour space of the frames; all but RGB are converted as
             `fn.color_space_conversion` does. A `fill_value` is RGB (one of ImageType.RGB,
             ImageType.BGR, ImageType.GRAY, ImageType.YCbCr; default ImageType.RGB).
@@ -1023,9 +1040,6 @@ def video_resize(
         dtype: element type of the output; the input's by default (element type).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Not supported yet: channels, file_list_frame_num, file_list_include_preceding_frame, normalized,
-    pad_sequences.
 
     Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
     minibatch_size, prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check,
@@ -1092,9 +1106,9 @@ def webdataset(
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.

@@ -1,6 +1,6 @@
 """Sums, means, deviations and extremes along dimensions of samples."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("reductions"))
 

@@ -1,6 +1,6 @@
 """Objects and polygons of segmentation masks."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("segmentation"))
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from videoloader.fn.function import documentation, public_functions, public_modules
+from videoloader.fn.docstring import documentation
+from videoloader.fn.names import public_functions, public_modules
 from videoloader.operators.arguments import REQUIRED, Argument
 from videoloader.operators.operator import IGNORED, Operator
 

@@ -1,6 +1,6 @@
 """Affine transforms of points, as matrices."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("transforms"))
 

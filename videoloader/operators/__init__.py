@@ -7,7 +7,8 @@ import importlib
 import pkgutil
 
 from videoloader.operators.batch import Batch, Context, Sample, Spec
-from videoloader.operators.operator import OPERATORS, Input, Operator, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import OPERATORS, Operator, declare
 
 __all__ = [
     "OPERATORS",

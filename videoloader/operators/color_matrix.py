@@ -29,8 +29,9 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.color_on_gpu import mix_colors
+from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.linear import each_of, middle
-from videoloader.operators.operator import FRAMES, OPERATORS, Input, declare
+from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors import saturate
 from videoloader.types import ImageType
 

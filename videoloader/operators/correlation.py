@@ -20,18 +20,14 @@ from videoloader.operators.filters import (
     infer_filtered,
     padded,
 )
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.geometry.sampling import opencv_border
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
 __all__ = ["correlate"]
 
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
-_OPENCV_BORDERS = {
-    "reflect_101": "BORDER_REFLECT_101",
-    "reflect_1001": "BORDER_REFLECT",
-    "clamp": "BORDER_REPLICATE",
-    "constant": "BORDER_CONSTANT",  # of zeros
-}
 _OPENCV_TYPES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 
 
@@ -144,7 +140,7 @@ def _same_by_opencv(
     fill: float,
 ) -> torch.Tensor | None:
     """The correlation of pictures on the CPU in one pass; None for what OpenCV does not take."""
-    is_known = border in _OPENCV_BORDERS and (border != "constant" or fill == 0)
+    is_known = border != "wrap" and (border != "constant" or fill == 0)
     if (
         values.device.type != "cpu"
         or values.dtype not in _OPENCV_TYPES
@@ -165,7 +161,7 @@ def _same_by_opencv(
             cv2.CV_32F,
             window.cpu().numpy(),
             anchor=(anchors[1], anchors[0]),
-            borderType=getattr(cv2, _OPENCV_BORDERS[border]),
+            borderType=opencv_border(border),
         )
         result[...] = filtered.reshape(result.shape)
     return torch.from_numpy(made).reshape(values.shape)

@@ -6,12 +6,13 @@ form after it, or to None where the decoder cannot express that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
 
-from videoloader.decoding.output import ElementType, Output, OutputFormat, View
+from videoloader.decoding.output import ElementType, OutputFormat, View
 
 __all__ = ["DecodedForm", "element_type"]
 
@@ -47,9 +48,14 @@ class DecodedForm:
     is_finished: bool = False
 
     @classmethod
-    def of(cls, displayed: tuple[int, int], channels: Output = "rgb") -> DecodedForm:
-        """The whole pictures of a video, as it is, with these channels."""
-        return cls(displayed, View(displayed), OutputFormat(output=channels))
+    def of(cls, displayed: tuple[int, int], given: Mapping[str, Any]) -> DecodedForm:
+        """The whole pictures of a video, as the arguments of a decoding operator ask for them."""
+        form = cls(displayed, View(displayed), OutputFormat(output=given.get("output", "rgb")))
+        if given.get("normalized"):
+            return form.finished(dtype="float32", mean=0.0, std=255.0)
+        if given.get("dtype") is torch.float32:
+            return form.finished(dtype="float32")
+        return form
 
     @property
     def size(self) -> tuple[int, int]:

@@ -9,7 +9,8 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import TEXT, Argument
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 
 __all__ = ["dump_image"]
 

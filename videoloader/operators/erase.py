@@ -15,7 +15,8 @@ from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.fills_on_gpu import erase_regions
 from videoloader.operators.geometry.windows import filled
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 
 __all__ = ["erase"]
 

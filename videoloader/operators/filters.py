@@ -29,7 +29,8 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.filters_on_gpu import filter_on_gpu
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import saturate
 

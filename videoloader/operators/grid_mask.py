@@ -11,7 +11,8 @@ from videoloader.operators.arguments import FLOAT, INT, Argument, PerSample
 from videoloader.operators.axes import storable
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.fills_on_gpu import mask_squares
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
 
 __all__ = ["grid_mask"]
 

@@ -33,8 +33,9 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, SampleError, Spec
 from videoloader.operators.geometry.windows import CROP_ARGUMENTS, check_crop, crop_window
+from videoloader.operators.inputs import Input
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.operator import declare
 from videoloader.operators.random import SEED
 from videoloader.operators.slice import SLICE_ARGUMENTS, check_slice, slice_windows
 from videoloader.types import ImageType

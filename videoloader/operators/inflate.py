@@ -19,7 +19,8 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.image_files import encoded_bytes
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 
 __all__ = ["inflate"]
 

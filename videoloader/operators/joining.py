@@ -12,7 +12,8 @@ from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INT, TEXT, Argument
 from videoloader.operators.axes import axis_number, dimensions, storable
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 
 __all__ = ["cat", "stack"]
 

@@ -14,7 +14,8 @@ from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, Pe
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.color_on_gpu import scale_values
 from videoloader.operators.convert import scale_and_shift
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
 __all__ = ["each_of", "middle"]

@@ -13,7 +13,8 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import INT, INTS, TEXT, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.filters import padded
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
 
 __all__ = ["median_blur"]
 

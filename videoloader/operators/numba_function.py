@@ -12,7 +12,8 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import ANY, BOOL, INTS, REQUIRED, Argument, Kind
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.types import DataType, to_torch
 
 __all__ = ["numba_function"]

@@ -28,128 +28,20 @@ import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Sample, Spec, allocate
+from videoloader.operators.batch import Batch, Context, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.inputs import Input
 
-__all__ = [
-    "FRAMES",
-    "OPERATORS",
-    "Columns",
-    "Input",
-    "Operator",
-    "Sample",
-    "Source",
-    "SourceContext",
-    "by_sample",
-    "declare",
-]
-
-FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
-"""Layouts of an image and of a clip. Operators see channels last: (..., H, W, C)."""
+__all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
 
 IGNORED = ("bytes_per_sample_hint", "preserve", "seed")
 """Arguments that every DALI operator takes; those that do not declare them have no use for them."""
 
-_UNNAMED = {3: "HWC", 4: "FHWC", 5: "FDHWC"}
-
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """A positional input of an operator.
-
-    Args:
-        name: for the signature and the documentation.
-        layouts: layouts that it may have; none: anything goes. An input that declares layouts is
-            seen with its channels last, whatever layout it has.
-        is_optional: whether it may be left out; the operator then gets fewer inputs.
-        is_repeated: whether any number of inputs, at least one, may stand here.
-        on_cpu: whether it is on the CPU whatever the device of the operator is.
-        is_frames: whether a tensor without a layout in an eager call is an image or a clip; for
-            inputs that take other layouts than those too.
-    """
-
-    name: str
-    layouts: tuple[str, ...] = ()
-    is_optional: bool = False
-    is_repeated: bool = False
-    on_cpu: bool = False
-    is_frames: bool = False
-
-    def view(self, batch: Batch, operator: str) -> tuple[Batch, int]:
-        """The batch with channels last, and where they were, counted from the end: -1 is last."""
-        if not self.layouts:
-            return batch, -1
-        if batch.block is not None and batch.layout in self.layouts and batch.layout[-1] == "C":
-            return batch, -1
-        first = batch[0] if len(batch) else None
-        if first is not None and not hasattr(first, "ndim"):
-            raise ArgumentError(f"fn.{operator} takes tensors, got a {type(first).__name__}")
-        layout = batch.layout or _UNNAMED.get(getattr(first, "ndim", 0), "")
-        if layout not in self.layouts and first is not None:
-            raise ArgumentError(
-                f"fn.{operator} takes layouts {', '.join(self.layouts)}; got "
-                f"{layout or 'no layout'} with shape {tuple(first.shape)}"
-            )
-        channel = layout.find("C") - len(layout) if "C" in layout else -1
-        if channel != -1:
-            others = layout.replace("C", "")
-            return batch.each(lambda value: value.movedim(channel, -1), others + "C"), channel
-        data = batch.samples if batch.block is None else batch.block
-        return Batch(data, layout, batch.source_info), -1
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """A batch that a source gives as a whole: a `Batch` for each output."""
-
-    batches: tuple[Batch, ...]
-
-    def __len__(self) -> int:
-        return len(self.batches[0])
-
-
-class Source(Protocol):
-    """Feeds a pipeline: `plan` decides what is in a batch."""
-
-    def plan(self, iteration: int) -> Sequence[Any] | Columns:
-        """The samples of batch `iteration`; StopIteration when there is no more.
-
-        Called in one thread, in order. A sample is a `PlannedClip`, or a tuple with a `Sample` for
-        each output. After the StopIteration of another source the batch is dropped.
-        """
-        ...
-
-    def reset(self) -> None:
-        """Begin again, after `plan` has raised StopIteration."""
-        ...
-
-    def meta(self) -> dict[str, Any] | None:
-        """What a reader tells of its epochs, None for other sources."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class SourceContext:
-    """What a source may know of the pipeline that it feeds.
-
-    `device` is the torch device of its outputs. `python_pool` is where worker processes run Python
-    code, None if the pipeline has none. `errors` is the `ErrorPolicy` of readers without their own.
-    """
-
-    name: str
-    stage: int
-    seed: int
-    batch_size: int
-    num_threads: int
-    device: str = "cpu"
-    python_pool: Any = None
-    errors: Any = None
 
 
 def _one(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature of num_outputs)
@@ -434,26 +326,6 @@ def declare(name: str, **description: Any) -> Callable[[Function], Function]:
         return run
 
     return register
-
-
-def by_sample(kernel: Callable[..., Any]) -> Callable[..., Batch]:
-    """A kernel for the batch from one for a sample: `kernel(*inputs, out=..., **arguments)`.
-
-    It gets tensors and the values of that sample, and writes its result to `out`. In a pipeline the
-    threads share the samples of a batch.
-    """
-
-    def run(context: Context, *inputs: Batch, **arguments: Any) -> Batch:
-        out = context.empty()
-        for position in range(context.count):
-            own = {
-                name: value[position] if isinstance(value, PerSample) else value
-                for name, value in arguments.items()
-            }
-            kernel(*(batch[position] for batch in inputs), out=out[position], **own)
-        return out
-
-    return run
 
 
 def _given(batch: Batch, layout: str, channel: int) -> Batch:

@@ -25,7 +25,8 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
 
 __all__ = ["clahe", "debayer", "equalize", "jpeg_compression_distortion"]
 

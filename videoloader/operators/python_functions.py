@@ -16,7 +16,8 @@ from videoloader.decoding.nvdec.streams import as_cupy
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument, Kind
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.tensors import to_tensor
 
 __all__ = ["dl_tensor_python_function", "python_function", "torch_python_function"]

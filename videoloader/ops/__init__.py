@@ -11,7 +11,7 @@ beside this one, which `python -m videoloader.ops.stubs` writes and a test keeps
 import sys
 import types
 
-from videoloader.fn.function import public_modules
+from videoloader.fn.names import public_modules
 from videoloader.ops.operator_class import Compose, public_classes
 
 

@@ -395,9 +395,9 @@ class Caffe2Reader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -462,9 +462,9 @@ class CaffeReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -673,9 +673,9 @@ class COCOReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -1648,9 +1648,9 @@ class FileReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2649,9 +2649,9 @@ class MXNetReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2727,9 +2727,9 @@ class NemoAsrReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -2979,9 +2979,9 @@ class NumpyReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -4001,9 +4001,9 @@ class SequenceReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -4431,9 +4431,9 @@ class TFRecordReader:
         num_shards: number of parts; by default that of ranks (int, at least 1).
         stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
         pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
-        on_error: what to do with a sample that cannot be read: `raise`, or `replace` it by the next
-            one; by default what the pipeline says, `skip` and `mask` being `replace` here (one of
-            'raise', 'replace').
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
         seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
             there (int, at least -1).
         device: 'cpu'.
@@ -4647,7 +4647,7 @@ class VideoReader:
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
-    Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
+    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
@@ -4667,6 +4667,11 @@ class VideoReader:
         file_list_rounding: frame for a time between two (one of 'start_down_end_up',
             'start_up_end_down', 'all_up', 'all_down'; default 'start_down_end_up').
         file_list_include_end: whether the end frame is in the range (bool (0 or 1); default True).
+        file_list_frame_num: start and end are frame numbers, start is rounded up, end down and not
+            in the range; DALI's older form of `file_list_format` (bool (0 or 1)).
+        file_list_include_preceding_frame: round a start time down and an end time up, or with False
+            the other way; the end frame is not in the range; DALI's older form of
+            `file_list_rounding` (bool (0 or 1)).
         sequence_length: frames in a clip (int, at least 1).
         stride: from frame to frame; negative plays backwards (int; default 1).
         step: frames from clip to clip; -1: `sequence_length * stride`, and with `fps` end to end
@@ -4689,6 +4694,8 @@ class VideoReader:
         sampler: any clip sampler, in place of the arguments above (object).
         pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
             'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'none').
+        pad_sequences: end a video with a clip that is filled up; as `pad_mode="constant"` (bool (0
+            or 1); default False).
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
             (0,)).
         resolution_change: what to do with frames of another size than the first: `error`, or
@@ -4709,6 +4716,10 @@ class VideoReader:
             (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
+        dtype: uint8, or float32: 0 to 255 without the rounding to uint8 (one of torch.uint8,
+            torch.float32; default torch.uint8).
+        normalized: float32 from 0 to 1 (bool (0 or 1); default False).
+        channels: of RGB; for one see `output="gray"` (one of 3; default 3).
         image_type: colour space of the frames; all but RGB are converted as
             `fn.color_space_conversion` does. A `fill_value` is RGB (one of ImageType.RGB,
             ImageType.BGR, ImageType.GRAY, ImageType.YCbCr; default ImageType.RGB).
@@ -4737,9 +4748,6 @@ class VideoReader:
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Not supported yet: channels, dtype, file_list_frame_num, file_list_include_preceding_frame,
-    normalized, pad_sequences.
-
     Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
     prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check, tensor_init_bytes.
     """
@@ -4757,6 +4765,8 @@ class VideoReader:
         file_list_format: str = 'timestamps',
         file_list_rounding: str = 'start_down_end_up',
         file_list_include_end: bool | int = True,
+        file_list_frame_num: bool | int | None = None,
+        file_list_include_preceding_frame: bool | int | None = None,
         sequence_length: int | None = None,
         stride: int = 1,
         step: int = -1,
@@ -4769,6 +4779,7 @@ class VideoReader:
         uniform_sample: bool | int = False,
         sampler: Any = None,
         pad_mode: str = 'none',
+        pad_sequences: bool | int = False,
         fill_value: int | _Sequence[int] = ...,
         resolution_change: str = 'error',
         matrix: str = 'auto',
@@ -4778,6 +4789,9 @@ class VideoReader:
         max_pixels: int = 134217728,
         time_limit: Any = 60.0,
         memory_limit: Any = 'auto',
+        dtype: Any = ...,
+        normalized: bool | int = False,
+        channels: int = 3,
         image_type: Any = ...,
         enable_frame_num: str = 'none',
         enable_timestamps: bool | int = False,
@@ -4795,15 +4809,9 @@ class VideoReader:
         name: str | None = None,
         additional_decode_surfaces: Any = ...,
         bytes_per_sample_hint: Any = ...,
-        channels: Any = ...,
         dont_use_mmap: Any = ...,
-        dtype: Any = ...,
-        file_list_frame_num: Any = ...,
-        file_list_include_preceding_frame: Any = ...,
         initial_fill: Any = ...,
         lazy_init: Any = ...,
-        normalized: Any = ...,
-        pad_sequences: Any = ...,
         prefetch_queue_depth: Any = ...,
         preserve: Any = ...,
         read_ahead: Any = ...,
@@ -4838,6 +4846,11 @@ class VideoReaderResize:
         file_list_rounding: frame for a time between two (one of 'start_down_end_up',
             'start_up_end_down', 'all_up', 'all_down'; default 'start_down_end_up').
         file_list_include_end: whether the end frame is in the range (bool (0 or 1); default True).
+        file_list_frame_num: start and end are frame numbers, start is rounded up, end down and not
+            in the range; DALI's older form of `file_list_format` (bool (0 or 1)).
+        file_list_include_preceding_frame: round a start time down and an end time up, or with False
+            the other way; the end frame is not in the range; DALI's older form of
+            `file_list_rounding` (bool (0 or 1)).
         sequence_length: frames in a clip (int, at least 1).
         stride: from frame to frame; negative plays backwards (int; default 1).
         step: frames from clip to clip; -1: `sequence_length * stride`, and with `fps` end to end
@@ -4860,6 +4873,8 @@ class VideoReaderResize:
         sampler: any clip sampler, in place of the arguments above (object).
         pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
             'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'none').
+        pad_sequences: end a video with a clip that is filled up; as `pad_mode="constant"` (bool (0
+            or 1); default False).
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
             (0,)).
         resolution_change: what to do with frames of another size than the first: `error`, or
@@ -4880,6 +4895,8 @@ class VideoReaderResize:
             (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
+        normalized: float32 from 0 to 1 (bool (0 or 1); default False).
+        channels: of RGB; for one see `output="gray"` (one of 3; default 3).
         image_type: colour space of the frames; all but RGB are converted as
             `fn.color_space_conversion` does. A `fill_value` is RGB (one of ImageType.RGB,
             ImageType.BGR, ImageType.GRAY, ImageType.YCbCr; default ImageType.RGB).
@@ -4936,9 +4953,6 @@ class VideoReaderResize:
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Not supported yet: channels, file_list_frame_num, file_list_include_preceding_frame, normalized,
-    pad_sequences.
-
     Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
     minibatch_size, prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check,
     temp_buffer_hint, tensor_init_bytes.
@@ -4957,6 +4971,8 @@ class VideoReaderResize:
         file_list_format: str = 'timestamps',
         file_list_rounding: str = 'start_down_end_up',
         file_list_include_end: bool | int = True,
+        file_list_frame_num: bool | int | None = None,
+        file_list_include_preceding_frame: bool | int | None = None,
         sequence_length: int | None = None,
         stride: int = 1,
         step: int = -1,
@@ -4969,6 +4985,7 @@ class VideoReaderResize:
         uniform_sample: bool | int = False,
         sampler: Any = None,
         pad_mode: str = 'none',
+        pad_sequences: bool | int = False,
         fill_value: int | _Sequence[int] = ...,
         resolution_change: str = 'error',
         matrix: str = 'auto',
@@ -4978,6 +4995,8 @@ class VideoReaderResize:
         max_pixels: int = 134217728,
         time_limit: Any = 60.0,
         memory_limit: Any = 'auto',
+        normalized: bool | int = False,
+        channels: int = 3,
         image_type: Any = ...,
         enable_frame_num: str = 'none',
         enable_timestamps: bool | int = False,
@@ -5012,15 +5031,10 @@ class VideoReaderResize:
         name: str | None = None,
         additional_decode_surfaces: Any = ...,
         bytes_per_sample_hint: Any = ...,
-        channels: Any = ...,
         dont_use_mmap: Any = ...,
-        file_list_frame_num: Any = ...,
-        file_list_include_preceding_frame: Any = ...,
         initial_fill: Any = ...,
         lazy_init: Any = ...,
         minibatch_size: Any = ...,
-        normalized: Any = ...,
-        pad_sequences: Any = ...,
         prefetch_queue_depth: Any = ...,
         preserve: Any = ...,
         read_ahead: Any = ...,

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from videoloader.errors import ArgumentError
-from videoloader.fn.function import Function, public_functions
+from videoloader.fn.function import Function
+from videoloader.fn.names import public_functions
 from videoloader.operators.operator import Operator
-from videoloader.pipeline.graph import DataNode
+from videoloader.pipeline.nodes import DataNode
 
 __all__ = ["Compose", "OperatorObject", "class_name", "public_classes"]
 

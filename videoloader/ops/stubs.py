@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from videoloader.fn.function import documentation
+from videoloader.fn.docstring import documentation
 from videoloader.fn.stubs import (
     docstring,
     input_parameters,

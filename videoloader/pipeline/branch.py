@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from videoloader.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from videoloader.pipeline.graph import DataNode
+    from videoloader.pipeline.nodes import DataNode
 
 __all__ = ["Branch", "check_within", "current_branch", "deepest", "inside", "path_of"]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from videoloader.errors import ArgumentError
+from videoloader.readers.epochs import Division
 
 __all__ = ["Checkpoint"]
 
@@ -22,6 +24,8 @@ class Checkpoint:
         batches: that were taken.
         epoch: epochs of external sources that have ended and were followed by `reset`.
         epoch_start: number of the first batch of this epoch.
+        readers: how each reader divides its samples.
+        has_seed: whether the seed was given, and so is that of all shards.
     """
 
     seed: int
@@ -29,15 +33,20 @@ class Checkpoint:
     batches: int
     epoch: int = 0
     epoch_start: int = 0
+    readers: tuple[Division, ...] = ()
+    has_seed: bool = True
 
     @classmethod
     def read(cls, text: str | bytes) -> Checkpoint:
         """From what `write` gave."""
         try:
-            fields = json.loads(text)
-            if fields.pop("version") != _VERSION:
+            known = json.loads(text)
+            if known.pop("version") != _VERSION:
                 raise ValueError("another version")
-            state = cls(**{name: int(value) for name, value in fields.items()})
+            readers = tuple(map(_division, known.pop("readers", ())))
+            has_seed = bool(known.pop("has_seed", True))
+            numbers = {name: int(value) for name, value in known.items()}
+            state = cls(**numbers, readers=readers, has_seed=has_seed)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ArgumentError(
                 f"checkpoint is not what Pipeline.checkpoint() gives: {text[:60]!r}"
@@ -50,8 +59,13 @@ class Checkpoint:
         return state
 
     def write(self) -> bytes:
-        """As bytes."""
-        return json.dumps({"version": _VERSION, **asdict(self)}).encode()
+        """As bytes, without what is as by default."""
+        told = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }
+        return json.dumps({"version": _VERSION, **told}, separators=(",", ":")).encode()
 
     def checked_seed(self, seed: int | None) -> int:
         """The seed to go on with; an error if another one is asked for."""
@@ -62,9 +76,15 @@ class Checkpoint:
         return self.seed
 
     def check(self, batch_size: int) -> None:
-        """Fail for a pipeline that cuts its samples into other batches."""
+        """Fail for a pipeline of sources that makes other batches of them."""
         if batch_size != self.batch_size:
             raise ArgumentError(
                 f"the checkpoint is of a pipeline with batch_size={self.batch_size}, "
                 f"got batch_size={batch_size}"
             )
+
+
+def _division(told: list[Any]) -> Division:
+    size, num_shards, batch_size, stick, pad, ended = told
+    before = tuple((int(shards), int(each), int(stop)) for shards, each, stop in ended)
+    return Division(int(size), int(num_shards), int(batch_size), bool(stick), bool(pad), before)

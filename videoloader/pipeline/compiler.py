@@ -12,7 +12,8 @@ from videoloader.errors import VideoError
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.general import COPY
-from videoloader.pipeline.graph import DataNode, Graph, Node, reached
+from videoloader.pipeline.graph import Graph, reached
+from videoloader.pipeline.nodes import DataNode, Node
 
 __all__ = ["CompiledStage", "StageKind", "Step", "compile_graph"]
 
@@ -174,7 +175,7 @@ def _fused(steps: Sequence[Step], outputs: Sequence[DataNode]) -> list[Step]:
 
 def _decoded_form(node: Node) -> DecodedForm:
     """The form of the pictures that a decoder gives by itself."""
-    form = DecodedForm.of(_PROBE, node.constants.get("output", "rgb"))
+    form = DecodedForm.of(_PROBE, node.constants)
     is_resized = "size" in node.varying or node.constants.get("size") is not None
     return replace(form, is_resized=is_resized)
 

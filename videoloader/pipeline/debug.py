@@ -15,7 +15,8 @@ from videoloader.operators.batch import Batch
 from videoloader.operators.general import COPY
 from videoloader.pipeline.branch import current_branch, inside
 from videoloader.pipeline.current import pop_current, push_current
-from videoloader.pipeline.graph import DataNode, Graph, Node, place_of_call
+from videoloader.pipeline.graph import Graph
+from videoloader.pipeline.nodes import DataNode, Node, place_of_call
 from videoloader.pipeline.pipeline import Pipeline
 from videoloader.pipeline.promotion import promote, returned
 from videoloader.pipeline.state import BatchState
@@ -121,9 +122,9 @@ class DebugPipeline(Pipeline):
 
     def reset(self) -> bool:
         """Begin the next epoch of external sources."""
-        if self._program is None or not self._program.may_end:
+        if self._program is None or not self._program.sources.may_end:
             return False
-        self._program.reset()
+        self._program.sources.reset()
         return True
 
     def add_sink(self, data_node: DataNode | Node) -> None:
@@ -211,14 +212,14 @@ class DebugPipeline(Pipeline):
         if node.name in program.sources:
             return
         before = [each.node for each in self._calls[:-1]]
-        program.open_source(node)
-        if program.parallel:
+        program.sources.open(node)
+        if program.sources.parallel:
             raise UnsupportedError(
                 f"{node.describe()}: debug mode runs sources in this process; leave parallel out"
             )
         for data, others, named in self._waiting.pop(node.name, []):
             super().feed_input(node.name, data, *others, **named)
-        planned = program.planned(node, batch.iteration)
+        planned = program.sources.planned(node, batch.iteration)
         if len(planned) != len(batch):
             if batch.values:
                 raise OperatorError(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from videoloader.pipeline.compiler import CompiledStage
-from videoloader.pipeline.graph import DataNode, Node
+from videoloader.pipeline.nodes import DataNode, Node
 
 __all__ = ["to_dot"]
 

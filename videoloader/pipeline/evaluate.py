@@ -15,7 +15,7 @@ import numpy as np
 from videoloader.errors import OperatorError, VideoError
 from videoloader.operators.batch import Batch, Context, SampleError, Spec, allocate
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
-from videoloader.pipeline.graph import DataNode, Node
+from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.state import BatchState, Part, Positions
 from videoloader.pipeline.stats import Meter
 from videoloader.sampling import generator

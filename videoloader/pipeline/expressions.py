@@ -13,7 +13,7 @@ from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.arithmetic.expression import write_expression
 from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.operators.subscript import DIM_CHECK, EXPAND_DIMS, MOST_SUBSCRIPTS, SUBSCRIPT
-from videoloader.pipeline.graph import DataNode, add_node
+from videoloader.pipeline.nodes import DataNode, add_node
 from videoloader.pipeline.promotion import promote
 from videoloader.types import Constant, Operand, ScalarConstant
 

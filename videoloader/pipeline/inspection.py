@@ -12,11 +12,13 @@ from videoloader.pipeline.monitor import Monitor
 from videoloader.pipeline.run_stats import RunStats
 
 if TYPE_CHECKING:
+    from videoloader.decoding.rules import OnError
     from videoloader.pipeline.expected import ExpectedOutputs
-    from videoloader.pipeline.graph import DataNode
+    from videoloader.pipeline.graph import Graph
+    from videoloader.pipeline.nodes import DataNode
     from videoloader.pipeline.program import Program
     from videoloader.pipeline.stages import StageRunner
-    from videoloader.readers.failures import SampleFailure
+    from videoloader.readers.failures import ErrorPolicy, SampleFailure
     from videoloader.types import DataType
 
 __all__ = ["Inspection"]
@@ -27,14 +29,29 @@ class Inspection:
 
     batch_size: int
     prefetch_queue_depth: int
+    seed: int
+    _is_closed: bool
+    _graph: Graph | None
+    _program: Program | None
     _outputs: tuple[DataNode, ...]
     _runner: StageRunner | None
     _expected: ExpectedOutputs
     _options: Mapping[str, Any]
     _monitor: Monitor
+    _errors: ErrorPolicy
 
     def _built(self) -> Program:
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else "built" if self._program else "not built"
+        nodes = ", ".join(node.name for node in self._graph.nodes) if self._graph else ""
+        return f"Pipeline(batch_size={self.batch_size}, seed={self.seed}, {state}: {nodes})"
+
+    @property
+    def on_error(self) -> OnError:
+        """What becomes of samples that fail, where readers do not say themselves."""
+        return self._errors.on_error
 
     @property
     def max_batch_size(self) -> int:
@@ -49,7 +66,7 @@ class Inspection:
 
     def fed_inputs(self) -> dict[str, str]:
         """External sources that are fed, by name, with the torch device that each puts data on."""
-        return {name: source.device for name, source in self._built().fed.items()}
+        return {name: source.device for name, source in self._built().sources.fed.items()}
 
     def output_dtype(self) -> list[DataType | None]:
         """The element types that the constructor was told, one for each output."""
@@ -155,7 +172,8 @@ class Inspection:
     @property
     def failures(self) -> list[SampleFailure]:
         """What went wrong in the readers so far, by time; of each the first 10,000 failures."""
-        found = [each for failures in self._built().failures().values() for each in failures]
+        readers = self._built().failures().values()
+        found = [each for failures in readers for each in failures]
         return sorted(found, key=lambda failure: failure.time)
 
     def stats(self) -> RunStats:

@@ -7,7 +7,7 @@ from typing import Any
 from videoloader.errors import ArgumentError
 from videoloader.operators.conditional import MERGE, NOT, PREDICATE
 from videoloader.pipeline.branch import Branch
-from videoloader.pipeline.graph import DataNode, add_node
+from videoloader.pipeline.nodes import DataNode, add_node
 from videoloader.pipeline.promotion import promote
 
 __all__ = ["merge", "negation", "predicate_node", "split"]

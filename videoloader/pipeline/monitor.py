@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.run_stats import RunStats
-from videoloader.pipeline.stages import RunnerStats
+from videoloader.pipeline.runner_stats import RunnerStats
 from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.status import PERIOD, StatusFile, status_file
 from videoloader.readers.failures import Failures

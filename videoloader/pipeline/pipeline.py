@@ -4,47 +4,34 @@ from __future__ import annotations
 
 import os
 import secrets
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-import torch
-
 from videoloader.decoding.rules import OnError
-from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.errors import ArgumentError
 from videoloader.pickling import CallbackPickler
+from videoloader.pipeline.arguments import at_least_one, check_others, queue_depth, start_method
 from videoloader.pipeline.checkpoint import Checkpoint
+from videoloader.pipeline.checkpointing import Checkpointing
 from videoloader.pipeline.conditionals import converted
 from videoloader.pipeline.current import current_pipeline, pop_current, push_current
 from videoloader.pipeline.expected import ExpectedOutputs
-from videoloader.pipeline.graph import DataNode, Graph, Node
-from videoloader.pipeline.inspection import Inspection
+from videoloader.pipeline.graph import Graph
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
+from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
 from videoloader.pipeline.serialization import read_graph, write_graph
 from videoloader.pipeline.stages import StageRunner
-from videoloader.readers.external import FedSource
 from videoloader.readers.failures import ErrorPolicy
-from videoloader.tensors import TensorList
 from videoloader.workers.processors import usable_processors
-from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Pipeline"]
 
-_HARMLESS: Mapping[str, tuple[Any, ...]] = {
-    "debug": (False,),
-}
-"""DALI's other arguments, with the values (besides None) that say what happens here anyway."""
 
-_START_METHODS = ("fork", "spawn", "forkserver")
-
-
-class Pipeline(Inspection):
+class Pipeline(Checkpointing):
     """Runs a graph of operators, some batches ahead of whoever takes them.
 
     Most pipelines are made with `pipeline_def`. By hand::
@@ -83,8 +70,9 @@ class Pipeline(Inspection):
             in a definition of `pipeline_def` and in `define_graph`. See docs/conditionals.md.
         enable_memory_stats: count the memory of the outputs of operators, for
             `executor_statistics`.
-        on_error: what readers do with samples that fail, where they do not say themselves:
-            `raise`, `skip`, `replace` or `mask`; see docs/failures.md, also for the next two.
+        on_error: what readers do with samples that fail, where they do not say themselves, and
+            what operators that decode videos do: `raise`, `skip`, `replace` or `mask`; see
+            docs/failures.md, also for the next two.
         max_errors: failures of a reader from which on `run` raises `TooManyFailuresError`: a
             number, or a share of the samples.
         error_log: a file to which each failure is appended as a line of JSON.
@@ -148,7 +136,7 @@ class Pipeline(Inspection):
         concurrency: Any = None,
         **others: Any,
     ) -> None:
-        _check_others(others)
+        check_others(others)
         self._monitor = Monitor(on_stats, stats_interval)
         self._errors = ErrorPolicy(on_error, max_errors, error_log)
         self._expected = ExpectedOutputs(output_dtype, output_ndim, output_layout)
@@ -167,30 +155,22 @@ class Pipeline(Inspection):
             "stream_policy": stream_policy,
             "concurrency": concurrency,
         }
-        if isinstance(prefetch_queue_depth, Mapping) and not exec_async:
-            raise ArgumentError("two depths of queues need exec_async=True")
-        self.batch_size = _at_least_one("batch_size", batch_size)
+        self.prefetch_queue_depth = queue_depth(prefetch_queue_depth, exec_async=exec_async)
+        self.batch_size = at_least_one("batch_size", batch_size)
         if num_threads in (None, -1):
             num_threads = usable_processors()
-        self.num_threads = _at_least_one("num_threads", num_threads)
+        self.num_threads = at_least_one("num_threads", num_threads)
         self.device_id = None if device_id in (None, -1) else device_id
         self._state = None if checkpoint is None else Checkpoint.read(checkpoint)
         if self._state is not None:
             seed = self._state.checked_seed(seed)
         self._has_seed = seed is not None and seed >= 0
         self.seed: int = secrets.randbits(63) if seed is None or seed < 0 else int(seed)
-        if isinstance(prefetch_queue_depth, Mapping):
-            prefetch_queue_depth = max(prefetch_queue_depth.values())
-        self.prefetch_queue_depth = _at_least_one("prefetch_queue_depth", prefetch_queue_depth)
         self._fuse = fuse
         self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
-        if py_start_method not in _START_METHODS:
-            raise ArgumentError(
-                f"py_start_method is one of {', '.join(_START_METHODS)}, got {py_start_method!r}"
-            )
         self._py_num_workers = 1 if py_num_workers is None else int(py_num_workers)
-        self._py_start_method = py_start_method
+        self._py_start_method = start_method(py_start_method)
         self._py_callback_pickler = CallbackPickler.of(py_callback_pickler)
         self._graph: Graph | None = None
         self._epoch = self._epoch_start = 0
@@ -256,214 +236,19 @@ class Pipeline(Inspection):
         if self._is_closed:
             raise ArgumentError("the pipeline is closed")
         if self._program is None:
-            if self._state is not None:
-                self._state.check(self.batch_size)
             if not self._outputs:
                 self._define(self.define_graph)
             self._expected.check_count(len(self._outputs))
             self._graph = self._collect(self._outputs)  # with sinks that were added since
-            self._program = self._made(self._graph)
+            program = self._made(self._graph)
             if self._state is not None:
+                try:
+                    program.go_on(self._state)
+                except ArgumentError:
+                    program.close()
+                    raise
                 self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
-                self._program.resume(self._epoch, self._epoch_start)
-
-    def start_py_workers(self) -> None:
-        """Start the processes of parallel external sources now.
-
-        Workers that are forks start before the process uses CUDA: where several pipelines have
-        them, call this on each before one of them runs.
-        """
-        self.build()
-
-    def external_source_shm_statistics(self) -> dict[str, list[int]]:
-        """Bytes of shared memory by which parallel external sources pass on what they make.
-
-        "capacities" has one number for each piece of work that may be on its way at a time, and
-        "per_sample_capacities" the same divided by its samples.
-        """
-        parallel = self._built().parallel
-        return {
-            "capacities": [size for each in parallel for size in each.capacities()],
-            "per_sample_capacities": [
-                size for each in parallel for size in each.sample_capacities()
-            ],
-        }
-
-    def input_feed_count(self, input_name: str) -> int:
-        """Batches to feed to an external source before the first run, to keep all stages busy.
-
-        One is enough: `run` waits for no more than its own batch.
-        """
-        self._fed_source(input_name)
-        return self.prefetch_queue_depth
-
-    def run(self, cuda_stream: Any = None, /, **inputs: Any) -> tuple[TensorList, ...]:
-        """The next batch, one `TensorList` for each output; the caller owns its memory.
-
-        Args:
-            cuda_stream: a `torch.cuda.Stream` on which the outputs are used; by default the
-                current one.
-            **inputs: a batch for each external source of that name; see `feed_input`.
-
-        Raises:
-            OperatorError: an operator failed on a sample of this batch, which is lost; the next
-                call gives the next batch.
-            StopIteration: an external source has ended; `reset` begins its next epoch.
-        """
-        for name, data in inputs.items():
-            self.feed_input(name, data)
-        self.schedule_run()
-        return self.outputs(cuda_stream)
-
-    def schedule_run(self) -> None:
-        """Begin one more batch without waiting for it; the first time, as many as queues hold.
-
-        `outputs` or `share_outputs` gives it.
-        """
-        first = self.prefetch_queue_depth if self.exec_pipelined else 1
-        count = first if self._scheduled is None else 1
-        self._scheduled = self._scheduled or 0
-        self._built()
-        for _ in range(count):
-            if self._setup_ended:
-                break
-            try:
-                self.iter_setup()
-            except StopIteration:
-                self._setup_ended = True
-                break
-            self._scheduled += 1
-        if self._scheduled:
-            self._started()
-
-    def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
-        """The next batch that was scheduled.
-
-        Args:
-            cuda_stream: a `torch.cuda.Stream` on which the outputs are used; by default the
-                current one.
-
-        Raises:
-            StopIteration: none is, or the source has ended.
-        """
-        if not self._scheduled:
-            raise StopIteration
-        self._scheduled -= 1
-        made = self._started().next(may_begin=not self._built().is_blocking)
-        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
-            outputs: tuple[TensorList, ...] = made.deliver()
-        self._places = made.places
-        self._expected.check(outputs)
-        self._monitor.take(self, len(outputs[0]))
-        return outputs
-
-    def num_samples(self, count: int) -> int:
-        """Samples of the last batch that are among the first `count` that it was to have.
-
-        As many, unless `on_error="skip"` left some out.
-        """
-        return count if self._places is None else bisect_left(self._places, count)
-
-    share_outputs = outputs
-
-    def release_outputs(self) -> None:
-        """Nothing to do: a batch belongs to whoever took it."""
-
-    def empty(self) -> bool:
-        """Whether no batch that was scheduled is left to take.
-
-        Waits for the next one, for it may turn out to be the end.
-        """
-        return not self._scheduled or self._started().has_ended()
-
-    def iter_setup(self) -> None:
-        """Called before each batch begins; subclasses feed sources here.
-
-        StopIteration ends the epoch.
-        """
-
-    def feed_input(
-        self,
-        data_node: str | DataNode,
-        data: Any,
-        layout: str | None = None,
-        cuda_stream: Any = None,
-        use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
-    ) -> None:
-        """Queue a batch for an `external_source` that has no source of its own, or `inputs.video`.
-
-        Args:
-            data_node: the node or its name.
-            data: an array or tensor (N, ...), a `TensorList` or a list of samples. It is copied
-                before this returns, unless the source has `no_copy`.
-            layout: meaning of the dimensions of a sample.
-            cuda_stream: on which data on a GPU is ready; by default the current one.
-            use_copy_kernel: taken for DALI's sake.
-        """
-        if isinstance(data_node, DataNode):
-            self._built()  # nodes have their names from here on
-            name = self._copies.get(data_node.node, data_node.node).name
-        else:
-            name = data_node
-        self._fed_source(name).feed(data, layout, cuda_stream)
-        if self._runner is not None:
-            self._runner.allow(self._built().num_fed or 0)
-
-    def feed_inputs(self, batches: Mapping[str, Any]) -> None:
-        """Feed several sources a batch each, by name; if one refuses its batch, none is fed."""
-        self._built().feed(batches)
-        if self._runner is not None:
-            self._runner.allow(self._built().num_fed or 0)
-
-    def checkpoint(self, filename: str | Path | None = None) -> bytes:
-        """The state of the pipeline after the last batch that was taken.
-
-        A pipeline of the same definition and arguments that gets it as `checkpoint` goes on with
-        the same batches. An external source must be a function of `SampleInfo`, `BatchInfo` or
-        the number of the batch, or be fed with `feed_input`; others are refused.
-
-        Args:
-            filename: a file to write it to as well.
-        """
-        if not self._has_checkpoints:
-            raise ArgumentError("checkpoint() needs a pipeline with enable_checkpointing=True")
-        self._built().check_has_no_state()
-        state = Checkpoint(
-            self.seed, self.batch_size, self.next_batch, self._epoch, self._epoch_start
-        ).write()
-        if filename is not None:
-            Path(filename).write_bytes(state)
-        return state
-
-    def restore(self, checkpoint: str | bytes) -> None:
-        """Go on where `checkpoint()` was called, dropping the batches made ahead.
-
-        Readers stay open, so this takes no longer for a large data set. A pipeline without a seed
-        of its own takes that of the checkpoint, and is then built again, as are those with external
-        sources.
-        """
-        if not self._has_checkpoints:
-            raise ArgumentError("restore() needs a pipeline with enable_checkpointing=True")
-        if self._is_closed:
-            raise ArgumentError("the pipeline is closed")
-        state = Checkpoint.read(checkpoint)
-        state.check(self.batch_size)
-        seed = state.checked_seed(self.seed if self._has_seed else None)
-        if self._runner is not None:
-            self._runner.close()
-        program = self._program
-        if program is not None and (program.may_end or seed != self.seed):
-            program.close()
-            self._program = None  # external sources have a state, readers have none
-        self.seed, self._state = seed, state
-        self._epoch, self._epoch_start = state.epoch, state.epoch_start
-        self._runner = self._scheduled = None
-        self._monitor.begin()
-        if self._program is not None:
-            self._monitor.before = self.stats()
-        self._setup_ended = False
-        if program is not None:
-            self.build()
+            self._program = program
 
     def serialize(
         self, define_graph: Callable[[], Any] | None = None, filename: str | Path | None = None
@@ -540,39 +325,6 @@ class Pipeline(Inspection):
         self._kept = list(kept)
         self.set_outputs(*outputs)
 
-    @property
-    def resumed_at(self) -> int:
-        """Number of the first batch: 0, or by the checkpoint."""
-        return 0 if self._state is None else self._state.batches
-
-    @property
-    def next_batch(self) -> int:
-        """Number of the batch that `run` gives next."""
-        return self.resumed_at if self._runner is None else self._runner.taken
-
-    @property
-    def is_restored_from_checkpoint(self) -> bool:
-        """Whether the pipeline goes on from a checkpoint."""
-        return self._state is not None
-
-    def reset(self) -> bool:
-        """Begin the next epoch of external sources that have ended; otherwise do nothing.
-
-        They have ended when no batch is left to take; where the next one is still in the making,
-        this waits for it.
-
-        Returns:
-            Whether they had ended.
-        """
-        has_ended = self._setup_ended and not self._scheduled
-        if self._runner is not None and self._program is not None and self._program.may_end:
-            has_ended = self._runner.resume(self._program.reset) or has_ended
-        if has_ended:
-            self._scheduled, self._setup_ended = None, False
-            if self._runner is not None:
-                self._epoch, self._epoch_start = self._epoch + 1, self._runner.taken
-        return has_ended
-
     def close(self) -> None:
         """End the threads and drop the batches made ahead. The pipeline cannot run again."""
         self._is_closed = True
@@ -601,11 +353,6 @@ class Pipeline(Inspection):
             pop_current()
         if not is_definition or self._program is not None:
             self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self._is_closed else "built" if self._program else "not built"
-        nodes = ", ".join(node.name for node in self._graph.nodes) if self._graph else ""
-        return f"Pipeline(batch_size={self.batch_size}, seed={self.seed}, {state}: {nodes})"
 
     def _define(self, define_graph: Callable[[], Any]) -> None:
         """Take the outputs that a function gives."""
@@ -651,49 +398,3 @@ class Pipeline(Inspection):
         self.build()
         assert self._program is not None
         return self._program
-
-    def _fed_source(self, name: str) -> FedSource:
-        source = self._built().sources.get(name)
-        if not isinstance(source, FedSource):
-            raise ArgumentError(f"the pipeline has no external source named {name!r}")
-        return source
-
-    @property
-    def _py_pool(self) -> PythonPool | None:
-        """The processes of parallel external sources, if there are any."""
-        pool = None if self._program is None else self._program.python_pool
-        return pool if pool is not None and pool.pool is not None else None
-
-    def _new_python_pool(self) -> PythonPool | None:
-        if self._py_num_workers < 1:
-            return None
-        return PythonPool(self._py_num_workers, self._py_start_method, self._py_callback_pickler)
-
-    def _started(self) -> StageRunner:
-        program = self._built()
-        if self._runner is None:
-            fed = program.num_fed
-            is_lazy = program.has_effects and self.prefetch_queue_depth == 1
-            self._runner = StageRunner(
-                program.stages(),
-                depth=self.prefetch_queue_depth,
-                on_demand=fed is not None or is_lazy,
-                first=self.resumed_at,
-                close_with=program.parallel,
-            )
-            self._runner.allow(fed or 0)
-        return self._runner
-
-
-def _at_least_one(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ArgumentError(f"{name} of a pipeline must be an int, at least 1, got {value!r}")
-    return int(value)
-
-
-def _check_others(others: Mapping[str, Any]) -> None:
-    for name, value in others.items():
-        if name not in _HARMLESS:
-            raise ArgumentError(f"a pipeline has no argument {name!r}")
-        if value is not None and value not in _HARMLESS[name]:
-            raise UnsupportedError(f"{name} of a pipeline is not supported yet, got {value!r}")

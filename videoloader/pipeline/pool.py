@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import torch
 
 from videoloader.pipeline.affinity import pin_thread
-from videoloader.pipeline.stages import is_wanted
+from videoloader.pipeline.stage_thread import is_wanted
 
 __all__ = ["SamplePool", "sample_pool", "work_alone"]
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -17,48 +14,36 @@ from videoloader.decoding.memory import Recycler
 from videoloader.errors import (
     ArgumentError,
     OperatorError,
-    TooManyFailuresError,
-    UnsupportedError,
 )
-from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import Batch, Sample, SampleError
-from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.limits import LIMITS
-from videoloader.operators.operator import Columns, Source, SourceContext
+from videoloader.operators.batch import Batch, Sample
+from videoloader.operators.source import Columns
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
+from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
+from videoloader.pipeline.containment import Containment
 from videoloader.pipeline.evaluate import Evaluator, failure
-from videoloader.pipeline.graph import DataNode, Graph, Node
-from videoloader.pipeline.pool import SamplePool, sample_pool, work_alone
+from videoloader.pipeline.graph import Graph
+from videoloader.pipeline.nodes import Node
+from videoloader.pipeline.pool import sample_pool
 from videoloader.pipeline.profiling import nvtx_ranges
+from videoloader.pipeline.resuming import epochs_after, readers
 from videoloader.pipeline.run_stats import OperatorStats
+from videoloader.pipeline.sharing import SampleSharing
 from videoloader.pipeline.slots import Slots
-from videoloader.pipeline.stages import Stage
+from videoloader.pipeline.sources import Sources
+from videoloader.pipeline.stage_thread import Stage
 from videoloader.pipeline.state import BatchState, Part
 from videoloader.pipeline.stats import Meter
+from videoloader.pipeline.step_decoder import StepDecoder
 from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
-from videoloader.readers.clip_decoding import decode_planned
-from videoloader.readers.external import FedSource
-from videoloader.readers.external.parallel import ParallelSource
+from videoloader.readers.epochs import Epochs
 from videoloader.readers.failures import ErrorPolicy, Failures
-from videoloader.readers.planned import Identity, PlannedClip, ReadError, ReadSample
+from videoloader.readers.planned import Identity, ReadSample
 from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Outputs", "Program"]
-
-_PARTS = 4
-"""Parts of a batch for each thread: what is made between operators exists for one part only."""
-
-_WORTH_A_PART = 5e-4
-"""Seconds of work from which a part is worth its own way through the threads of a pool."""
-
-_WAITING = 2e-3
-"""Seconds from which a part counts by the clock, not by the work of its thread.
-
-It may wait for files; a shorter one may only have waited for the interpreter lock.
-"""
 
 
 class Outputs:
@@ -108,31 +93,37 @@ class Program:
         python_pool: PythonPool | None = None,
         errors: ErrorPolicy | None = None,
     ) -> None:
-        self._errors = errors
         self._batch_size = graph.batch_size
         self._outputs = graph.outputs
         self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
-        self._seed = seed
         self._num_threads = num_threads
         self._devices = {"cpu": "cpu", "gpu": gpu, "mixed": gpu}
         self.compiled = compile_graph(graph, fuse=fuse)
         self._nodes = [
             node for stage in self.compiled for step in stage.steps for node in step.nodes
         ]
-        self.python_pool = python_pool
-        self.sources: dict[str, Source] = {}
+        self.sources = Sources(
+            seed, graph.batch_size, num_threads, self._devices, python_pool, errors
+        )
         for node in self._nodes:
             if node.operator.kind == "source":
-                self.open_source(node)
-        self.start_workers()  # before anything below, which may use CUDA: they may be forks
+                self.sources.open(node)
+        self.sources.start_workers()  # before anything below, which may use CUDA: they may be forks
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
             media.check_gpu(node.describe())
-        self._seconds: dict[CompiledStage, float] = {}
-        """Of work on the last batch, for each stage whose threads share it."""
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
         self.meter = Meter(self._mark, with_memory=with_memory)
         self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter, num_threads)
+        self._decoder = StepDecoder(
+            self._evaluator,
+            self._devices,
+            num_threads,
+            self.meter,
+            self._recyclers,
+            Containment(self._nodes, errors),
+        )
+        self._sharing = SampleSharing(num_threads)
         near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
         self._cpus = thread_cpus(num_threads, near) if set_affinity else ()
 
@@ -148,7 +139,7 @@ class Program:
             scope = functools.partial(self._scope, compiled, name)
             # While one batch waits for its last clips, another fills the decoders.
             threads = 2 if compiled.kind == "decode" else 1
-            is_little = functools.partial(self._is_little, compiled)
+            is_little = None if self._cpus else functools.partial(self._sharing.is_little, compiled)
             stages.append(Stage(name, work, scope, threads, is_little))
         last = stages[-1]
         stages[-1] = replace(
@@ -156,90 +147,47 @@ class Program:
         )
         return stages
 
-    @property
-    def fed(self) -> dict[str, FedSource]:
-        """The sources by name that are fed with batches and give these."""
-        return {
-            name: source
-            for name, source in self.sources.items()
-            if isinstance(source, FedSource) and source.is_fed and source.gives_what_is_fed
-        }
-
-    def feed(self, batches: Mapping[str, Any]) -> None:
-        """Queue a batch for each of several sources, or for none where one refuses its own."""
-        sources = self.fed
-        if unknown := batches.keys() - sources.keys():
-            raise ArgumentError(
-                f"the pipeline has no external source {', '.join(sorted(unknown))} to be fed; "
-                f"it has {', '.join(sources)}"
-            )
-        made = [(sources[name], sources[name].prepared(batch)) for name, batch in batches.items()]
-        for source, batch in made:
-            source.queue(batch)
-
-    @property
-    def num_fed(self) -> int | None:
-        """Batches that may be made ahead by what was fed; None without sources that are fed."""
-        fed = [source for source in self._external if source.is_fed]
-        return min((s.num_fed for s in fed if not s.repeats_last), default=0) if fed else None
-
-    @property
-    def is_blocking(self) -> bool:
-        """Whether a run waits until data is fed."""
-        fed = [source for source in self._external if source.is_fed and not source.repeats_last]
-        return any(source.is_blocking for source in fed)
-
-    @property
-    def parallel(self) -> list[ParallelSource]:
-        """What worker processes do for sources."""
-        return [source.parallel for source in self._external if source.parallel is not None]
-
-    @property
-    def _external(self) -> list[FedSource]:
-        return [s for s in self.sources.values() if isinstance(s, FedSource)]
-
     def close(self) -> None:
         """End worker processes."""
-        if self.python_pool is not None:
-            self.python_pool.close()
-
-    @property
-    def may_end(self) -> bool:
-        """Whether there is a source with epochs that end; those of readers go on for ever."""
-        return bool(self._external)
+        self.sources.close()
 
     @property
     def has_effects(self) -> bool:
         """Whether functions of the user's see the batches."""
         return any(node.operator.has_effects for node in self._nodes)
 
-    def resume(self, epoch: int, first: int) -> None:
-        """Have external sources go on in an epoch that began with batch `first`."""
-        for source in self.sources.values():
-            if isinstance(source, FedSource):
-                source.resume(epoch, first)
+    @property
+    def epochs(self) -> dict[str, Epochs]:
+        """How each reader divides its samples, by its name."""
+        return {name: reader.order.epochs for name, reader in readers(self.sources).items()}
 
-    def check_has_no_state(self) -> None:
-        """Fail for sources of which no checkpoint can tell where they are."""
-        for name, source in self.sources.items():
-            if isinstance(source, FedSource) and source.has_state:
-                raise UnsupportedError(
-                    f"no checkpoint of a pipeline with external source {name!r}: nobody knows "
-                    "where an iterable, a generator or a function without an argument is; give it "
-                    "a function of SampleInfo, BatchInfo or the number of the batch"
-                )
+    def epochs_after(self, state: Checkpoint) -> dict[str, Epochs]:
+        """The same for readers that go on where a run stood, of these or of other shards.
+
+        Raises:
+            ArgumentError: the state is of other readers.
+        """
+        if self.sources.may_end or not state.readers:
+            state.check(self._batch_size)
+        return epochs_after(readers(self.sources), state, beside_sources=self.sources.may_end)
+
+    def go_on(self, state: Checkpoint) -> None:
+        """Have sources go on where the state says."""
+        going_on = readers(self.sources)
+        for name, epochs in self.epochs_after(state).items():
+            going_on[name].go_on(epochs)
+        self.sources.resume(state.epoch, state.epoch_start)
 
     def failures(self) -> dict[str, Failures]:
-        """What takes the failures of each reader, by name."""
-        found = {name: getattr(each, "failures", None) for name, each in self.sources.items()}
-        return {name: each for name, each in found.items() if isinstance(each, Failures)}
+        """What takes the failures of each reader and decoder, by name."""
+        return {**self.sources.failures(), **self._decoder.failures}
 
     def engines(self) -> dict[str, int]:
         """What the decoders are, see `RunStats`."""
         found: dict[str, int] = {}
         for node in self._nodes:
             if node.operator.decoding:
-                found |= self._decoder(node).engines()
+                found |= self._decoder.decoder(node).engines()
         return found
 
     def operator_stats(self) -> dict[str, OperatorStats]:
@@ -253,11 +201,6 @@ class Program:
             for node in self._nodes
         }
 
-    def reset(self) -> None:
-        """Begin the next epoch of every source."""
-        for source in self.sources.values():
-            source.reset()
-
     def add(self, node: Node) -> None:
         """Take a node that is run with `run_node`, and in no stage."""
         if node.device != "cpu":
@@ -268,47 +211,9 @@ class Program:
         """Run one node on a whole batch, here and now."""
         self._run_step(Step(node), part)
 
-    def open_source(self, node: Node) -> None:
-        """Make the source of a node ready."""
-        own = node.constants.get("seed")
-        has_own = own not in (None, -1)
-        context = SourceContext(
-            node.name,
-            0 if has_own else node.stage,  # readers with one seed give one order
-            int(own or 0) if has_own else self._seed,
-            self._batch_size,
-            self._num_threads,
-            self._devices[node.device],
-            self.python_pool,
-            self._errors,
-        )
-        skipped = ("seed", *node.operator.decoding)
-        arguments = {key: value for key, value in node.constants.items() if key not in skipped}
-        self.sources[node.name] = node.operator.run(context, **arguments)
-
     def _plan_and_run(self, iteration: int, resource: Any) -> BatchState:
         """Plan a batch, and send it through the first stage."""
         return self._run(self.compiled[0], self.plan(iteration), resource)
-
-    def start_workers(self) -> None:
-        """Start the processes that sources work in, if there are any."""
-        if self.parallel and self.python_pool is not None:
-            uses_cuda: Any = torch.cuda.is_initialized
-            self.python_pool.start(may_fork=not uses_cuda())
-
-    def planned(self, node: Node, iteration: int) -> Sequence[Any] | Columns:
-        """What a source puts into a batch."""
-        try:
-            return self.sources[node.name].plan(iteration)
-        except StopIteration:
-            raise
-        except ReadError as error:
-            own = error.error
-            if isinstance(own, TooManyFailuresError):
-                raise own from own.__cause__
-            raise failure(node, iteration, error.position, error.origin, own) from own
-        except Exception as error:
-            raise failure(node, iteration, None, "", error) from error
 
     def plan(self, iteration: int) -> BatchState:
         """What every source puts into a batch."""
@@ -317,7 +222,7 @@ class Program:
         for node in self._nodes:
             if node.name in self.sources:
                 try:
-                    items[node] = self.planned(node, iteration)
+                    items[node] = self.sources.planned(node, iteration)
                 except StopIteration:  # the others go on as well: all count the same batches
                     has_ended = True
         if has_ended:
@@ -331,6 +236,11 @@ class Program:
         state = self.new_state(iteration, count)
         for node, planned in reversed(items.items()):  # of several readers the first tells
             self.take(node, planned, state)
+        left = [at for at in range(count) if not any(_is_left_out(p[at]) for p in _lists(items))]
+        if not left:
+            raise OperatorError(f"batch {iteration}: its readers together left out every sample")
+        if len(left) < count:
+            state.keep(left, self._recyclers)
         return state
 
     def new_state(self, iteration: int, count: int) -> BatchState:
@@ -391,7 +301,7 @@ class Program:
         if on_gpu:
             wait_for(state.ready, state.tensors(), resource)
         if compiled.kind == "cpu":
-            self._run_parts(compiled, state, resource)
+            self._sharing.run(compiled, state, resource, self._run_step)
         else:
             whole = state.whole()
             for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
@@ -401,140 +311,11 @@ class Program:
             state.ready = resource.record_event()
         return state
 
-    def _is_little(self, compiled: CompiledStage) -> bool:
-        """Whether a batch of the size of the last one is not worth its way to another thread."""
-        return not self._cpus and self._seconds.get(compiled, math.inf) <= _WORTH_A_PART
-
-    def _run_parts(
-        self, compiled: CompiledStage, state: BatchState, pool: SamplePool | None
-    ) -> None:
-        """Send the samples of a batch through the steps of a stage, shared by the threads.
-
-        Without a pool this thread does it all.
-        """
-        wanted = _PARTS * self._num_threads
-        if compiled in self._seconds:
-            wanted = min(wanted, math.ceil(self._seconds[compiled] / _WORTH_A_PART))
-        bounds = _bounds(len(state), wanted)
-        parts = [Part(state, *bound) for bound in itertools.pairwise(bounds)]
-        seconds = [0.0] * len(parts)
-
-        def run(number: int) -> None:
-            part, begin, began_at = parts[number], time.thread_time(), time.perf_counter()
-            for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
-                self._run_step(step, part)
-                part.drop(dropped)
-            waited = time.perf_counter() - began_at
-            seconds[number] = waited if waited > _WAITING else time.thread_time() - begin
-
-        if pool is None:
-            work_alone()
-            for number in range(len(parts)):
-                run(number)
-        else:
-            pool.run(run, len(parts))
-        self._seconds[compiled] = sum(seconds)
-        if len(parts) == 1:
-            state.values.update(parts[0].values)
-            state.whole().drop([ordinal for dropped in compiled.dropped for ordinal in dropped])
-            return
-        state.whole().drop([ordinal for dropped in compiled.dropped for ordinal in dropped])
-        made = {node.ordinal for step in compiled.steps for node in step.nodes}
-        for key in {key: None for part in parts for key in part.values if key[0] in made}:
-            state.values[key] = Batch.joined([part.values[key] for part in parts])
-
     def _run_step(self, step: Step, part: Part) -> None:
         if step.node.operator.decoding:
-            self._decode(step, part.state)
+            self._decoder.run(step, part.state)
         elif step.node.operator.kind == "map":
             self._evaluator.run(step.node, part)
-
-    def _decode(self, step: Step, state: BatchState) -> None:
-        """Decode the clips of a batch, along with what its decoder does of the operators behind."""
-        node, whole = step.node, state.whole()
-        positions = whole.positions(node.branch)
-        count = len(positions)
-        if not count:
-            for each in {node, step.last}:
-                self._evaluator.put(each, [Batch([])] * each.num_outputs, whole)
-            return
-        arguments = [self._arguments(node, whole, at) for at in range(count)]
-
-        def fuse(at: int, form: DecodedForm) -> DecodedForm:
-            for absorbed in step.absorbed:
-                operator = absorbed.operator
-                try:
-                    given = self._arguments(absorbed, whole, at)
-                    after = operator.absorb(form, given) if operator.absorb else None
-                    if after is None:
-                        raise ArgumentError("its arguments cannot be fused with decoding")
-                except Exception as error:
-                    position = positions[at]
-                    origin = state.origins[position]
-                    raise failure(absorbed, state.iteration, position, origin, error) from error
-                form = after
-            return form
-
-        clips = state.planned.pop(node.ordinal, None)
-        try:
-            clips = clips or [self._clip(node, whole, at, arguments[at]) for at in range(count)]
-            with self.meter.measure(node.name, count=count):
-                decoded = decode_planned(
-                    clips, self._decoder(node), arguments, fuse=fuse, output=step.output
-                )
-        except SampleError as error:
-            cause = error.error
-            # Of an absorbed operator, or the end of the run.
-            if isinstance(cause, OperatorError | TooManyFailuresError):
-                raise cause from cause.__cause__
-            position = positions[error.position]
-            origin = state.origins[position]
-            raise failure(node, state.iteration, position, origin, cause) from cause
-        self.meter.add_work(decoded.work)
-        if len(decoded.places) < count:
-            state.keep(decoded.places, self._recyclers)
-            whole = state.whole()
-        given = [whole.value(data).source_info for data in node.inputs]
-        info = next(filter(any, [*given, decoded.origins]), ())
-        frames = Batch(decoded.frames, decoded.layout, info)
-        others = [Batch(column) for column in zip(*decoded.others, strict=True)]
-        nothing = Batch([torch.empty(0)] * len(decoded.origins))
-        try:
-            if step.absorbed:
-                self._evaluator.put(node, [nothing, *others], whole)
-                self._evaluator.put(step.last, [frames], whole)
-            else:
-                self._evaluator.put(node, [frames, *others], whole)
-        except ArgumentError as error:
-            raise failure(node, state.iteration, None, "", error) from error
-
-    @staticmethod
-    def _arguments(node: Node, whole: Part, at: int) -> dict[str, Any]:
-        """The arguments of a node for one of the samples of its branch."""
-
-        def value(data: DataNode) -> Batch:
-            return whole.value(data).between(at, at + 1)
-
-        given = node.arguments([whole.positions(node.branch)[at]], value)
-        return {k: v[0] if isinstance(v, PerSample) else v for k, v in given.items()}
-
-    def _decoder(self, node: Node) -> media.ClipDecoder:
-        device = self._devices[node.device]
-        limits = {name: node.constants[name] for name in LIMITS}
-        return media.clip_decoder(device, self._num_threads if device == "cpu" else None, **limits)
-
-    def _clip(self, node: Node, whole: Part, at: int, arguments: Mapping[str, Any]) -> PlannedClip:
-        """The clip that a decoding operator takes of its input."""
-        (data,) = node.inputs
-        value = whole.value(data)[at]
-        given = {k: v for k, v in arguments.items() if k not in node.operator.decoding}
-        try:
-            planned: PlannedClip = node.operator.run(value, **given)
-        except Exception as error:
-            raise SampleError(at, error) from error
-        position, origins = whole.positions(node.branch)[at], whole.state.origins
-        origins[position] = origins[position] or str(planned)
-        return planned
 
     def _collect(self, state: BatchState) -> Outputs:
         lists = []
@@ -554,7 +335,14 @@ def _column(samples: Sequence[Sample]) -> Batch:
     return Batch([sample.value for sample in samples], samples[0].layout, info if any(info) else ())
 
 
-def _bounds(count: int, parts: int) -> list[int]:
-    """Where to cut `count` samples into at most so many parts of nearly one size."""
-    parts = max(1, min(parts, count))
-    return [count * number // parts for number in range(parts + 1)]
+def _lists(items: Mapping[Node, Sequence[Any] | Columns]) -> list[Sequence[Any]]:
+    """What readers of stored samples have planned."""
+    return [planned for planned in items.values() if _has_samples(planned)]
+
+
+def _has_samples(planned: Sequence[Any] | Columns) -> TypeGuard[Sequence[Any]]:
+    return not isinstance(planned, Columns) and isinstance(planned[0], ReadSample)
+
+
+def _is_left_out(sample: ReadSample) -> bool:
+    return sample.is_left_out

@@ -9,7 +9,7 @@ import numpy as np
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.constant import CONSTANT
 from videoloader.pipeline.current import current_pipeline
-from videoloader.pipeline.graph import DataNode, Outputs, add_node
+from videoloader.pipeline.nodes import DataNode, Outputs, add_node
 from videoloader.types import ArrayConstant, Constant, DataType, ScalarConstant
 
 __all__ = ["promote", "returned"]

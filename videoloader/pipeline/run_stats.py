@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from videoloader.decoding.work import NO_WORK, Work
-from videoloader.pipeline.stages import RunnerStats, StageStats
+from videoloader.pipeline.runner_stats import RunnerStats, StageStats
 
-__all__ = ["OperatorStats", "RunStats"]
+__all__ = ["OperatorStats", "RunStats", "WorkerRunStats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class RunStats(Mapping[str, OperatorStats]):
         work: of the decoders: packets, bytes, frames decoded and discarded, seconds. It counts the
             batches made ahead, too.
         engines: of the decoders, as they are now: worker processes and how many of them were
-            replaced, NVDEC sessions, runs that the CPU took over. Loaders and pipelines of one
-            process with the same device and limits share decoders.
+            replaced, NVDEC sessions and how busy the engines are, runs that the CPU took over.
+            Loaders and pipelines of one process with the same device and limits share decoders.
         errors: samples that failed.
     """
 
@@ -205,6 +205,18 @@ class RunStats(Mapping[str, OperatorStats]):
 
     def __repr__(self) -> str:
         return f"RunStats({self}; {dict(self.operators)!r}, stages={self.stages!r})"
+
+
+class WorkerRunStats(RunStats):
+    """Those of processes that do not know whether the loop waits for them."""
+
+    def __str__(self) -> str:
+        """One line: how busy the processes are; the rate; failures."""
+        busy = self["decode"].seconds
+        line = f"decoding took {busy:.1f} s, the sum over processes, in {self.seconds:.1f} s"
+        if self.batches > 1:
+            line += f"; {self.samples_per_second:.4g} samples/s"
+        return line + (f", {self.errors} failed" if self.errors else "")
 
 
 def _since(stage: StageStats, before: StageStats | None) -> StageStats:

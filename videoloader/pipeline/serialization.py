@@ -33,11 +33,13 @@ from typing import Any
 import numpy as np
 import torch
 
+import videoloader.readers.all_readers  # noqa: F401  (importing this declares the readers)
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.operator import OPERATORS
 from videoloader.pipeline.branch import Branch, inside
-from videoloader.pipeline.graph import DataNode, Graph, Node, add_node, reached
+from videoloader.pipeline.graph import Graph, reached
+from videoloader.pipeline.nodes import DataNode, Node, add_node
 from videoloader.types import DataType, ImageType, InterpType
 
 __all__ = ["decode", "encode", "read_graph", "write_graph"]

@@ -7,190 +7,20 @@ anything; it takes no lock and waits for no thread.
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.queues import ClosedError, Numbers, Order, Queue
+from videoloader.pipeline.runner_stats import RunnerStats, StageStats
+from videoloader.pipeline.stage_thread import ClosedMark, Failure, Stage, StageThread, close_all
 
-__all__ = ["RunnerStats", "Stage", "StageRunner", "StageStats", "is_wanted"]
-
-_numbers = itertools.count()
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One step of the way of every item.
-
-    Args:
-        name: for `stats` and the names of threads.
-        work: makes the next stage's item of an item and of what `scope` gave.
-        scope: entered by each thread of the stage around all its work, such as a CUDA stream.
-        threads: that work on items at the same time; what becomes of them is put in order again.
-        is_little: whether the next item is so little work that handing it over costs as much. If
-            no other item is on its way, the thread of the stage in front then does it, with None
-            in place of the resource. Never by default.
-    """
-
-    name: str
-    work: Callable[[Any, Any], Any]
-    scope: Callable[[], AbstractContextManager[Any]] = nullcontext
-    threads: int = 1
-    is_little: Callable[[], bool] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StageStats:
-    """What a stage has done so far: items, and seconds its threads spent working or waiting.
-
-    `queued` items of it wait for the next stage or the consumer now; `room` is the most that may.
-    """
-
-    name: str
-    items: int
-    busy: float
-    waiting_for_input: float
-    waiting_for_room: float
-    queued: int = 0
-    room: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RunnerStats:
-    """Where the time of a runner went.
-
-    Attributes:
-        items: that the consumer took.
-        seconds: from the first to the last of them.
-        waited: seconds that the consumer waited for them, the first not counted.
-        stages: of each stage, in order.
-    """
-
-    items: int
-    seconds: float
-    waited: float
-    stages: tuple[StageStats, ...]
-
-    def __str__(self) -> str:
-        """One line: whether the consumer waits, and for which stage."""
-        if self.items < 2:
-            return "nothing was waited for yet"
-        share = self.waited / self.seconds if self.seconds else 0.0
-        if share < 0.01:
-            return f"the consumer does not wait ({share:.1%} of {self.seconds:.1f} s)"
-        slowest = max(self.stages, key=lambda stage: stage.busy)
-        return (
-            f"the consumer waited {self.waited:.1f} of {self.seconds:.1f} s ({share:.0%}), "
-            f"for {slowest.name} (busy {slowest.busy:.1f} s)"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """Takes the place of an item; later stages pass it on."""
-
-    error: BaseException
-
-
-class _Clock:
-    """Counts of one stage. Written by its thread, read by others."""
-
-    def __init__(self) -> None:
-        self.items = 0
-        self.busy = self.waiting_for_input = self.waiting_for_room = 0.0
-        self._last = time.perf_counter()
-
-    def lap(self) -> float:
-        """Seconds since the last lap."""
-        now = time.perf_counter()
-        last, self._last = self._last, now
-        return now - last
-
-
-class _Mark:
-    """Set once, when a runner is closed or dropped."""
-
-    is_set = False
-
-    def close(self) -> None:
-        self.is_set = True
-
-
-class _StageThread(threading.Thread):
-    """Runs a stage until one of its queues is closed."""
-
-    def __init__(
-        self,
-        stage: Stage,
-        order: Order,
-        fail: Callable[[BaseException], None],
-        closed: _Mark,
-    ) -> None:
-        super().__init__(name=f"videoloader-{next(_numbers)}-{stage.name}", daemon=True)
-        self.stage = stage
-        self.clock = _Clock()
-        self.closed = closed
-        self.order = order
-        self.following: _StageThread | None = None
-        """Of the stage behind, whose little items this thread may do."""
-        self._fail = fail
-
-    def run(self) -> None:
-        try:
-            with self.stage.scope() as resource, suppress(ClosedError):
-                self._work(resource)
-        except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
-            self._fail(error)
-        finally:
-            # The queues may hold an error whose frames hold this thread: the entry would stay.
-            _running.pop(self, None)
-
-    def _work(self, resource: Any) -> None:
-        clock, order = self.clock, self.order
-        clock.lap()
-        while True:
-            place, item = order.take()
-            clock.waiting_for_input += clock.lap()
-            order.begin()
-            clock.waiting_for_room += clock.lap()
-            item = self.done(item, resource)
-            clock.items += 1
-            clock.busy += clock.lap()
-            following = self.following
-            if following is not None and self._may_do(following):
-                following.order.behind.reserve()
-                clock.waiting_for_room += clock.lap()
-                item = following.done(item, None)
-                following.order.behind.put(item)
-                order.pass_by()
-                following.clock.items += 1
-                following.clock.busy += clock.lap()
-            else:
-                order.give(place, item)
-            item = None  # the next stage's alone from here on
-
-    def done(self, item: Any, resource: Any) -> Any:
-        """What the stage makes of an item; a failure where it fails, or did before."""
-        if isinstance(item, _Failure):
-            return item
-        try:
-            return self.stage.work(item, resource)
-        except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
-            return _Failure(error)
-
-    def _may_do(self, following: _StageThread) -> bool:
-        is_little = following.stage.is_little
-        if is_little is None or not self.order.is_idle_behind(following.order):
-            return False
-        return is_little()
+__all__ = ["StageRunner"]
 
 
 class StageRunner:
@@ -236,31 +66,30 @@ class StageRunner:
         self._failures: list[BaseException] = []
         self._waited = self._first_at = self._last_at = 0.0
         self._process = os.getpid()
-        closed = _Mark()
+        closed = ClosedMark()
         closing = [closed, self._numbers, self._resumed, *queues, *close_with]
         failures = self._failures
 
         def fail(error: BaseException) -> None:
             failures.append(error)
-            _close_all(closing)
+            close_all(closing)
 
         head = _first_stage(stages[0], self._numbers, self._resumed)
         befores = [self._numbers, *queues[:-1]]
-        self._threads: list[_StageThread] = []
+        self._threads: list[StageThread] = []
         for stage, before, behind in zip([head, *stages[1:]], befores, queues, strict=True):
             order = Order(before, behind)
-            threads = [_StageThread(stage, order, fail, closed) for _ in range(stage.threads)]
+            threads = [StageThread(stage, order, fail, closed) for _ in range(stage.threads)]
             if len(threads) == 1 and self._threads and self._threads[-1].stage.threads == 1:
                 self._threads[-1].following = threads[0]
             self._threads += threads
-        self._end = weakref.finalize(self, _close_all, closing)
-        self._end.atexit = False  # `_end_all` does more
+        self._end = weakref.finalize(self, close_all, closing)
+        self._end.atexit = False  # `stage_thread` does more then
         try:
             for thread in self._threads:
-                _running[thread] = closing
-                thread.start()
+                thread.begin(closing)
         except BaseException:
-            _close_all(closing)
+            close_all(closing)
             raise
 
     def next(self, *, may_begin: bool = True) -> Any:
@@ -282,7 +111,7 @@ class StageRunner:
         begin = time.perf_counter()
         result = self._take()
         self._last_at = time.perf_counter()
-        if isinstance(result, _Failure) and isinstance(result.error, StopIteration):
+        if isinstance(result, Failure) and isinstance(result.error, StopIteration):
             self._has_ended = True
             raise StopIteration from result.error
         if self.taken > self._first:
@@ -290,7 +119,7 @@ class StageRunner:
         else:
             self._first_at = self._last_at
         self.taken += 1
-        if isinstance(result, _Failure):
+        if isinstance(result, Failure):
             raise result.error
         return result
 
@@ -302,7 +131,7 @@ class StageRunner:
         """Whether `next` would raise StopIteration; waits for an item that is in the making."""
         if not self._has_ended and self._numbers.is_allowed(self.taken) and not self._ahead:
             self._ahead.append(self._take())
-        if self._ahead and isinstance(self._ahead[0], _Failure):
+        if self._ahead and isinstance(self._ahead[0], Failure):
             self._has_ended = isinstance(self._ahead[0].error, StopIteration)
         return self._has_ended
 
@@ -375,15 +204,6 @@ class StageRunner:
             ) from error
 
 
-def is_wanted() -> Callable[[], bool]:
-    """Asked in the thread of a stage: a function that says whether anybody takes what it makes."""
-    thread = threading.current_thread()
-    if not isinstance(thread, _StageThread):
-        return lambda: True
-    closed = thread.closed
-    return lambda: not closed.is_set
-
-
 def _first_stage(stage: Stage, numbers: Numbers, resumed: Queue) -> Stage:
     """The stage, waiting after a StopIteration that was handed on until it is resumed."""
     has_ended = False
@@ -401,28 +221,3 @@ def _first_stage(stage: Stage, numbers: Numbers, resumed: Queue) -> Stage:
             raise
 
     return Stage(stage.name, work, stage.scope, stage.threads)
-
-
-def _close_all(queues: Sequence[Any]) -> None:
-    for each in queues:
-        each.close()
-
-
-_running: weakref.WeakKeyDictionary[threading.Thread, Sequence[Any]] = weakref.WeakKeyDictionary()
-
-
-@atexit.register
-def _end_all() -> None:
-    """End what was not closed: a thread in native code must not outlive the interpreter."""
-    for queues in list(_running.values()):
-        _close_all(queues)
-    for thread in list(_running):
-        if thread.ident is not None and thread is not threading.current_thread():
-            thread.join()
-
-
-def _clear_running() -> None:
-    _running.clear()
-
-
-os.register_at_fork(after_in_child=_clear_running)

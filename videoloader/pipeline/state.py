@@ -13,7 +13,7 @@ from videoloader.decoding.memory import Recycler
 from videoloader.operators.batch import Batch
 from videoloader.operators.conditional import check_truth
 from videoloader.pipeline.branch import Branch
-from videoloader.pipeline.graph import DataNode, Node
+from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.slots import Slots
 from videoloader.readers.planned import Identity, PlannedClip
 

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from videoloader.pipeline.run_stats import RunStats
+from videoloader.pipeline.run_stats import RunStats, WorkerRunStats
 
 __all__ = ["PERIOD", "StatusFile", "process_facts", "status_file", "status_folder"]
 
@@ -156,7 +156,8 @@ def _facts(run: Any, stats: RunStats, recent: RunStats) -> dict[str, Any]:
     """What is written of a run: all of it, and its last second."""
     order = getattr(run, "order", None)
     facts: dict[str, Any] = {
-        "run": type(run).__name__,
+        "run": "ClipDataset" if isinstance(stats, WorkerRunStats) else type(run).__name__,
+        "knows_waits": not isinstance(stats, WorkerRunStats),
         "updated": time.time(),
         "summary": str(stats),
         "waits_for": recent.slowest if recent.waited_share >= 0.01 else "",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from videoloader.readers.epochs import Epochs
+from videoloader.readers.epochs import Epochs, Left
 
 __all__ = ["EpochPlan", "LastBatchPolicy", "Planner", "ReaderPlanner", "SizePlanner"]
 
@@ -59,14 +59,18 @@ class EpochPlan:
 class Planner(Protocol):
     """Says which batches make up an epoch: arithmetic only."""
 
+    @property
+    def samples(self) -> int:
+        """Samples in the data set, or in an epoch where that is said by `size`."""
+
+    def begin(self) -> EpochPlan:
+        """The first epoch."""
+
     def plan(self, epoch: int, first: int) -> EpochPlan:
         """An epoch that begins with batch `first`."""
 
     def size(self, plan: EpochPlan) -> int:
         """Samples in an epoch, as DALI counts them: see `BatchIterator.size`."""
-
-    def reader_size(self) -> list[int] | None:
-        """Samples and shards of the reader; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ class ReaderPlanner:
         stick_to_shard: whether a pipeline reads the same part in every epoch.
         pad_last_batch: whether the readers repeat their last sample up to the end of an epoch.
         policy: for the last batch.
+        left: what other shards have left to these, if they go on from there.
     """
 
     samples: int
@@ -103,10 +108,16 @@ class ReaderPlanner:
     stick_to_shard: bool
     pad_last_batch: bool
     policy: LastBatchPolicy
+    left: Left | None = None
+
+    def begin(self) -> EpochPlan:
+        """The first epoch, or the rest of it."""
+        stream = self._stream(0)
+        return self.plan(stream.first_epoch, stream.first)
 
     def plan(self, epoch: int, first: int) -> EpochPlan:
         """An epoch that begins with batch `first`; a later one where it was wholly read ahead."""
-        longest = self._stream(0).padded_batches
+        longest = self._stream(0).batches(epoch)
         match self.policy:
             case LastBatchPolicy.FILL if self.pad_last_batch:
                 return EpochPlan(epoch, first, first, first + longest, first + longest)
@@ -116,10 +127,15 @@ class ReaderPlanner:
                 own = tuple(len(self._stream(shard).shard(epoch)) for shard in self.shards)
                 return EpochPlan(epoch, first, first, first + longest, first + longest, own)
             case LastBatchPolicy.DROP:
-                smallest = self.samples // self.num_shards
+                smallest = self._stream(0).length(epoch) // self.num_shards
                 stop = first + smallest // self.batch_size
                 end = first + (longest if self.pad_last_batch else -(-smallest // self.batch_size))
                 return EpochPlan(epoch, first, first, stop, end)
+
+    @property
+    def follows_reader(self) -> bool:
+        """Whether an epoch of the iterator has the samples of an epoch of its readers."""
+        return self.pad_last_batch or self.policy is LastBatchPolicy.FILL
 
     def size(self, plan: EpochPlan) -> int:
         """Samples in the smallest shard (DROP), the largest one (padded), else in the batches."""
@@ -129,14 +145,10 @@ class ReaderPlanner:
             return -(-self.samples // self.num_shards)
         return (plan.stop - plan.first) * self.batch_size
 
-    def reader_size(self) -> list[int]:
-        """As given."""
-        return [self.samples, self.num_shards]
-
     def _filled(self, epoch: int, first: int) -> EpochPlan:
         while True:
             last = max(self._stream(shard).end(epoch) for shard in range(self.num_shards))
-            end = -(-last // self.batch_size)
+            end = self._stream(0).first - (-last // self.batch_size)
             if end > first:
                 return EpochPlan(epoch, first, first, end, end)
             epoch += 1
@@ -149,6 +161,7 @@ class ReaderPlanner:
             shard,
             self.stick_to_shard,
             self.pad_last_batch,
+            self.left,
         )
 
 
@@ -165,6 +178,10 @@ class SizePlanner:
     num_pipelines: int
     last_batch_padded: bool
     policy: LastBatchPolicy
+
+    def begin(self) -> EpochPlan:
+        """The first epoch."""
+        return self.plan(0, 0)
 
     def plan(self, epoch: int, first: int) -> EpochPlan:
         """An epoch that begins with batch `first`."""
@@ -187,6 +204,3 @@ class SizePlanner:
     def size(self, plan: EpochPlan) -> int:  # noqa: ARG002
         """As given."""
         return self.samples
-
-    def reader_size(self) -> None:
-        """There is no reader."""

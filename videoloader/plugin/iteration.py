@@ -11,6 +11,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.pipeline import Pipeline
+from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.run_stats import RunStats
 from videoloader.plugin.epoch_plan import (
     EpochPlan,
@@ -58,7 +59,8 @@ class BatchIterator(ABC, Generic[Batch]):
             pipeline.build()
         self._check_names()
         self._has_reader = reader_name is not None
-        self._planner = self._find_planner(size, reader_name, last_batch_padded)
+        self._counted_by = (size, reader_name, last_batch_padded)
+        self._planner = self._find_planner()
         self._taken = self._resumed_at()
         self._has_begun = False
         self._has_stopped = False
@@ -172,8 +174,11 @@ class BatchIterator(ABC, Generic[Batch]):
             "taken": self._taken,
             "has_begun": self._has_begun,
             "has_stopped": self._has_stopped,
-            "plan": None if plan is None else [plan.epoch, plan.first, plan.start],
-            "reader": self._reader_size(),
+            "plan": None
+            if plan is None
+            else [plan.epoch, plan.first, plan.start, plan.stop, plan.end],
+            "samples": self._num_samples(),
+            "has_reader": self._has_reader,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -182,28 +187,74 @@ class BatchIterator(ABC, Generic[Batch]):
         The pipelines are restored in place. After the last batch of an epoch the next loop is the
         next epoch. `len()` stays that of the whole epoch.
 
+        With `reader_name` the state may be of another number of shards, or of another batch size:
+        what is left of the epoch is divided anew, and `len()` is that of the rest. All processes
+        then load the state of one of them.
+
         Raises:
-            ArgumentError: the state is of other pipelines: their number, seed, batch size, samples
-                or shards. `Loader` goes on with another number of ranks.
+            ArgumentError: the state is of pipelines with other seeds or samples, or the number of
+                shards cannot be another one here.
         """
-        states, plan = state["pipelines"], state["plan"]
-        if len(states) != len(self._pipelines) or (plan is None) != (self._planner is None):
+        states = state["pipelines"]
+        is_alike = state["has_reader"] == self._has_reader
+        is_alike &= (state["plan"] is None) == (self._planner is None)
+        if not is_alike or not self._fits(states):
             raise ArgumentError(
                 f"the state is of an iterator over {len(states)} pipelines, this one has "
                 f"{len(self._pipelines)}; size and reader_name must be the same too"
             )
-        if state["reader"] != self._reader_size():
+        if state["samples"] != self._num_samples():
             raise ArgumentError(
-                f"the state is of a reader of (samples, shards) {state['reader']}, this one has "
-                f"{self._reader_size()}; Loader goes on with another number of ranks"
+                f"the state is of epochs of {state['samples']} samples, this one has "
+                f"{self._num_samples()}; the data set, or size, must be the same"
             )
+        if any(pipeline.divides_anew(states[0]) for pipeline in self._pipelines):
+            self._divide_anew(state)
+            return
         for pipeline, each in zip(self._pipelines, states, strict=True):
             pipeline.restore(each)
         self._taken, self._has_begun = state["taken"], state["has_begun"]
         self._has_stopped = state["has_stopped"]
-        if self._planner is not None and plan is not None:
-            epoch, first, start = plan
+        self._planner = self._find_planner()
+        if self._planner is not None:
+            epoch, first, start = state["plan"][:3]
             self._plan = replace(self._planner.plan(epoch, first), start=start)
+
+    def _fits(self, states: Sequence[str]) -> bool:
+        """Whether there are as many pipelines; those of a reader may be more or fewer."""
+        return len(states) == len(self._pipelines) or isinstance(self._planner, ReaderPlanner)
+
+    def _divide_anew(self, state: Mapping[str, Any]) -> None:
+        """Go on with what other shards have left."""
+        planner = self._planner
+        if not isinstance(planner, ReaderPlanner):
+            raise ArgumentError(
+                "the state is of another number of shards, or of another batch size; to go on "
+                "from there an iterator needs reader_name"
+            )
+        if not planner.follows_reader:
+            raise ArgumentError(
+                "the state is of another number of shards, or of another batch size; to go on from "
+                f"there with last_batch_policy={planner.policy!r} readers need "
+                "pad_last_batch=True: without it batches that the iterator leaves out hold samples "
+                "of the next epoch"
+            )
+        if len(set(state["pipelines"])) > 1:
+            raise ArgumentError(
+                "the state is of pipelines that differ, in their seeds or their readers; to go on "
+                "with another number of shards they must be alike"
+            )
+        _, _, _, stop, end = state["plan"]
+        taken = state["taken"]
+        at = Checkpoint.read(state["pipelines"][0])
+        if taken >= stop:  # what the policy leaves out of this epoch is left out
+            at = replace(at, batches=at.batches + end - taken)
+        for pipeline in self._pipelines:
+            pipeline.restore(at.write())
+        self._taken = at.batches
+        self._has_begun = self._has_stopped = False
+        self._planner = self._find_planner()
+        self._plan = self._plan_at(self._taken)
 
     def close(self) -> None:
         """Close the pipelines."""
@@ -221,9 +272,9 @@ class BatchIterator(ABC, Generic[Batch]):
     ) -> None:
         self.close()
 
-    def _reader_size(self) -> list[int] | None:
-        """Samples and shards of the reader."""
-        return None if self._planner is None else self._planner.reader_size()
+    def _num_samples(self) -> int | None:
+        """Samples of the reader, or `size`."""
+        return None if self._planner is None else self._planner.samples
 
     def _resumed_at(self) -> int:
         """Where the pipelines are, if they go on from a checkpoint."""
@@ -238,7 +289,7 @@ class BatchIterator(ABC, Generic[Batch]):
         """The rest of the epoch that a batch belongs to, or that it begins."""
         if self._planner is None:
             return None
-        plan = self._planner.plan(0, 0)
+        plan = self._planner.begin()
         while plan.first < plan.end <= batch:
             plan = self._planner.plan(plan.epoch + 1, plan.end)
         return replace(plan, start=max(plan.start, batch))
@@ -280,7 +331,7 @@ class BatchIterator(ABC, Generic[Batch]):
             return
         if any(begin_again) and not self._has_reader:
             self._taken = 0
-            self._plan = self._planner.plan(0, 0)
+            self._plan = self._planner.begin()
         elif self._taken < self._plan.stop:
             # A reader beside a source that ended too early goes on with the rest of its epoch.
             self._plan = replace(self._plan, start=self._taken)
@@ -327,7 +378,8 @@ class BatchIterator(ABC, Generic[Batch]):
                 "end apart"
             )
 
-    def _find_planner(self, size: int, reader_name: str | None, padded: bool) -> Planner | None:
+    def _find_planner(self) -> Planner | None:
+        size, reader_name, padded = self._counted_by
         if reader_name is not None:
             return self._reader_planner(reader_name)
         if size == -1:
@@ -351,6 +403,7 @@ class BatchIterator(ABC, Generic[Batch]):
             bool(stick_to_shard),
             bool(pad_last_batch),
             self._policy,
+            self._pipelines[0].reader_epochs(reader_name).left,
         )
 
     def __repr__(self) -> str:

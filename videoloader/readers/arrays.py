@@ -11,7 +11,8 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, INTS, TEXT, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.files import FILE_LIST, FILE_ROOT, FILES, check_places
 from videoloader.readers.listing import StoredFiles, folders_below, listed, matching
 from videoloader.readers.npy import Region, read_region

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.files import TEXTS
 from videoloader.readers.lmdb_file import data_file, find_values
 from videoloader.readers.protobuf import fields, floats, integers

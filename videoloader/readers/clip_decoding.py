@@ -78,7 +78,7 @@ def decode_planned(
     """
     if not clips:
         return DecodedClips([], [], "FHWC")
-    output = output or OutputFormat()
+    output = output or DecodedForm.of((1, 1), arguments[0]).output
     options = {name: arguments[0][name] for name in _PASSED_ON if name in arguments[0]}
     output = replace(output, **{name: options.pop(name) for name in _FORM if name in options})
     run = partial(_decode, clips, decoder, arguments, fuse, output, options)
@@ -140,7 +140,7 @@ def _decode(
             frames = snap_to_keyframes(frames, index.keyframes, index.name)
         others[place] = clip.others(index, frames)
         displayed = media.displayed_size(index)
-        form = DecodedForm.of(displayed, given.get("output", "rgb"))
+        form = DecodedForm.of(displayed, given)
         size = _size(given)
         if size is not None:
             form = replace(form, view=replace(form.view, size=size), is_resized=True)

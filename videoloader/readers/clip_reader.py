@@ -13,7 +13,7 @@ from videoloader.decoding.clip import ClipFailure
 from videoloader.errors import DecodeError
 from videoloader.readers.clips import Clips, usual_length
 from videoloader.readers.decoder import frame_outputs
-from videoloader.readers.epochs import Place
+from videoloader.readers.epochs import Epochs, Place
 from videoloader.readers.failures import Failures
 from videoloader.readers.media import Index
 from videoloader.readers.order import Order
@@ -76,6 +76,11 @@ class ClipReader:
             shared = self._waiting[other] = SharedClip()
             along.append(Along(shared, self._planned(other, self.order.number(other), tries=1)))
         return replace(planned, along=tuple(along)) if along else planned
+
+    def go_on(self, epochs: Epochs) -> None:
+        """Read what these epochs say from now on."""
+        self.order = replace(self.order, epochs=epochs)
+        self._waiting.clear()
 
     def reset(self) -> None:
         """Nothing to do: a reader never ends."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, PATH, REQUIRED, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.annotations import (
     Annotated,
     load_annotations,

@@ -315,8 +315,18 @@ def decode_video(
             outputs += sound_outputs(planned.source, index, frames)
         return outputs
 
-    planned = PlannedClip(_source(encoded), select, others)
+    planned = PlannedClip(_source(encoded), select, others, length=_known_length(selection))
     return planned
+
+
+def _known_length(selection: Mapping[str, Any]) -> int:
+    """Frames of a clip whose video does not open, as far as the selection tells; else none."""
+    if selection["frames"] is not None:
+        return len(selection["frames"])
+    if selection["sequence_length"] is not None:
+        return int(selection["sequence_length"])
+    start, end, stride = (selection[name] for name in ("start_frame", "end_frame", "stride"))
+    return 0 if end is None else max(len(range(start or 0, end, stride or 1)), 0)
 
 
 def frame_outputs(

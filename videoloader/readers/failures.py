@@ -12,7 +12,7 @@ from videoloader import errors
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError, TooManyFailuresError, VideoError
 from videoloader.forking import ForkSafeLock
-from videoloader.operators.operator import SourceContext
+from videoloader.operators.source import SourceContext
 from videoloader.readers.error_log import ErrorLog
 from videoloader.sources.items import Item
 
@@ -22,6 +22,7 @@ __all__ = [
     "Failures",
     "Records",
     "SampleFailure",
+    "own_policy",
     "policy_of",
 ]
 
@@ -255,6 +256,14 @@ def policy_of(context: SourceContext, arguments: Mapping[str, Any]) -> ErrorPoli
     if given.get("on_error") == "raise" and "max_errors" not in given:
         given["max_errors"] = None  # the pipeline's is for its other readers
     return replace(policy, **given)
+
+
+def own_policy(policy: ErrorPolicy | None, *, may_skip: bool = True) -> ErrorPolicy:
+    """What a decoder of given videos can do of a policy: it knows no other video to take."""
+    policy = policy or ErrorPolicy()
+    if policy.on_error == "replace" or (policy.on_error == "skip" and not may_skip):
+        return replace(policy, on_error="raise", max_errors=None)
+    return policy
 
 
 def _class_of(kind: str) -> type[VideoError]:

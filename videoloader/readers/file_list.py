@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ class FrameRange:
 
     def _frame(self, value: Fraction, later: bool, index: Index) -> int:
         if self.unit == "frames":
-            frame = int(value)
+            frame = math.ceil(value) if later else math.floor(value)
             return frame + index.num_frames if frame < 0 else frame
         ticks: NDArray[np.int64] = index.pts - index.pts[0] if len(index.pts) else index.pts
         time = value / Fraction(index.time_base)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, INTS, PATH, Argument, Kind
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.listing import PATHS, StoredFiles, folders_below, listed, matching
 from videoloader.readers.stored_samples import (
     ORDER,

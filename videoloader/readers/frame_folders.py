@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, DecodeError, FormatError
 from videoloader.operators.arguments import IMAGE, INT, PATH, REQUIRED, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.listing import StoredFiles, folders_below
 from videoloader.readers.stored_samples import (
     AFTER_EPOCH,

@@ -19,7 +19,8 @@ from videoloader.operators.arguments import BOOL, FLOAT, REQUIRED, Argument
 from videoloader.operators.audio.decoding import SOUND_TYPE, decode_sound
 from videoloader.operators.audio.resample import QUALITY
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.files import TEXTS
 from videoloader.readers.stored_samples import (
     ORDER,

@@ -8,7 +8,8 @@ from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.operators.arguments import DTYPE, Argument
 from videoloader.operators.batch import Batch, Context, SampleError
 from videoloader.operators.image_files import encoded_bytes
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.readers.npy import Region, read_header, read_region
 from videoloader.sources.local import MemorySource
 from videoloader.tensors.conversion import saturate

@@ -9,13 +9,13 @@ constant memory and any place of it can be asked for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.readers.epochs import Epochs, Place
+from videoloader.readers.epochs import Epochs, Left, Place
 from videoloader.sampling.grouping import GroupedOrder
 from videoloader.sampling.permutation import Permutation
 from videoloader.sampling.weighted import WeightedDraws
@@ -74,6 +74,11 @@ class Order:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
+    @property
+    def depends_on_seed(self) -> bool:
+        """Whether shards with other seeds would have another order."""
+        return self.shuffle.is_random
+
     def batch(self, iteration: int) -> list[tuple[Place, int]]:
         """The places of a batch, and the number in the data set of the sample at each."""
         places = self.epochs.batch(iteration)
@@ -106,7 +111,8 @@ class Order:
         known = self._blocks.get((epoch, block))
         if known is None:
             first, end = block * _BLOCK, len(self.epochs.shard(epoch))
-            known = self._worked_out(epoch, np.arange(first, min(first + _BLOCK, end)))
+            # A shard without samples is padded too.
+            known = self._worked_out(epoch, np.arange(first, max(min(first + _BLOCK, end), 1)))
             if len(self._blocks) >= _BLOCKS:
                 self._blocks.clear()
             self._blocks[epoch, block] = known
@@ -119,8 +125,11 @@ class Order:
         return self.draws.numbers(numbers, seed=_COMMON_SEED, stage=self.stage, epoch=epoch)
 
     def mates(self, place: Place) -> list[Place]:
-        """The later places of its window that have samples of the same group, in order."""
-        if self.group == 1:
+        """The later places of its window that have samples of the same group, in order.
+
+        None in an epoch that other shards have begun: their windows are cut where they stopped.
+        """
+        if self.group == 1 or place.epoch < self.epochs.whole_from:
             return []
         shard = self.epochs.shard(place.epoch)
         later = self._grouped().mates(place.position, shard, epoch=place.epoch)
@@ -138,7 +147,10 @@ class Order:
         )
 
     def _ordered(self, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        shard = self.epochs.shard(epoch)
+        shard, left = self.epochs.shard(epoch), self.epochs.left
+        if left is not None and epoch < left.whole_from:
+            line = np.minimum(shard.start + positions, left.length(epoch) - 1)
+            return self._left_over(left, epoch, line)
         if self.group > 1:
             return self._grouped().numbers(positions, shard, epoch=epoch)
         if self.shuffle.is_random:
@@ -148,6 +160,15 @@ class Order:
             return self._after_epoch(numbers, epoch)
         if self.shuffle.is_random:
             return _permutation(self.epochs.size, _COMMON_SEED, self.stage, epoch)[numbers]
+        return numbers
+
+    def _left_over(self, left: Left, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers at some positions of what other shards have left of an epoch, in their order."""
+        numbers = np.empty_like(positions)
+        shards, places = left.places(epoch, positions)
+        for shard in set(shards.tolist()):
+            before = replace(self, epochs=replace(left.before, shard_id=shard))
+            numbers[shards == shard] = before._ordered(epoch, places[shards == shard])
         return numbers
 
     def _after_epoch(self, numbers: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:

@@ -38,11 +38,16 @@ class ReadError(Exception):
 
 
 class ReadSample(NamedTuple):
-    """A sample that a reader has read: a value for each output, and where it comes from."""
+    """A sample that a reader has read: a value for each output, and where it comes from.
+
+    One that `is_left_out` could not be read: its outputs are those of another, and the batch is to
+    go on without it.
+    """
 
     outputs: tuple[Sample, ...]
     identity: Identity
     origin: str = ""
+    is_left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import REQUIRED, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.files import TEXTS
 from videoloader.readers.records import StoredRecords, read_offsets, recordio_payload
 from videoloader.readers.stored_samples import (

@@ -176,7 +176,8 @@ class SampleColumns:
             if name not in known:
                 raise ArgumentError(
                     f"{shown(str(dataset.path))}: has no column {name!r}; it has "
-                    f"{', '.join(known)}; columns of another Parquet file are given as TableColumns"
+                    f"{', '.join(known)}; columns of another Parquet file are given as "
+                    "TableColumns, files beside the clips by their ending (.txt)"
                 )
         table, rows = dataset.columns(list(names)), self._videos.rows
         return {name: _column(table[name], rows) for name in names}

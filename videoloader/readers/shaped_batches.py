@@ -123,8 +123,6 @@ def epoch_order(
         shuffle: permute the samples in each epoch.
     """
     rank, num_ranks = find_rank(rank, num_ranks)
-    if remainder is None:
-        remainder = "keep" if num_ranks == 1 else "repeat"
     if shaped is not None:
         return BatchOrder(shaped.plan, seed, rank, num_ranks, remainder)
     assert batch_size is not None  # checked by `shaped_batches`

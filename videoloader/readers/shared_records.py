@@ -49,6 +49,11 @@ class SharedRecords:
         asked, failed = self._counts.sum(dim=0).tolist()
         return asked, failed
 
+    @property
+    def own(self) -> int:
+        """Failures in this process."""
+        return int(self._counts[_slot(), 1])
+
     def __iter__(self) -> Iterator[SampleFailure]:
         size = os.fstat(self._file).st_size
         lines = os.pread(self._file, size, 0).splitlines()

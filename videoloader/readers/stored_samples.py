@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.arguments import BOOL, INT, TEXT, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext
 from videoloader.operators.random import SEED
+from videoloader.operators.source import SourceContext
 from videoloader.readers.epochs import Epochs, Place
 from videoloader.readers.failures import Failures, policy_of
 from videoloader.readers.order import Order, Shuffle
@@ -79,9 +79,10 @@ ORDER = (
         "on_error",
         TEXT,
         None,
-        "what to do with a sample that cannot be read: `raise`, or `replace` it by the next one; "
-        "by default what the pipeline says, `skip` and `mask` being `replace` here",
-        choices=("raise", "replace"),
+        "what to do with a sample that cannot be read: `raise`; `replace` it by the next one; "
+        "`skip` it, so that the batch has fewer samples, but one at least. By default what the "
+        "pipeline says, `mask` being `replace` here",
+        choices=("raise", "replace", "skip"),
     ),
     SEED,
 )
@@ -128,7 +129,8 @@ class SampleReader:
         failures: Failures,
     ) -> None:
         self._samples = samples
-        self._order = order
+        self.order = order
+        """What is read, and in which order."""
         self.failures = failures
         """Takes what goes wrong; by its policy samples that cannot be read are replaced, or not."""
         self._num_threads = max(num_threads, _LEAST_THREADS)
@@ -143,23 +145,32 @@ class SampleReader:
         """
         places = [
             (position, place, number)
-            for position, (place, number) in enumerate(self._order.batch(iteration))
+            for position, (place, number) in enumerate(self.order.batch(iteration))
         ]
         self.failures.ask(len(places))
-        samples = []
+        samples: list[ReadSample | None] = []
         if self._shared:
             self._shared -= 1
         else:
             samples = self._read_at_once(places)
-        if len(samples) == len(places):
-            return samples
-        if self._pool is None:  # its threads end when this reader is dropped
-            self._pool = ThreadPoolExecutor(self._num_threads, "videoloader-read")
-        return [*samples, *self._pool.map(self._read, places[len(samples) :])]
+        if len(samples) < len(places):
+            if self._pool is None:  # its threads end when this reader is dropped
+                self._pool = ThreadPoolExecutor(self._num_threads, "videoloader-read")
+            samples += self._pool.map(self._read, places[len(samples) :])
+        return self._without_holes(samples, places)
 
-    def _read_at_once(self, places: Sequence[tuple[int, Place, int]]) -> list[ReadSample]:
+    def _without_holes(
+        self, samples: list[ReadSample | None], places: Sequence[tuple[int, Place, int]]
+    ) -> list[ReadSample]:
+        """A sample for each place: where one is left out, that of another stands, marked."""
+        if all(sample is None for sample in samples):  # a batch has one sample at least
+            samples[-1] = self._read(places[-1], first=1)
+        other = next(sample for sample in samples if sample is not None)
+        return [sample or other._replace(is_left_out=True) for sample in samples]
+
+    def _read_at_once(self, places: Sequence[tuple[int, Place, int]]) -> list[ReadSample | None]:
         """The first samples of a batch, as many as this thread reads without waiting long."""
-        samples = []
+        samples: list[ReadSample | None] = []
         until = time.perf_counter() + _PATIENCE
         for at, wanted in enumerate(places, 1):
             samples.append(self._read(wanted))
@@ -168,21 +179,28 @@ class SampleReader:
                 break
         return samples
 
+    def go_on(self, epochs: Epochs) -> None:
+        """Read what these epochs say from now on."""
+        self.order = replace(self.order, epochs=epochs)
+
     def reset(self) -> None:
         """Nothing to do: a reader never ends."""
 
     def meta(self) -> dict[str, Any]:
         """What `Pipeline.reader_meta` gives."""
-        return self._order.epochs.meta()
+        return self.order.epochs.meta()
 
-    def _read(self, wanted: tuple[int, Place, int]) -> ReadSample:
-        """A sample: its position in the batch, its place in the order, its number."""
+    def _read(self, wanted: tuple[int, Place, int], *, first: int = 0) -> ReadSample | None:
+        """A sample: its position in the batch, its place in the order, its number.
+
+        None if it is skipped. Begins with the `first` one after it.
+        """
         position, place, number = wanted
-        shard = len(self._order.epochs.shard(place.epoch))
-        for step in range(shard):
+        shard = max(len(self.order.epochs.shard(place.epoch)), 1)
+        for step in range(first, shard):
             if step:
                 at = Place(place.epoch, (place.position + step) % shard)
-                number = self._order.number(at)
+                number = self.order.number(at)
             name = self._samples.name(number)
             try:
                 with blamed_on(name):
@@ -191,6 +209,8 @@ class SampleReader:
                 if not isinstance(error, VideoError):
                     raise ReadError(position, name, error) from error
                 self._note(position, Item(name), error, number, place.epoch)
+                if not first and self.failures.policy.on_error == "skip":
+                    return None
                 continue
             return ReadSample(outputs, Identity(number, place.epoch), name)
         none = DecodeError(f"none of the {shard} samples of the shard can be read")
@@ -255,5 +275,5 @@ def open_reader(
         samples,
         order,
         context.num_threads,
-        Failures(replace(policy, on_error="raise" if policy.on_error == "raise" else "replace")),
+        Failures(replace(policy, on_error="replace") if policy.on_error == "mask" else policy),
     )

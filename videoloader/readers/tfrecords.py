@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
 from videoloader.operators.arguments import REQUIRED, Argument, Kind
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.files import TEXTS
 from videoloader.readers.protobuf import fields, floats, integers
 from videoloader.readers.records import (

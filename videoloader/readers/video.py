@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
+import torch
 
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import (
     ANY,
     BOOL,
+    DTYPE,
     FLOAT,
     INT,
     PATH,
@@ -20,8 +22,9 @@ from videoloader.operators.arguments import (
     Argument,
     Kind,
 )
-from videoloader.operators.operator import OPERATORS, SourceContext, declare
+from videoloader.operators.operator import OPERATORS, declare
 from videoloader.operators.random import SEED
+from videoloader.operators.source import SourceContext
 from videoloader.readers.clip_reader import ClipReader
 from videoloader.readers.clip_sources import (
     IndexedVideos,
@@ -59,7 +62,7 @@ from videoloader.readers.scopes import Scopes
 from videoloader.sampling import DenseClips
 from videoloader.sampling.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
-from videoloader.types import UINT8
+from videoloader.types import ImageType
 
 __all__ = ["READ_VIDEO", "read_video"]
 
@@ -69,6 +72,7 @@ _RULE = (
     *("fps", "clips_per_video"),
 )
 _SOURCES = ("filenames", "file_root", "file_list", "dataset", "index")
+_LIMITS = ("file_list_frame_num", "file_list_include_preceding_frame")
 _SPREAD = 16  # groups of clips in a window of the order by default
 
 
@@ -104,7 +108,23 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         raise ArgumentError("fn.readers.video: filter goes with a data set index")
     if "weights" in given and arguments.get("balanced"):
         raise ArgumentError("fn.readers.video: give weights or balanced, not both")
+    limits = [name for name in _LIMITS if arguments.get(name) is not None]
+    if limits and {"file_list_format", "file_list_rounding", "file_list_include_end"} & {*given}:
+        raise ArgumentError(
+            f"fn.readers.video: {limits[0]} is DALI's older form of file_list_format, "
+            "file_list_rounding and file_list_include_end: give one or the other"
+        )
+    if arguments.get("normalized") and "dtype" in given and arguments["dtype"] is torch.uint8:
+        raise ArgumentError("fn.readers.video: normalized gives float32, not the dtype uint8")
+    if arguments.get("pad_sequences") and "pad_mode" in given:
+        raise ArgumentError('fn.readers.video: pad_sequences is pad_mode="constant", give one')
     check_color("readers.video", "image_type", arguments)
+    is_wide = arguments.get("dtype") is torch.float32 and not arguments.get("normalized")
+    if is_wide and arguments["image_type"] is ImageType.YCbCr:
+        raise ArgumentError(
+            "fn.readers.video: image_type=YCbCr goes with uint8 or normalized=True, not with "
+            "dtype=float32, whose values are from 0 to 255"
+        )
     together, window = arguments.get("clips_per_decode"), arguments.get("shuffle_buffer")
     if window is not None and (not together or window < together or together == 1):
         raise ArgumentError(
@@ -166,6 +186,20 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         Argument(
             "file_list_include_end", BOOL, default=True, doc="whether the end frame is in the range"
         ),
+        Argument(
+            "file_list_frame_num",
+            BOOL,
+            None,
+            "start and end are frame numbers, start is rounded up, end down and not in the range; "
+            "DALI's older form of `file_list_format`",
+        ),
+        Argument(
+            "file_list_include_preceding_frame",
+            BOOL,
+            None,
+            "round a start time down and an end time up, or with False the other way; the end "
+            "frame is not in the range; DALI's older form of `file_list_rounding`",
+        ),
         Argument("sequence_length", INT, None, "frames in a clip", least=1),
         Argument("stride", INT, 1, "from frame to frame; negative plays backwards"),
         Argument(
@@ -226,8 +260,23 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         ),
         Argument("sampler", ANY, None, "any clip sampler, in place of the arguments above"),
         PAD("none"),
+        Argument(
+            "pad_sequences",
+            BOOL,
+            default=False,
+            doc='end a video with a clip that is filled up; as `pad_mode="constant"`',
+        ),
         FILL,
         *DECODING,
+        Argument(
+            "dtype",
+            DTYPE,
+            torch.uint8,
+            "uint8, or float32: 0 to 255 without the rounding to uint8",
+            choices=(torch.uint8, torch.float32),
+        ),
+        Argument("normalized", BOOL, default=False, doc="float32 from 0 to 1"),
+        Argument("channels", INT, 3, 'of RGB; for one see `output="gray"`', choices=(3,)),
         COLOR("image_type"),
         FRAME_NUM,
         TIMESTAMPS,
@@ -273,17 +322,12 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         SEED,
     ),
     num_outputs=_num_outputs,
-    decoding=("fill_value", "image_type", *(argument.name for argument in DECODING)),
+    decoding=(
+        *("fill_value", "image_type", "dtype", "normalized", "channels"),
+        *(argument.name for argument in DECODING),
+    ),
     color="image_type",
     check=_check,
-    absent={
-        "channels": 3,
-        "dtype": UINT8,
-        "file_list_frame_num": False,
-        "file_list_include_preceding_frame": False,
-        "normalized": False,
-        "pad_sequences": False,
-    },
     unused=(
         "additional_decode_surfaces",
         "dont_use_mmap",
@@ -307,9 +351,11 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
-    Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
+    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
     """
+    if arguments["pad_sequences"]:
+        arguments["pad_mode"] = "constant"
     sampler = clip_rule(**{name: arguments[name] for name in _RULE})
     known = read_known(arguments["skip_known"])
     scopes = _scopes(arguments).without(known, wholly=isinstance(sampler, DenseClips))
@@ -384,12 +430,8 @@ def _named(arguments: Mapping[str, Any]) -> Scopes:
     if arguments["file_root"] is not None:
         return _of_entries(list_folders(arguments["file_root"]), FrameRange())
     if arguments["file_list"] is not None:
-        limits = FrameRange(
-            arguments["file_list_format"],
-            arguments["file_list_rounding"],
-            arguments["file_list_include_end"],
-        )
-        return _of_entries(read_file_list(arguments["file_list"], limits.unit), limits)
+        entries = read_file_list(arguments["file_list"], arguments["file_list_format"])
+        return _of_entries(entries, _limits(arguments))
     given, labels = arguments["dataset"], arguments["labels"]
     given = arguments["index"] if given is None else given
     if arguments["filter"] is not None:
@@ -405,6 +447,21 @@ def _named(arguments: Mapping[str, Any]) -> Scopes:
         return Scopes(videos)
     found, _ = find_labels(given, videos, range(len(videos)) if labels == () else labels)
     return Scopes(videos, np.array(found, dtype=np.int32))
+
+
+def _limits(arguments: Mapping[str, Any]) -> FrameRange:
+    """What starts and ends in a file list mean."""
+    by_number, wider = map(arguments.__getitem__, _LIMITS)
+    if by_number is None and wider is None:
+        return FrameRange(
+            arguments["file_list_format"],
+            arguments["file_list_rounding"],
+            arguments["file_list_include_end"],
+        )
+    if by_number:
+        return FrameRange("frames", "start_up_end_down", include_end=False)
+    rounding = "start_down_end_up" if wider else "start_up_end_down"
+    return FrameRange("timestamps", rounding, include_end=False)
 
 
 def _of_entries(entries: Sequence[Entry], limits: FrameRange) -> Scopes:

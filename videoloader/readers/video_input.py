@@ -13,14 +13,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.clip import ClipFailure
 from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.limits import worker_limit
 from videoloader.errors import ArgumentTypeError, FormatError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, TEXT, Argument
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers import media
 from videoloader.readers.decoder import DECODING, FILL, FRAME_NUM, TIMESTAMPS, frame_outputs
 from videoloader.readers.external.feeding import FedSource
+from videoloader.readers.failures import Failures, own_policy
 from videoloader.readers.planned import Identity, PlannedClip
 from videoloader.sampling import FILLED
 from videoloader.sources.items import Item
@@ -42,6 +45,8 @@ class VideoInput(FedSource):
         self.is_blocking = bool(arguments["blocking"])
         self._batches: deque[list[PlannedClip]] = deque()
         self._given = 0  # sequences that were planned so far
+        self.failures = Failures(own_policy(context.errors))
+        """Takes what goes wrong in decoding; what is no video fails where it is fed."""
 
     def prepared(
         self,
@@ -60,8 +65,7 @@ class VideoInput(FedSource):
             for first in range(0, index.num_frames, self._length):
                 identity = Identity(self._given)
                 self._given += 1
-                select = partial(self._frames, first)
-                clips.append(PlannedClip(source, select, self._others, identity, index))
+                clips.append(self._planned(first, source, index, identity))
             for first in range(0, len(clips), self._batch_size):
                 self._batches.append(clips[first : first + self._batch_size])
                 self.num_fed += 1
@@ -70,7 +74,27 @@ class VideoInput(FedSource):
         """The next sequences of the video that was fed first."""
         if not self._batches:
             raise self._nothing_fed()
-        return self._batches.popleft()
+        clips = self._batches.popleft()
+        self.failures.ask(len(clips))
+        return clips
+
+    def _planned(
+        self, first: int, source: Item | bytes, index: media.Index, identity: Identity
+    ) -> PlannedClip:
+        """The sequence that begins with a frame."""
+        return PlannedClip(
+            source,
+            partial(self._frames, first),
+            self._others,
+            identity,
+            index,
+            self._length,
+            self.failures.policy.on_error,
+            partial(self._note, Item(index.name), identity),
+        )
+
+    def _note(self, item: Item, identity: Identity, failure: ClipFailure) -> None:
+        self.failures.add(item, failure.error, frame=failure.frame, sample=identity.sample)
 
     def _frames(self, first: int, index: media.Index) -> NDArray[np.int64]:
         frames = np.arange(first, first + self._length)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from videoloader.operators.geometry.resize import RESIZE
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.video import READ_VIDEO
 
 __all__ = ["read_video_resized"]
@@ -17,10 +18,9 @@ _TAKEN = {argument.name for argument in _RESIZING}
 @declare(
     "readers.video_resize",
     kind="source",
-    arguments=(*READ_VIDEO.arguments, *_RESIZING),
+    arguments=(*(each for each in READ_VIDEO.arguments if each.name not in _TAKEN), *_RESIZING),
     num_outputs=READ_VIDEO.num_outputs,
     parts=(READ_VIDEO.name, RESIZE.name),
-    absent={name: value for name, value in READ_VIDEO.absent.items() if name not in _TAKEN},
     unused=tuple({*READ_VIDEO.unused, *RESIZE.unused} - {"image_type"}),
 )
 def read_video_resized(_: SourceContext, **arguments: Any) -> Any:  # noqa: ARG001

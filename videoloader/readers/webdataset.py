@@ -11,7 +11,8 @@ import torch
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import BOOL, REQUIRED, Argument, Kind
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import SourceContext, declare
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
 from videoloader.readers.archive_samples import Component, read_archive, read_index
 from videoloader.readers.files import TEXTS
 from videoloader.readers.stored_samples import (

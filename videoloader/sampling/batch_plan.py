@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.order import Remainder
+from videoloader.sampling.order import Remainder, chosen_remainder
 from videoloader.sampling.permutation import Permutation
 from videoloader.sampling.video_sizes import VideoSizes
 
@@ -159,24 +159,21 @@ class BatchOrder:
         num_ranks: how many share the list.
         remainder: the last step where there is not a batch for each rank. `keep`: the first ranks
             have a step more. `drop` leaves it out. `repeat` goes on with the first batches of the
-            epoch, until all ranks have one.
+            epoch, until all ranks have one. None is `keep` for one rank, `repeat` for several.
     """
 
     plan: BatchPlan
     seed: int = 0
     rank: int = 0
     num_ranks: int = 1
-    remainder: Remainder = "keep"
+    remainder: Remainder | None = "keep"
 
     def __post_init__(self) -> None:
         if not 0 <= self.rank < self.num_ranks:
             raise ArgumentError(
                 f"rank must be at least 0 and below num_ranks={self.num_ranks}, got {self.rank}"
             )
-        if self.remainder not in get_args(Remainder):
-            raise ArgumentError(
-                f"remainder must be one of {', '.join(get_args(Remainder))}, got {self.remainder!r}"
-            )
+        object.__setattr__(self, "remainder", chosen_remainder(self.remainder, self.num_ranks))
 
     @property
     def size(self) -> int:

@@ -67,25 +67,29 @@ class GroupedOrder:
         """
         places = part.start + positions
         if self.is_random:
-            places = np.array([self._permuted(place, part, epoch) for place in places.tolist()])
+            places = self._permuted(places, part, epoch)
         return self._at(places, epoch)
 
     def mates(self, position: int, part: range, *, epoch: int) -> list[int]:
         """The later positions of its window that have samples of the same group, ascending."""
-        first, moved = self._window(part.start + position, part, epoch)
+        first, moved = self._window((part.start + position) // self.window, part, epoch)
         slots = self._slots(first + moved, epoch)
         own = part.start + position - first
         later = np.flatnonzero(slots[own + 1 :] == slots[own]) + own + 1
         mates: list[int] = (first - part.start + later).tolist()
         return mates
 
-    def _permuted(self, place: int, part: range, epoch: int) -> int:
-        first, moved = self._window(place, part, epoch)
-        return first + int(moved[place - first])
+    def _permuted(self, places: NDArray[np.int64], part: range, epoch: int) -> NDArray[np.int64]:
+        windows = places // self.window
+        permuted = np.empty_like(places)
+        for window in np.unique(windows).tolist():
+            inside = windows == window
+            first, moved = self._window(window, part, epoch)
+            permuted[inside] = first + moved[places[inside] - first]
+        return permuted
 
-    def _window(self, place: int, part: range, epoch: int) -> tuple[int, NDArray[np.int64]]:
+    def _window(self, window: int, part: range, epoch: int) -> tuple[int, NDArray[np.int64]]:
         """The first place of a window, and how those in it are permuted."""
-        window = place // self.window
         first = max(window * self.window, part.start)
         count = min((window + 1) * self.window, part.stop) - first
         if not self.is_random:
@@ -97,8 +101,7 @@ class GroupedOrder:
         groups, rest = divmod(self.size, self.group)
         if not self.is_random or not rest:
             return groups * self.group, rest
-        rng = generator(self.common_seed, stage=self.stage, epoch=epoch, draw=_DRAW)
-        return int(rng.integers(groups + 1)) * self.group, rest
+        return _drawn(groups + 1, self.common_seed, self.stage, epoch) * self.group, rest
 
     def _slots(self, places: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
         """Which group in the order of the epoch each place belongs to; -1 is the smaller one."""
@@ -125,3 +128,9 @@ class GroupedOrder:
 def _shuffled(count: int, seed: int, stage: int, window: int, epoch: int) -> NDArray[np.int64]:
     rng = generator(seed, stage=stage, sample=window, epoch=epoch, draw=_DRAW)
     return rng.permutation(count)
+
+
+@lru_cache(maxsize=16)
+def _drawn(count: int, seed: int, stage: int, epoch: int) -> int:
+    """A number below `count`: which groups the smaller one stands between."""
+    return int(generator(seed, stage=stage, epoch=epoch, draw=_DRAW).integers(count))

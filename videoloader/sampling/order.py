@@ -12,7 +12,7 @@ from videoloader.errors import ArgumentError
 from videoloader.sampling.permutation import Permutation
 from videoloader.sampling.weighted import DRAWING, WeightedDraws
 
-__all__ = ["EpochOrder", "Remainder"]
+__all__ = ["EpochOrder", "Remainder", "chosen_remainder"]
 
 Remainder = Literal["keep", "drop", "repeat"]
 
@@ -36,7 +36,8 @@ class EpochOrder:
         num_ranks: how many share the data set.
         remainder: the last step where it is not full. `keep` divides what is left: a rank may get
             a smaller batch, or none. `drop` leaves it out. `repeat` fills it up with the first
-            samples of the epoch until all ranks have as many.
+            samples of the epoch until all ranks have as many. None is `keep` for one rank, and
+            `repeat` for several, which then run in step.
         draws: what is drawn at each place of the epoch instead of each sample once.
 
     >>> order = EpochOrder(size=5, batch_size=2, shuffle=False)
@@ -50,7 +51,7 @@ class EpochOrder:
     seed: int = 0
     rank: int = 0
     num_ranks: int = 1
-    remainder: Remainder = "keep"
+    remainder: Remainder | None = "keep"
     draws: WeightedDraws | None = None
 
     def __post_init__(self) -> None:
@@ -62,10 +63,7 @@ class EpochOrder:
             raise ArgumentError(
                 f"rank must be at least 0 and below num_ranks={self.num_ranks}, got {self.rank}"
             )
-        if self.remainder not in get_args(Remainder):
-            raise ArgumentError(
-                f"remainder must be one of {', '.join(get_args(Remainder))}, got {self.remainder!r}"
-            )
+        object.__setattr__(self, "remainder", chosen_remainder(self.remainder, self.num_ranks))
 
     @property
     def samples_per_step(self) -> int:
@@ -109,3 +107,18 @@ class EpochOrder:
         if self.draws is None:
             return places
         return self.draws.numbers(places, seed=self.seed, stage=DRAWING, epoch=epoch)
+
+
+def chosen_remainder(remainder: Remainder | None, num_ranks: int) -> Remainder:
+    """The remainder that is asked for, if there is such a one; the default of `num_ranks` for None.
+
+    >>> chosen_remainder(None, 1), chosen_remainder(None, 2), chosen_remainder("drop", 2)
+    ('keep', 'repeat', 'drop')
+    """
+    if remainder is None:
+        return "keep" if num_ranks == 1 else "repeat"
+    if remainder not in get_args(Remainder):
+        raise ArgumentError(
+            f"remainder must be one of {', '.join(get_args(Remainder))}, got {remainder!r}"
+        )
+    return remainder

@@ -80,8 +80,10 @@ class Item:
         """Path or URL to open it by; may hold secrets."""
         return self.signed or self.path
 
-    def open(self) -> Source:
+    def open(self, *, known: Fingerprint | None = None) -> Source:
         """The bytes of the video.
+
+        `known` is `Source.whole` of the same item, opened before.
 
         Raises:
             SourceError: they cannot be had.
@@ -90,8 +92,10 @@ class Item:
         if self.problem:
             raise FormatError(f"{self.name}: {self.problem}")
         if not self.member:
-            return open_source(self.location)
-        return open_member(self.location, name=self.member, offset=self.offset, size=self.size)
+            return open_source(self.location, known=known)
+        return open_member(
+            self.location, name=self.member, offset=self.offset, size=self.size, known=known
+        )
 
     def state(self) -> Fingerprint:
         """The state of the video as it is now, or was when it was listed.

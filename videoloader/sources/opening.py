@@ -6,15 +6,23 @@ import os
 
 from videoloader.sources.address import escaped, is_url, local_path
 from videoloader.sources.local import MemorySource, open_file, open_path
-from videoloader.sources.source import Source, VideoSource
+from videoloader.sources.source import Fingerprint, Source, VideoSource
 
 __all__ = ["open_member", "open_source"]
 
 
-def open_member(path: str | os.PathLike[str], *, name: str, offset: int, size: int) -> Source:
+def open_member(
+    path: str | os.PathLike[str],
+    *,
+    name: str,
+    offset: int,
+    size: int,
+    known: Fingerprint | None = None,
+) -> Source:
     """Open a stretch of a file, such as a member of a tar archive, as a source of its own.
 
-    Messages call it by the name of the file and `name` behind a slash.
+    Messages call it by the name of the file and `name` behind a slash. `known` is `Source.whole` of
+    the same stretch, opened before.
 
     Raises:
         SourceError: the file cannot be opened, or ends before.
@@ -23,12 +31,14 @@ def open_member(path: str | os.PathLike[str], *, name: str, offset: int, size: i
     if is_url(place):
         from videoloader.sources.remote import open_url
 
-        return open_url(place, name=escaped(name), offset=offset, size=size)
+        return open_url(place, name=escaped(name), offset=offset, size=size, known=known)
     return open_path(place, name=escaped(name), offset=offset, size=size)
 
 
-def open_source(source: VideoSource | Source) -> Source:
+def open_source(source: VideoSource | Source, *, known: Fingerprint | None = None) -> Source:
     """Open a path, a URL, bytes, or a seekable binary file.
+
+    `known` is `Source.whole` of the same URL, opened before.
 
     Raises:
         SourceError: there is no such file, it is a directory, or it cannot be read.
@@ -46,6 +56,6 @@ def open_source(source: VideoSource | Source) -> Source:
         if is_url(place):
             from videoloader.sources.remote import open_url
 
-            return open_url(place)
+            return open_url(place, known=known)
         return open_path(place)
     return open_file(source)

@@ -129,6 +129,7 @@ def open_url(
     offset: int = 0,
     size: int | None = None,
     block: int = _BLOCK,
+    known: Fingerprint | None = None,
 ) -> Source:
     """Open an object behind a URL, or `size` bytes of it from `offset` on.
 
@@ -138,13 +139,15 @@ def open_url(
         offset: where the stretch begins.
         size: of the stretch; up to the end of the object by default.
         block: bytes to ask for at least in one request.
+        known: state of the object, if it was looked at already; then nothing is requested here, and
+            what is read later must be of that state.
 
     Raises:
         SourceError: there is no such object, or it may not be or cannot be read by ranges.
         FormatError: it is empty.
         UnsupportedError: the kind of URL is not read, or obstore is not installed.
     """
-    return _RemoteSource(_find(url), name=name, base=offset, size=size, block=block)
+    return _RemoteSource(_find(url), name=name, base=offset, size=size, block=block, known=known)
 
 
 def look(url: str) -> Fingerprint:
@@ -182,15 +185,24 @@ def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
 class _RemoteSource(Source):
     """Ranges of an object, the last ones kept."""
 
+    whole: Fingerprint
+
     def __init__(
-        self, remote: _Object, *, name: str | None, base: int, size: int | None, block: int
+        self,
+        remote: _Object,
+        *,
+        name: str | None,
+        base: int,
+        size: int | None,
+        block: int,
+        known: Fingerprint | None,
     ) -> None:
         first = block if size is None else min(max(size, 1), block)
         self._object = remote
-        self._state, data = remote.get(base, base + first)
+        self.whole, data = (known, b"") if known else remote.get(base, base + first)
         if size is None:
-            size = self._state.size - base
-        if base + size > self._state.size:
+            size = self.whole.size - base
+        if base + size > self.whole.size:
             raise SourceError(
                 f"{remote.name}: {name} is said to lie at {base}, but the object ends before"
             )
@@ -201,12 +213,13 @@ class _RemoteSource(Source):
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._next = 0  # where the last request ended
         self._ahead = block
-        self._keep(0, data)
+        if data:
+            self._keep(0, data)
 
     @property
     def fingerprint(self) -> Fingerprint:
         """Size, etag and time of change when the object was opened."""
-        return Fingerprint(self.size, self._state.mtime_ns, self._state.etag)
+        return Fingerprint(self.size, self.whole.mtime_ns, self.whole.etag)
 
     def _read(self, offset: int, size: int) -> bytes:
         parts: list[bytes] = []
@@ -253,7 +266,7 @@ class _RemoteSource(Source):
     def _request(self, offset: int, size: int) -> bytes:
         begin = self._base + offset
         state, data = self._object.get(begin, begin + size)
-        if not state.is_same(self._state):
+        if not state.is_same(self.whole):
             raise SourceError(f"{self.name}: the object was changed while it was read")
         return data
 

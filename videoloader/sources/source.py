@@ -127,10 +127,13 @@ class Source(ABC):
         is_local: whether a read of a few bytes costs next to nothing, so that reading little is
             better than reading at once.
         path: absolute, where the source is a whole local file; others may open it by that.
+        whole: state of the object that the source is, or is part of, where to look at it costs a
+            request; another process that knows it may open the source without one.
     """
 
     is_local = False
     path: str | None = None
+    whole: Fingerprint | None = None
 
     def __init__(self, *, name: str, size: int) -> None:
         if size == 0:

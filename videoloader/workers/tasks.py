@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from videoloader.errors import VideoError
 from videoloader.workers.processes import load
+from videoloader.workers.processors import usable_processors
 from videoloader.workers.program import Worker
 from videoloader.workers.supervisor import Failure, NoWorkerError, Parcel, Supervisor
 
@@ -35,7 +35,7 @@ def run_tasks(
         function: `module:name` of what is called as `name(task, **arguments)`.
         tasks: anything that pickles.
         workers: number of processes; 0 works in this one, without protection, and None stands
-            for as many as this process may use processors.
+            for `usable_processors`.
         time_limit: seconds for one task.
         arguments: for every call; anything that pickles.
         memory_limit: bytes that a worker may allocate.
@@ -45,7 +45,7 @@ def run_tasks(
     """
     arguments = arguments or {}
     if workers is None:
-        workers = len(os.sched_getaffinity(0))
+        workers = usable_processors()
     if workers == 0:
         call = load(function)
         for task in tasks:

@@ -11,7 +11,7 @@ import numpy as np
 from videoloader.auto_aug.core.magnitudes import SignedBin, check_bin, parameter_table, signed_bin
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.conditionals import converted_callee
-from videoloader.pipeline.graph import DataNode
+from videoloader.pipeline.nodes import DataNode
 from videoloader.types import Constant, Operand
 
 __all__ = ["Augmentation", "augmentation", "check_keywords"]

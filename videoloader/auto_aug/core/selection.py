@@ -7,8 +7,8 @@ from typing import Any
 
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.branch import Branch, inside
-from videoloader.pipeline.graph import DataNode
 from videoloader.pipeline.merging import merge, predicate_node
+from videoloader.pipeline.nodes import DataNode
 
 __all__ = ["select"]
 

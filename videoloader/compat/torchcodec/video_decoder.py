@@ -39,7 +39,6 @@ from videoloader.video import Video
 __all__ = ["CpuFallbackStatus", "VideoDecoder"]
 
 _CHUNK = 16  # frames decoded at a time while iterating over transformed ones
-_HDR = ("smpte2084", "arib-std-b67")
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,7 @@ class VideoDecoder:
         with as_runtime_errors(), naming_stream(stream):
             if output_dtype != torch.uint8:
                 index = index_video(given, stream=stream)
-                is_hdr = index.color.transfer in _HDR
-                if output_dtype == torch.float32 or is_hdr:
+                if output_dtype == torch.float32 or index.color.is_hdr:
                     output_dtype = torch.float32
                     # swscale's conversion has 8 bits; untagged, it takes BT.601.
                     matrix = "bt601" if index.color.matrix is None else "auto"

@@ -22,7 +22,7 @@ def converter_for(
     index: VideoIndex, orientation: Orientation, output: OutputFormat
 ) -> SurfaceConverter:
     """The converter for the surfaces of a video."""
-    if output.output == "yuv":
+    if output.is_planar:
         return _PlaneWriter(index.name)
     if output.output == "gray":
         return LumaConverter(index.color, orientation, output, index.name)

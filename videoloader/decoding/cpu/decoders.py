@@ -22,7 +22,7 @@ from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sampling import DecodePlan, plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
-from videoloader.sources.source import Source
+from videoloader.sources.source import Fingerprint, Source
 
 __all__ = ["CpuTask", "Decoders", "Target", "TaskSource", "fill_slots"]
 
@@ -61,6 +61,7 @@ class CpuTask:
         max_pixels: of a picture; packets of larger ones do not decode.
         plan: how to decode `frames`, where that is known.
         reads_on: see `CpuDecoder.decode`.
+        whole: of the source that was opened here, see `Source.whole`.
         tries: workers that it may cost.
     """
 
@@ -73,6 +74,7 @@ class CpuTask:
     max_pixels: int | None = None
     plan: DecodePlan | None = None
     reads_on: bool = False
+    whole: Fingerprint | None = None
     tries: int = 2
 
     @property

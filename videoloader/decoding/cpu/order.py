@@ -17,7 +17,7 @@ from videoloader.decoding.work import Work
 from videoloader.indexing.index import VideoIndex
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
-from videoloader.sources.source import Source
+from videoloader.sources.source import Fingerprint, Source
 from videoloader.workers.program import Worker
 from videoloader.workers.shared_memory import MappedSegments, Place
 
@@ -31,12 +31,15 @@ KNOWN_VIDEOS = 64
 class _Video:
     index: VideoIndex
     source: str | Item | mmap
+    whole: Fingerprint | None = None
 
     def open(self) -> Source:
         source = self.source
         if isinstance(source, Item):
-            return source.open()
-        return open_source(source if isinstance(source, str) else memoryview(source))
+            return source.open() if self.whole is None else source.open(known=self.whole)
+        if isinstance(source, str):
+            return open_source(source, known=self.whole)
+        return open_source(memoryview(source))
 
 
 @dataclass(slots=True)
@@ -61,6 +64,7 @@ class DecodeOrder:
         output: form of what slots hold; `rotate` as of `CpuTask`.
         threads: of the codec.
         max_pixels: as of `CpuTask`.
+        whole: state in which a source far away was opened, so that the worker need not look again.
     """
 
     video: int
@@ -73,6 +77,7 @@ class DecodeOrder:
     rotate: bool
     threads: int
     max_pixels: int | None
+    whole: Fingerprint | None = None
 
     def accept(self, worker: Worker, files: list[int]) -> None:
         """Map what is new, and forget what is gone."""
@@ -86,6 +91,9 @@ class DecodeOrder:
                 os.close(files[-1])
             video = _Video(VideoIndex(**self.facts), source)
         assert video is not None, "both ends forget the same videos"
+        if video.whole != self.whole:  # what is open is of another state
+            kept.decoders.forget(self.video)
+            video.whole = self.whole
         remember(kept.videos, self.video, video)
 
     def perform(self, worker: Worker) -> Work:

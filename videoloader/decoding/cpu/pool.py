@@ -183,6 +183,7 @@ class _Packer:
             task.rotate,
             task.threads,
             task.max_pixels,
+            task.whole,
         )
         videos = known.videos.copy()
         remember(videos, video, None)

@@ -70,4 +70,5 @@ def task_of(
         max_pixels=assembly.rules.max_pixels,
         plan=plan,
         reads_on=reads_on,
+        whole=clip.source.whole,
     )

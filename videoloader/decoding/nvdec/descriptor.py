@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.color import HLG, PQ
 from videoloader.decoding.matrix import matrix_for
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.swscale import swscale_matrix
@@ -81,7 +82,7 @@ _FORMATS = {
     "yuv444p16": _PLANAR | _WIDE,
 }
 _FILTERS = {"nearest": 0, "bilinear": 1, "triangular": 2}
-_TRANSFERS = {"smpte2084": 1, "arib-std-b67": 2}
+_TRANSFERS = {PQ: 1, HLG: 2}
 _TIE_X, _TIE_Y = 1, 2
 _TILE_ROWS, _TILE_COLUMNS, _BAND = 8, 64, 512  # limits in convert.cu
 

@@ -123,17 +123,24 @@ class GpuEngine:
         source: Source,
         orientation: Orientation,
         output: OutputFormat | None = None,
+        *,
+        view: View | None = None,
+        start: int = 0,
     ) -> Iterator[torch.Tensor]:
-        """All frames of a video, (F, H, W, C) in uint8, some at a time as they are decoded.
+        """The frames of a video, (F, H, W, C) in uint8, some at a time as they are decoded.
 
         Args:
             index: of the video.
             source: its bytes.
             orientation: the turn to apply.
-            output: says how colours are understood; of it `dtype` and `layout` are the default's.
+            output: how colours are understood, and the filter of resizing; its `dtype` and `layout`
+                are the default's.
+            view: which part of a picture is given, and its size; as the video by default.
+            start: first frame.
 
         Raises:
-            UnsupportedError: the GPU does not decode this video, or no further.
+            UnsupportedError: the GPU does not decode this video, or no further, or does not convert
+                it to this form.
             DecodeError: frames are missing.
         """
         from videoloader.decoding.nvdec.descriptor import describe
@@ -141,17 +148,19 @@ class GpuEngine:
         from videoloader.decoding.nvdec.session import NvdecJob
         from videoloader.decoding.nvdec.targets import picture_of
 
-        reason = unsupported_reason(index, self._gpu)
+        output = output or OutputFormat()
+        reason = _unmade(output) or unsupported_reason(index, self._gpu)
         if reason is not None:
             raise UnsupportedError(f"{index.name}: {reason}")
-        output = output or OutputFormat()
-        height, width = index.height, index.width
-        size = (width, height) if orientation.transpose else (height, width)
+        view = view or View(orientation.displayed((index.height, index.width)))
+        size = view.slot
         row = size[1] * CHANNELS
         step = size[0] * row  # uint8, so bytes are elements
+        # Shrunk frames count as they are decoded, or the first would wait for many.
+        most = max(1, _PIECE // max(step, index.height * index.width * CHANNELS))
         record = describe(
             picture_of(index, orientation, output),
-            View(size),
+            view,
             output,
             strides=(row, CHANNELS, 1),
             name=index.name,
@@ -167,13 +176,13 @@ class GpuEngine:
             rows["destination"] = memory.data_ptr() + step * np.arange(count)
             return rows
 
-        for run in plan_decode(index, np.arange(index.num_frames)):
+        for run in plan_decode(index, np.arange(start, index.num_frames)):
             reason = _unfit(run, index)
             if reason is not None:
                 raise UnsupportedError(f"{index.name}: {reason}")
             job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output))
             with blamed_on(index.name), self._while_open():
-                for _ in self._pool.read(job, make_slots, max(1, _PIECE // step)):
+                for _ in self._pool.read(job, make_slots, most):
                     yield made.popleft()
 
     def stats(self) -> dict[str, int]:
@@ -216,7 +225,7 @@ class GpuEngine:
         from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
 
         converter = self._converter(assembly.output)
-        order = [assembly.output.layout.index(axis) for axis in "FHWC"]
+        order = assembly.output.slot_axes
         targets = {}
         for number in {number for run in runs for number in run.wants.clips.tolist()}:
             clip = assembly.clips[number]

@@ -1,7 +1,7 @@
 """Operators under the names that they had in DALI while they were experimental."""
 
 from videoloader.fn.experimental import decoders, inputs, readers  # noqa: F401
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("experimental"))
 

@@ -1,6 +1,6 @@
 """Decoders of images under their experimental names."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("experimental.decoders"))
 

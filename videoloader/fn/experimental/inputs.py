@@ -1,6 +1,6 @@
 """`fn.inputs` under its experimental name."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("experimental.inputs"))
 

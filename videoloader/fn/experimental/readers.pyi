@@ -22,6 +22,8 @@ def video(
     file_list_format: str = 'timestamps',
     file_list_rounding: str = 'start_down_end_up',
     file_list_include_end: bool | int = True,
+    file_list_frame_num: bool | int | None = None,
+    file_list_include_preceding_frame: bool | int | None = None,
     sequence_length: int | None = None,
     stride: int = 1,
     step: int = -1,
@@ -34,6 +36,7 @@ def video(
     uniform_sample: bool | int = False,
     sampler: Any = None,
     pad_mode: str = 'none',
+    pad_sequences: bool | int = False,
     fill_value: int | _Sequence[int] = ...,
     resolution_change: str = 'error',
     matrix: str = 'auto',
@@ -43,6 +46,9 @@ def video(
     max_pixels: int = 134217728,
     time_limit: Any = 60.0,
     memory_limit: Any = 'auto',
+    dtype: Any = ...,
+    normalized: bool | int = False,
+    channels: int = 3,
     image_type: Any = ...,
     enable_frame_num: str = 'none',
     enable_timestamps: bool | int = False,
@@ -60,15 +66,9 @@ def video(
     name: str | None = None,
     additional_decode_surfaces: Any = ...,
     bytes_per_sample_hint: Any = ...,
-    channels: Any = ...,
     dont_use_mmap: Any = ...,
-    dtype: Any = ...,
-    file_list_frame_num: Any = ...,
-    file_list_include_preceding_frame: Any = ...,
     initial_fill: Any = ...,
     lazy_init: Any = ...,
-    normalized: Any = ...,
-    pad_sequences: Any = ...,
     prefetch_queue_depth: Any = ...,
     preserve: Any = ...,
     read_ahead: Any = ...,
@@ -86,7 +86,7 @@ def video(
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
-    Outputs: the clip, uint8 (F, H, W, C); then, where there are any, its label (int32), frame
+    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
 
     Args:
@@ -106,6 +106,11 @@ def video(
         file_list_rounding: frame for a time between two (one of 'start_down_end_up',
             'start_up_end_down', 'all_up', 'all_down'; default 'start_down_end_up').
         file_list_include_end: whether the end frame is in the range (bool (0 or 1); default True).
+        file_list_frame_num: start and end are frame numbers, start is rounded up, end down and not
+            in the range; DALI's older form of `file_list_format` (bool (0 or 1)).
+        file_list_include_preceding_frame: round a start time down and an end time up, or with False
+            the other way; the end frame is not in the range; DALI's older form of
+            `file_list_rounding` (bool (0 or 1)).
         sequence_length: frames in a clip (int, at least 1).
         stride: from frame to frame; negative plays backwards (int; default 1).
         step: frames from clip to clip; -1: `sequence_length * stride`, and with `fps` end to end
@@ -128,6 +133,8 @@ def video(
         sampler: any clip sampler, in place of the arguments above (object).
         pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
             'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'none').
+        pad_sequences: end a video with a clip that is filled up; as `pad_mode="constant"` (bool (0
+            or 1); default False).
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
             (0,)).
         resolution_change: what to do with frames of another size than the first: `error`, or
@@ -148,6 +155,10 @@ def video(
             (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
+        dtype: uint8, or float32: 0 to 255 without the rounding to uint8 (one of torch.uint8,
+            torch.float32; default torch.uint8).
+        normalized: float32 from 0 to 1 (bool (0 or 1); default False).
+        channels: of RGB; for one see `output="gray"` (one of 3; default 3).
         image_type: colour space of the frames; all but RGB are converted as
             `fn.color_space_conversion` does. A `fill_value` is RGB (one of ImageType.RGB,
             ImageType.BGR, ImageType.GRAY, ImageType.YCbCr; default ImageType.RGB).
@@ -175,9 +186,6 @@ def video(
             there (int, at least -1).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Not supported yet: channels, dtype, file_list_frame_num, file_list_include_preceding_frame,
-    normalized, pad_sequences.
 
     Taken, no effect: additional_decode_surfaces, dont_use_mmap, initial_fill, lazy_init,
     prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check, tensor_init_bytes.

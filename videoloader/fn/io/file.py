@@ -1,6 +1,6 @@
 """Files whose paths are data."""
 
-from videoloader.fn.function import public_functions
+from videoloader.fn.names import public_functions
 
 globals().update(public_functions("io.file"))
 

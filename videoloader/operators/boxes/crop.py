@@ -25,7 +25,8 @@ from videoloader.operators.arguments import (
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.boxes.coordinates import check_boxes, check_labels, columns
 from videoloader.operators.boxes.crop_search import Crop, Rules, find_crop
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.operators.random import SEED
 
 __all__ = ["random_bbox_crop", "ssd_random_crop"]

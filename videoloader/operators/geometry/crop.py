@@ -23,7 +23,8 @@ from videoloader.operators.geometry.windows import (
     cut,
     window_shapes,
 )
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
 __all__ = ["absorb_crop", "crop"]

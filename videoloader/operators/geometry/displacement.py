@@ -12,7 +12,8 @@ import torch
 from videoloader.operators.arguments import FLOAT, INT, INTERP, Argument, PerSample
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
 from videoloader.operators.random import SEED
 from videoloader.tensors import saturate
 from videoloader.types import InterpType

@@ -10,7 +10,8 @@ import torch
 from videoloader.operators.arguments import BOOL, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, parts
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 
 __all__ = ["flip", "mirrored"]
 
@@ -65,10 +66,6 @@ def flip(
         for frame, place, *way in zip(sample, result, *each, strict=True):
             place.copy_(_mirrored(frame, way))
     return out
-
-
-def _is_wanted(side: bool | PerFrame) -> bool:
-    return any(side.values) if isinstance(side, PerFrame) else side
 
 
 def _mirrored(frames: torch.Tensor, way: Sequence[bool]) -> torch.Tensor:

@@ -13,7 +13,8 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import DTYPE, INTS, Argument, Kind, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
 __all__ = ["multi_paste"]

@@ -37,7 +37,8 @@ from videoloader.operators.geometry.windows import (
     filled,
     window_shapes,
 )
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 
 __all__ = ["crop_mirror_normalize"]
 

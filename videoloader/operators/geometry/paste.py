@@ -10,7 +10,8 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.windows import Window, cut
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
 
 __all__ = ["paste"]
 

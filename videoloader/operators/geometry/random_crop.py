@@ -15,7 +15,8 @@ from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.geometry.resize import resized
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, resize_axes
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 
 __all__ = ["random_resized_crop"]
 

@@ -27,7 +27,8 @@ from videoloader.operators.geometry.windows import (
     check_crop,
     crop_window,
 )
-from videoloader.operators.operator import OPERATORS, Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import OPERATORS, declare
 from videoloader.types import InterpType
 
 __all__ = ["RESIZE", "fast_resize_crop_mirror", "resize", "resize_crop_mirror", "resized"]

@@ -13,7 +13,7 @@ from videoloader.operators.axes import storable
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 
-__all__ = ["BORDERS", "chunks", "pixel_places", "sample_at"]
+__all__ = ["BORDERS", "chunks", "opencv_border", "pixel_places", "sample_at"]
 
 _MOST_PIXELS = 1 << 22  # that are sampled at a time on the CPU
 _MARGIN = 2  # pixels around a place that cubic interpolation reads
@@ -42,6 +42,23 @@ BORDERS: dict[str, Callable[[torch.Tensor, int], torch.Tensor]] = {
     "wrap": lambda index, length: index % length,
 }
 """What lies outside a picture: the pixel that stands in for one outside; a constant has none."""
+
+_OPENCV_BORDERS = {
+    "constant": "BORDER_CONSTANT",
+    "replicate": "BORDER_REPLICATE",
+    "clamp": "BORDER_REPLICATE",
+    "reflect": "BORDER_REFLECT",
+    "reflect_1001": "BORDER_REFLECT",
+    "reflect_101": "BORDER_REFLECT_101",
+    "wrap": "BORDER_WRAP",
+}
+
+
+def opencv_border(name: str) -> int:
+    """OpenCV's constant for one of `BORDERS`, or for a border of `correlate`."""
+    import cv2
+
+    return int(getattr(cv2, _OPENCV_BORDERS[name]))
 
 
 def chunks(count: int, sides: Sequence[int], device: torch.device) -> Iterator[slice]:

@@ -14,7 +14,8 @@ from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axe
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.resampling import Axis, resample
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, FITTING, MODE, resize_axes
-from videoloader.operators.operator import Input, declare
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
 from videoloader.types import InterpType
 
 __all__ = ["tensor_resize"]

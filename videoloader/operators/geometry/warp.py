@@ -30,7 +30,8 @@ from videoloader.operators.geometry.sampling import chunks, pixel_places, sample
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
 from videoloader.operators.geometry.warps_on_gpu import warp_on_gpu
-from videoloader.operators.operator import FRAMES, Input, declare
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.geometry.matrices import Matrix
+from videoloader.operators.geometry.sampling import opencv_border
 from videoloader.types import InterpType
 
 __all__ = ["can_warp", "warp_pictures"]
@@ -56,13 +57,7 @@ def warp_pictures(
     """
     import cv2
 
-    borders = {
-        "constant": cv2.BORDER_CONSTANT,
-        "replicate": cv2.BORDER_REPLICATE,
-        "reflect": cv2.BORDER_REFLECT,
-        "reflect_101": cv2.BORDER_REFLECT_101,
-        "wrap": cv2.BORDER_WRAP,
-    }
+    mode = opencv_border(border)
     value = tuple(fill) * (4 if len(fill) == 1 else 1)
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     tables = [_between_centers(matrix) for matrix in matrices]
@@ -73,7 +68,7 @@ def warp_pictures(
         size = (slot.shape[1], slot.shape[0])
         is_direct = slot.is_contiguous()
         place = slot.numpy() if is_direct else np.empty(tuple(slot.shape), source.dtype)
-        warp(source, table, size, place, flags=flags, borderMode=borders[border], borderValue=value)
+        warp(source, table, size, place, flags=flags, borderMode=mode, borderValue=value)
         if not is_direct:
             slot.copy_(torch.from_numpy(place))
 

@@ -16,8 +16,8 @@ from typing import Any, Literal
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.pipeline.branch import Branch, inside
 from videoloader.pipeline.conditionals.values import NOTHING, Lacking, merge_values
-from videoloader.pipeline.graph import DataNode
 from videoloader.pipeline.merging import merge, negation, predicate_node
+from videoloader.pipeline.nodes import DataNode
 
 __all__ = ["Branches", "and_", "compare", "if_expression", "not_", "or_", "read", "refuse"]
 

@@ -16,6 +16,7 @@ from videoloader.pipeline import Pipeline
 from videoloader.plugin.pytorch.proxy.jobs import Feeder, Job
 from videoloader.plugin.pytorch.proxy.structure import found, replaced
 from videoloader.plugin.references import BatchReference, Call, Proxy, SampleReference
+from videoloader.readers.failures import SampleFailure
 
 __all__ = ["BatchesAhead", "Server"]
 
@@ -60,6 +61,11 @@ class Server:
                 "the pipeline of a server has no inputs; give it an fn.external_source(name=...) "
                 "without a source"
             )
+        if pipeline.on_error == "skip":
+            raise ArgumentError(
+                'the pipeline of a server has on_error="skip", but the sample that a worker has '
+                'begun stays in its batch; use on_error="mask", and look for frame numbers of -1'
+            )
         self._key = uuid.uuid4().hex
         self._pipeline = pipeline
         self._proxy = Proxy(self._key, tuple(inputs), pipeline.num_outputs)
@@ -103,6 +109,11 @@ class Server:
         if ahead < 0:
             raise ArgumentError(f"ahead must be at least 0, got {ahead}")
         return BatchesAhead(batches, ahead)
+
+    @property
+    def failures(self) -> list[SampleFailure]:
+        """What went wrong in the pipeline so far, see `Pipeline.failures`."""
+        return self._pipeline.failures
 
     def start_thread(self) -> None:
         """Start the thread that feeds the pipeline, if it does not run; taking data does it too."""

@@ -1,0 +1,45 @@
+"""How busy the decoding engines of a GPU are, as its driver tells: needs `pynvml`."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Any
+
+import torch
+
+__all__ = ["nvdec_use"]
+
+_log = logging.getLogger(__name__)
+
+
+def nvdec_use(device: str) -> int | None:
+    """Percent of the last moments (20 ms to 1 s) in which NVDEC engines worked, by all processes.
+
+    None without `pynvml` (of the package nvidia-ml-py), or where the driver does not tell.
+    """
+    found = _handle(device)
+    if found is None:
+        return None
+    pynvml, handle = found
+    try:
+        percent, _ = pynvml.nvmlDeviceGetDecoderUtilization(handle)
+    except pynvml.NVMLError:
+        return None
+    return int(percent)
+
+
+@cache
+def _handle(device: str) -> tuple[Any, Any] | None:
+    """The module, and what it knows a torch device by. Numbers of CUDA and NVML may differ."""
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+        uuid = torch.cuda.get_device_properties(torch.device(device)).uuid
+        return pynvml, pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
+    except (pynvml.NVMLError, AttributeError, RuntimeError) as error:
+        _log.debug("%s: the use of NVDEC is not known (%s)", device, error)
+        return None

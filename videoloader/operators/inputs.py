@@ -1,0 +1,60 @@
+"""Positional inputs of operators: which layouts they may have, and how operators see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.batch import Batch
+
+__all__ = ["FRAMES", "Input"]
+
+FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
+"""Layouts of an image and of a clip. Operators see channels last: (..., H, W, C)."""
+
+_UNNAMED = {3: "HWC", 4: "FHWC", 5: "FDHWC"}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A positional input of an operator.
+
+    Args:
+        name: for the signature and the documentation.
+        layouts: layouts that it may have; none: anything goes. An input that declares layouts is
+            seen with its channels last, whatever layout it has.
+        is_optional: whether it may be left out; the operator then gets fewer inputs.
+        is_repeated: whether any number of inputs, at least one, may stand here.
+        on_cpu: whether it is on the CPU whatever the device of the operator is.
+        is_frames: whether a tensor without a layout in an eager call is an image or a clip; for
+            inputs that take other layouts than those too.
+    """
+
+    name: str
+    layouts: tuple[str, ...] = ()
+    is_optional: bool = False
+    is_repeated: bool = False
+    on_cpu: bool = False
+    is_frames: bool = False
+
+    def view(self, batch: Batch, operator: str) -> tuple[Batch, int]:
+        """The batch with channels last, and where they were, counted from the end: -1 is last."""
+        if not self.layouts:
+            return batch, -1
+        if batch.block is not None and batch.layout in self.layouts and batch.layout[-1] == "C":
+            return batch, -1
+        first = batch[0] if len(batch) else None
+        if first is not None and not hasattr(first, "ndim"):
+            raise ArgumentError(f"fn.{operator} takes tensors, got a {type(first).__name__}")
+        layout = batch.layout or _UNNAMED.get(getattr(first, "ndim", 0), "")
+        if layout not in self.layouts and first is not None:
+            raise ArgumentError(
+                f"fn.{operator} takes layouts {', '.join(self.layouts)}; got "
+                f"{layout or 'no layout'} with shape {tuple(first.shape)}"
+            )
+        channel = layout.find("C") - len(layout) if "C" in layout else -1
+        if channel != -1:
+            others = layout.replace("C", "")
+            return batch.each(lambda value: value.movedim(channel, -1), others + "C"), channel
+        data = batch.samples if batch.block is None else batch.block
+        return Batch(data, layout, batch.source_info), -1

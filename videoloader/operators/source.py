@@ -1,0 +1,59 @@
+"""Sources of samples: what an operator of that kind opens, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from videoloader.operators.batch import Batch
+
+__all__ = ["Columns", "Source", "SourceContext"]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A batch that a source gives as a whole: a `Batch` for each output."""
+
+    batches: tuple[Batch, ...]
+
+    def __len__(self) -> int:
+        return len(self.batches[0])
+
+
+class Source(Protocol):
+    """Feeds a pipeline: `plan` decides what is in a batch."""
+
+    def plan(self, iteration: int) -> Sequence[Any] | Columns:
+        """The samples of batch `iteration`; StopIteration when there is no more.
+
+        Called in one thread, in order. A sample is a `PlannedClip`, or a tuple with a `Sample` for
+        each output. After the StopIteration of another source the batch is dropped.
+        """
+        ...
+
+    def reset(self) -> None:
+        """Begin again, after `plan` has raised StopIteration."""
+        ...
+
+    def meta(self) -> dict[str, Any] | None:
+        """What a reader tells of its epochs, None for other sources."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """What a source may know of the pipeline that it feeds.
+
+    `device` is the torch device of its outputs. `python_pool` is where worker processes run Python
+    code, None if the pipeline has none. `errors` is the `ErrorPolicy` of readers without their own.
+    """
+
+    name: str
+    stage: int
+    seed: int
+    batch_size: int
+    num_threads: int
+    device: str = "cpu"
+    python_pool: Any = None
+    errors: Any = None
