@@ -421,7 +421,7 @@ def corpus_sounds():
         return [pytest.param(None, marks=skip, id="corpus")]
     return [
         pytest.param(path, id=path.name)
-        for path in sorted(Path(folder, "audio").iterdir())
+        for path in sorted(Path(folder, "audio").glob("*"))
         if path.suffix in (".mp3", ".opus", ".ogg", ".flac", ".wav")
     ]
 
