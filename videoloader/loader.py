@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils.data import default_collate
 
 from videoloader.decoding.arguments import as_device
 from videoloader.decoding.batch import BatchDecoder, shared_decoder
@@ -40,7 +39,7 @@ from videoloader.pipeline.runner_stats import RunnerStats
 from videoloader.pipeline.stage_thread import Stage
 from videoloader.pipeline.stages import StageRunner
 from videoloader.pipeline.streams import stage_stream, wait_for
-from videoloader.readers.batch_content import batch_content, batch_tensors
+from videoloader.readers.batch_content import batch_content, batch_tensors, transformed
 from videoloader.readers.clip_sources import (
     ClipSources,
     Weights,
@@ -50,7 +49,6 @@ from videoloader.readers.clip_sources import (
 )
 from videoloader.readers.draws import find_samples
 from videoloader.readers.failures import ErrorPolicy, Failures, SampleFailure
-from videoloader.readers.global_random import seeded
 from videoloader.readers.known_bad import SkipKnown, kept_videos
 from videoloader.readers.labels import Labels
 from videoloader.readers.sample_columns import Columns, SampleColumns
@@ -329,9 +327,7 @@ class Loader:
     @property
     def unfit(self) -> NDArray[np.int64]:
         """With `batches`, the videos that are in no batch, as `sample` of a batch has them."""
-        if isinstance(self.order, EpochOrder):
-            return np.empty(0, dtype=np.int64)
-        rows = [self._videos.row(video) for video in self.order.plan.unfit.tolist()]
+        rows = [self._videos.row(video) for video in self.order.unfit.tolist()]
         return np.array(rows, dtype=np.int64)
 
     @property
@@ -407,15 +403,6 @@ class Loader:
             result["error"] = batch.errors
         if self._transform is None:
             return result
-        return self._transformed(result, batch.samples.tolist(), batch.epoch)
-
-    def _transformed(self, batch: dict[str, Any], samples: Sequence[int], epoch: int) -> Any:
-        """The samples of a batch, each transformed with random numbers of its own, as a batch."""
-        assert self._transform is not None
-        results = []
-        with self._monitor.measure("transform", len(samples)):
-            for at, sample in enumerate(samples):
-                with seeded(self._requests.transform_rng(sample, epoch)):
-                    of_sample = {name: each[at] for name, each in batch.items()}
-                    results.append(self._transform(of_sample))
-            return default_collate(results)
+        draw = partial(self._requests.transform_rng, epoch=batch.epoch)
+        with self._monitor.measure("transform", len(batch.samples)):
+            return transformed(result, self._transform, [*map(draw, batch.samples.tolist())])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
+from torch.utils.data import default_collate
 
 from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.output import Layout
+from videoloader.readers.global_random import seeded
 from videoloader.readers.sample_decoding import DecodedSamples
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import divided, stacked
 
-__all__ = ["batch_content", "batch_tensors"]
+__all__ = ["batch_content", "batch_tensors", "transformed"]
 
 
 def batch_content(
@@ -67,3 +70,16 @@ def batch_tensors(batch: DecodedSamples) -> list[torch.Tensor]:
         for tensor in (value if isinstance(value, list) else [value])
         if isinstance(tensor, torch.Tensor)
     ]
+
+
+def transformed(
+    content: Mapping[str, Any],
+    transform: Callable[[dict[str, Any]], Any],
+    rngs: Sequence[np.random.Generator],
+) -> Any:
+    """The samples of a batch, each transformed with random numbers of its own, as a batch."""
+    results = []
+    for at, rng in enumerate(rngs):
+        with seeded(rng):
+            results.append(transform({name: each[at] for name, each in content.items()}))
+    return default_collate(results)

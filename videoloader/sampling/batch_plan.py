@@ -181,6 +181,11 @@ class BatchOrder:
         return self.plan.num_samples
 
     @property
+    def unfit(self) -> NDArray[np.int64]:
+        """Numbers of the videos that are in no batch."""
+        return self.plan.unfit
+
+    @property
     def state(self) -> dict[str, int]:
         """What has to be the same where a run goes on."""
         return {"seed": self.seed, "size": self.size, "batches": self.plan.digest}

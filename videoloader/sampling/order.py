@@ -71,6 +71,11 @@ class EpochOrder:
         return self.batch_size * self.num_ranks
 
     @property
+    def unfit(self) -> NDArray[np.int64]:
+        """Numbers of the videos that are in no batch: none."""
+        return np.empty(0, dtype=np.int64)
+
+    @property
     def state(self) -> dict[str, int]:
         """What has to be the same where a run goes on."""
         return {"seed": self.seed, "size": self.size}
