@@ -137,12 +137,12 @@ def test_frames_that_clips_share_count_once_as_work(paths):
         with reader(
             paths[:1], 1, clips_per_decode=together, pipe={"prefetch_queue_depth": 1}, **options
         ) as pipe:
-            epoch(pipe, 4)
+            epoch(pipe, 12)  # three epochs, beside which the batches made ahead are few
             work = pipe.stats().work
         used[together] = work.used
         assert work.packets > 0
         assert work.bytes > 0
-    assert used[4] >= FRAMES
+    assert used[4] >= 3 * FRAMES
     assert used[4] <= used[1] / 2
 
 
