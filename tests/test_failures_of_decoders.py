@@ -50,6 +50,25 @@ def test_a_decoder_leaves_a_sample_out_with_all_that_belongs_to_it(paths):
         assert pipe.stats().errors == len(pipe.failures)
 
 
+def test_a_decoder_masks_clips_without_sound(paths):
+    """Neither a file that does not open nor one without sound costs the others of the batch."""
+    silent = [paths[0], paths[UNREADABLE]]
+
+    @pipeline_def(batch_size=2, num_threads=1, on_error="mask")
+    def definition():
+        encoded, _ = fn.readers.file(files=silent, labels=[0, 1])
+        return tuple(fn.decoders.video(encoded, frames=FRAMES, enable_timestamps=True, audio=True))
+
+    with definition() as pipe:
+        _, times, sound, rates = pipe.run()
+        assert [each.tolist() for each in times] == [[-1] * 4] * 2
+        assert sound.shape() == [(0, 1)] * 2
+        assert [each.item() for each in rates] == [0, 0]
+        told = {failure.sample: failure.reason for failure in pipe.failures}
+        assert "there is no sound" in told[0]
+        assert told.keys() == {0, 1}
+
+
 def test_a_decoder_masks_frames(paths):
     with named(paths, on_error="mask") as pipe:
         clips, frames, numbers, _ = pipe.run()

@@ -26,8 +26,8 @@ from videoloader.sources.faults import blamed_on
 
 __all__ = ["DecodedClips", "decode_planned"]
 
-_FORM = ("color_range", "matrix", "output")
-_PASSED_ON = (*_FORM, "max_pixels", "resolution_change")
+_COLORS = ("color_range", "matrix")
+_PASSED_ON = (*_COLORS, "max_pixels", "resolution_change")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
 
@@ -80,7 +80,7 @@ def decode_planned(
         return DecodedClips([], [], "FHWC")
     output = output or DecodedForm.of((1, 1), arguments[0]).output
     options = {name: arguments[0][name] for name in _PASSED_ON if name in arguments[0]}
-    output = replace(output, **{name: options.pop(name) for name in _FORM if name in options})
+    output = replace(output, **{name: options.pop(name) for name in _COLORS if name in options})
     run = partial(_decode, clips, decoder, arguments, fuse, output, options)
     sharing = SharedDecoding.of(clips)
     try:
@@ -202,7 +202,10 @@ def _decode(
     batch = decode_replacing(decode, len(own), choose)
     for failure in batch.failures:
         place = failure.request
-        others[place] = chosen[place].others(opened.get(place), batch.indices[place])
+        frames = batch.indices[place]
+        # What does not need the video any more: the outputs beside may be what failed.
+        index = opened.get(place) if (frames != FILLED).any() else None
+        others[place] = chosen[place].others(index, frames)
     left = [place for place in range(len(own)) if place not in left_out]
     if left_out:
         batch = taken(batch, left)

@@ -301,7 +301,8 @@ def decode_video(
     The output is uint8 (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the
     times (float64) if they were asked for. With `audio` the samples follow, float32 (n, channels),
     from the beginning of the earliest frame to the end of the latest, zeros where there is no
-    sound; then their rate in hertz, a float32 scalar. A file without sound is an error.
+    sound; then their rate in hertz, a float32 scalar. A file without sound is an error; a clip of
+    which all is masked has no samples, (0, 1), and the rate 0.
     """
 
     def select(index: media.Index) -> NDArray[np.int64]:
@@ -311,7 +312,7 @@ def decode_video(
 
     def others(index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         outputs = frame_outputs(index, frames, enable_frame_num, enable_timestamps)
-        if audio and index is not None:
+        if audio:
             outputs += sound_outputs(planned.source, index, frames)
         return outputs
 
