@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import torch
 
 from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import BOOL, INT, Argument
 
-__all__ = ["find_rank", "find_shard"]
+__all__ = ["find_rank", "find_shard", "shard_arguments"]
 
 
 def find_rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:
@@ -30,6 +31,28 @@ def find_rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:
     if distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()
     return _launched(os.environ) or (0, 1)
+
+
+def shard_arguments(noun: str) -> tuple[Argument, ...]:
+    """The arguments of a reader that say which part of its clips or samples it takes."""
+    return (
+        Argument(
+            "shard_id",
+            INT,
+            None,
+            f"which part of the {noun}s to read; the rank of the process if num_shards is not "
+            "given",
+            least=0,
+        ),
+        Argument("num_shards", INT, None, "number of parts; by default that of ranks", least=1),
+        Argument("stick_to_shard", BOOL, default=False, doc="read the same part in every epoch"),
+        Argument(
+            "pad_last_batch",
+            BOOL,
+            default=False,
+            doc=f"end an epoch with copies of its last {noun}",
+        ),
+    )
 
 
 def find_shard(arguments: Mapping[str, int | None]) -> tuple[int, int]:

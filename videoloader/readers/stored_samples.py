@@ -20,7 +20,7 @@ from videoloader.readers.epochs import Epochs, Place
 from videoloader.readers.failures import Failures, policy_of
 from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.planned import Identity, ReadError, ReadSample
-from videoloader.readers.ranks import find_shard
+from videoloader.readers.ranks import find_shard, shard_arguments
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 
@@ -63,18 +63,7 @@ ORDER = (
         doc="a new permutation of all samples every epoch, before they are divided into shards",
     ),
     *AFTER_EPOCH,
-    Argument(
-        "shard_id",
-        INT,
-        None,
-        "which part of the samples to read; the rank of the process if num_shards is not given",
-        least=0,
-    ),
-    Argument("num_shards", INT, None, "number of parts; by default that of ranks", least=1),
-    Argument("stick_to_shard", BOOL, default=False, doc="read the same part in every epoch"),
-    Argument(
-        "pad_last_batch", BOOL, default=False, doc="end an epoch with copies of its last sample"
-    ),
+    *shard_arguments("sample"),
     Argument(
         "on_error",
         TEXT,

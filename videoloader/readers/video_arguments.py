@@ -24,6 +24,7 @@ from videoloader.readers.decoder import COLOR, DECODING, FILL, FRAME_NUM, PAD, T
 from videoloader.readers.file_list import ROUNDINGS
 from videoloader.readers.labels import LabelColumn
 from videoloader.readers.listing import PATHS
+from videoloader.readers.ranks import shard_arguments
 
 __all__ = ["ARGUMENTS"]
 
@@ -180,18 +181,7 @@ ARGUMENTS = (
     Argument(
         "random_shuffle", BOOL, default=False, doc="a new permutation of all clips every epoch"
     ),
-    Argument(
-        "shard_id",
-        INT,
-        None,
-        "which part of the clips to read; the rank of the process if num_shards is not given",
-        least=0,
-    ),
-    Argument("num_shards", INT, None, "number of parts; by default that of ranks", least=1),
-    Argument("stick_to_shard", BOOL, default=False, doc="read the same part in every epoch"),
-    Argument(
-        "pad_last_batch", BOOL, default=False, doc="end an epoch with copies of its last clip"
-    ),
+    *shard_arguments("clip"),
     Argument(
         "on_error",
         TEXT,
