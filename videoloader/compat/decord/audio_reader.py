@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import operator
 import os
 import sys
@@ -14,13 +13,24 @@ import torch
 from numpy.typing import ArrayLike
 
 from videoloader.audio import Audio
-from videoloader.compat.decord.base import as_decord_errors
+from videoloader.compat.decord.base import as_decord_errors, as_source
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
-from videoloader.errors import ArgumentError, FrameRangeError
+from videoloader.errors import FrameRangeError
 from videoloader.forking import cached_property
 
-__all__ = ["AudioReader"]
+__all__ = ["AudioReader", "open_audio"]
+
+
+def open_audio(source: Any, sample_rate: int, *, mono: bool) -> Audio:
+    """The sound of a file with decord's arguments."""
+    with as_decord_errors():
+        return Audio(
+            source,
+            sample_rate=sample_rate if sample_rate > 0 else None,
+            num_channels=1 if mono else None,
+            mix="plain",
+        )
 
 
 class AudioReader:
@@ -49,16 +59,8 @@ class AudioReader:
         mono: bool = True,
     ) -> None:
         as_context(cpu(0) if ctx is None else ctx)
-        if isinstance(uri, io.TextIOBase):
-            raise ArgumentError(f"uri is a path or a file opened in binary mode, got {uri!r}")
-        source: Any = uri.read() if hasattr(uri, "read") else uri
-        with as_decord_errors():
-            self._audio = Audio(
-                source,
-                sample_rate=sample_rate if sample_rate > 0 else None,
-                num_channels=1 if mono else None,
-                mix="plain",
-            )
+        source = as_source(uri)
+        self._audio = open_audio(source, sample_rate, mono=mono)
         weakref.finalize(self, self._audio.close).atexit = False
         self.sample_rate = self._audio.sample_rate
         self._padding = 0

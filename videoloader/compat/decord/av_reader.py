@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import math
 import operator
 import os
 import weakref
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from videoloader.audio import Audio
-from videoloader.compat.decord.base import as_decord_errors
+from videoloader.compat.decord.audio_reader import open_audio
+from videoloader.compat.decord.base import as_decord_errors, as_source
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray
 from videoloader.compat.decord.video_reader import VideoReader
-from videoloader.errors import ArgumentError
 from videoloader.forking import cached_property
 
 __all__ = ["AVReader"]
@@ -57,17 +55,9 @@ class AVReader:
         num_threads: int = 0,
         fault_tol: float = -1,
     ) -> None:
-        if isinstance(uri, io.TextIOBase):
-            raise ArgumentError(f"uri is a path or a file opened in binary mode, got {uri!r}")
-        source: Any = uri.read() if hasattr(uri, "read") else uri
+        source = as_source(uri)
         self._video = VideoReader(source, ctx, width, height, num_threads, fault_tol)
-        with as_decord_errors():
-            self._audio = Audio(
-                source,
-                sample_rate=sample_rate if sample_rate > 0 else None,
-                num_channels=1 if mono else None,
-                mix="plain",
-            )
+        self._audio = open_audio(source, sample_rate, mono=mono)
         weakref.finalize(self, self._audio.close).atexit = False
 
     def __len__(self) -> int:

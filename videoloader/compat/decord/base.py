@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ __all__ = [
     "RefusedError",
     "as_decord_errors",
     "as_integer",
+    "as_source",
 ]
 
 ALL = "all"
@@ -35,6 +37,13 @@ class RefusedError(ArgumentError, AssertionError):
 
 class _NoIntegerError(DECORDError, TypeError):
     """A value that is no integer."""
+
+
+def as_source(uri: Any) -> Any:
+    """What a reader is given, an open file as its bytes."""
+    if isinstance(uri, io.TextIOBase):
+        raise ArgumentError(f"uri is a path or a file opened in binary mode, got {uri!r}")
+    return uri.read() if hasattr(uri, "read") else uri
 
 
 def as_integer(given: Any, name: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Generator, Iterator
 from functools import partial
@@ -17,13 +16,14 @@ from videoloader.compat.decord.base import (
     RefusedError,
     as_decord_errors,
     as_integer,
+    as_source,
 )
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.fault_tolerance import TolerantFrames
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
 from videoloader.compat.kept_frames import KeptFrames
 from videoloader.compat.opening import ClosedWhenCollected, open_video
-from videoloader.errors import ArgumentError, DecodeError, FrameRangeError
+from videoloader.errors import DecodeError, FrameRangeError
 from videoloader.video import Video
 
 __all__ = ["VideoReader"]
@@ -66,9 +66,7 @@ class VideoReader:
         fault_tol: float | str | None = -1,
     ) -> None:
         self.ctx = as_context(cpu(0) if ctx is None else ctx)
-        if isinstance(uri, io.TextIOBase):
-            raise ArgumentError(f"uri is a path or a file opened in binary mode, got {uri!r}")
-        source: Any = uri.read() if hasattr(uri, "read") else uri
+        source = as_source(uri)
         width, height = as_integer(width, "width"), as_integer(height, "height")
         fault_tol = -1 if fault_tol is None else float(fault_tol)
         threads = min(max(as_integer(num_threads, "num_threads"), 0), _MOST_THREADS) or None
