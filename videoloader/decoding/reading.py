@@ -83,16 +83,9 @@ def read_frames(
         def convert(number: int, surface: Surface) -> torch.Tensor:
             view.check_surface(index.name, number, (surface.width, surface.height), first)
             with blamed_on(index.name):
-                whole = converter.whole(surface, view)
-                if whole is not None and whole.flags.c_contiguous:
-                    return torch.from_numpy(whole)
                 shape, dtype = output.clip_shape(1, view.slot), TORCH_TYPES[output.dtype]
                 frame = memory.empty(shape, dtype=dtype, device="cpu")
-                slot = as_slots(frame, output)[0]
-                if whole is None:
-                    converter.write(surface, slot, view)
-                else:
-                    slot[...] = whole
+                converter.write(surface, as_slots(frame, output)[0], view)
             return frame[0]
 
         surfaces = decoder.decode(plan_decode(index, np.arange(start, index.num_frames)))

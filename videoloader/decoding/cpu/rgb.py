@@ -23,7 +23,7 @@ from videoloader.decoding.cpu.surface_converter import SurfaceConverter
 from videoloader.decoding.cpu.turning import coded_box, turned
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.surface import Surface
-from videoloader.decoding.swscale import RgbScaler, to_rgb
+from videoloader.decoding.swscale import RgbScaler, UnscaledRgb, to_rgb
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import Orientation
 
@@ -75,6 +75,7 @@ class RgbConverter(SurfaceConverter):
         self._scratch: dict[str, NDArray[Any]] = {}
         self._reformatter: VideoReformatter | None = None
         self._scaler = RgbScaler()
+        self._unscaled = UnscaledRgb()
 
     def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
         """Fill a slot (H, W, 3), which may be any view of its memory.
@@ -88,12 +89,14 @@ class RgbConverter(SurfaceConverter):
         coded, turn = (surface.height, surface.width), self._orientation
         view = (view or View(slot.shape[:2])).within(turned(turn, coded))
         size = turned(turn, view.size)
+        box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
         if self._output.matrix == "swscale":
             if self._output.interpolation == "bicubic" and view.crop is None and size != coded:
-                surface, coded = self._scaler.scale(surface, *meaning, size), size
+                surface, box = self._scaler.scale(surface, *meaning, size), Box(0, 0, *size)
+            elif self._write_unscaled(surface, meaning, box, size, slot, view):
+                return
             else:
                 surface = self._by_swscale(surface, meaning)
-        box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
         is_done = surface.pixel_format == "rgb24" and self._output.dtype == "uint8"
         if self._output.matrix == "swscale" and is_done and box[2:] == size:
             rgb = box.of(surface.planes[0])
@@ -117,14 +120,27 @@ class RgbConverter(SurfaceConverter):
         if rgb is not slot:
             self._deliver(self._finish(rgb), slot, view)
 
-    def whole(self, surface: Surface, view: View) -> NDArray[Any] | None:
-        """What swscale makes of a surface, where nothing more is to be done to it."""
-        output, size = self._output, (surface.height, surface.width)
-        plain = output.matrix == "swscale" and output.dtype == "uint8" and output.layout == "FHWC"
-        if not plain or self._orientation != Orientation() or view != View(size):
-            return None
-        made = self._by_swscale(surface, matrix_and_range(surface.frame, self._color, output))
-        return None if made is surface else made.planes[0]
+    def _write_unscaled(
+        self,
+        surface: Surface,
+        meaning: tuple[str, str],
+        box: Box,
+        size: tuple[int, int],
+        slot: NDArray[Any],
+        view: View,
+    ) -> bool:
+        """Fill a slot with a part of what swscale makes; False where it takes more than that."""
+        if self._output.dtype != "uint8" or box[2:] != size:
+            return False
+        coded = surface.height, surface.width
+        rgb = slot
+        if size != coded or not self._is_direct(slot, view):
+            rgb = self._memory("rgb", (*coded, CHANNELS), np.uint8)
+        if not self._unscaled.convert(surface.frame, *meaning, rgb):
+            return False
+        if rgb is not slot:
+            self._deliver(box.of(rgb), slot, view)
+        return True
 
     def _by_swscale(self, surface: Surface, meaning: tuple[str, str]) -> Surface:
         from av.video.reformatter import VideoReformatter

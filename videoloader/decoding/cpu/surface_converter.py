@@ -19,10 +19,3 @@ class SurfaceConverter(ABC):
     @abstractmethod
     def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
         """Fill a slot (H, W, C), any view of its memory, with the part that `view` names."""
-
-    def whole(self, surface: Surface, view: View) -> NDArray[Any] | None:  # noqa: ARG002
-        """What `write` would put into a slot (H, W, C), in memory of its own.
-
-        Only where a converter has it at hand, so that nothing is done twice; else None.
-        """
-        return None
