@@ -42,6 +42,10 @@ by intent, the row links to [Beside DALI](dali.md). What is here and not in DALI
 [Operators](operators.md).
 """
 
+_OLD_ARGUMENTS = """Those of DALI, which are here too: taken with a `DeprecationWarning`.
+`seed` is one of every operator that draws no random numbers.
+"""
+
 
 def page() -> str:
     """The text of docs/dali-operators.md."""
@@ -70,6 +74,8 @@ def page() -> str:
         for name, each in operators.items()
         if "instead" in each
     ]
+    lines += ["", "## Deprecated arguments", "", _OLD_ARGUMENTS]
+    lines += ["| argument | of | in its place |", "|---|---|---|", *_old_arguments(own)]
     return "\n".join([head, *lines, ""])
 
 
@@ -94,6 +100,19 @@ def _row(name: str, dali: dict[str, Any], ours: Function | None) -> str:
     arguments = [f"`{each}`" if _has(ours, each) else f"~~`{each}`~~" for each in dali["arguments"]]
     notes = "; ".join(differences(name, dali, ours.operator))
     return f"| `fn.{name}` | {', '.join(arguments)} | {notes} |"
+
+
+def _old_arguments(operators: dict[str, Any]) -> Iterator[str]:
+    """The rows of deprecated arguments, one for all operators that have the same."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for name, each in operators.items():
+        ours = function(name)
+        for old in ours.operator.deprecated if ours else ():
+            if old.name in each.get("deprecated_arguments", {}):
+                place = f"`{old.renamed_to}`" if old.renamed_to else old.advice or "no effect"
+                rows.setdefault((old.name, place), []).append(f"fn.{name}")
+    for (name, place), names in sorted(rows.items()):
+        yield f"| `{name}` | {_names(names)} | {place} |"
 
 
 def _has(ours: Function | None, argument: str) -> bool:
@@ -131,6 +150,8 @@ def differences(name: str, dali: dict[str, Any], ours: Operator) -> Iterator[str
         theirs = dali["arguments"][each][0]
         if not _is_same_default(one, theirs):
             yield f"`{each}` is {_shown(one)} by default, in DALI {_shown_text(theirs)}"
+    if "deprecated" in dali:
+        yield "deprecated"
     if _differs_by_intent(name):
         yield "[values](dali.md)"
 

@@ -170,6 +170,7 @@ def is_inside(module, packages):
 # inside a function. What a layer below may use, those above may too.
 LAYERS = {
     "errors": "",
+    "deprecation": "",
     "forking": "",
     "sample_info": "",
     "pickling": "errors",
@@ -185,16 +186,16 @@ LAYERS = {
     "indexing": "errors forking writing sources codecs workers",
     "audio": "errors forking sources indexing",
     "decoding": "errors forking writing sources codecs workers indexing sampling",
-    "operators": "errors types tensors audio decoding sampling",
+    "operators": "errors deprecation types tensors audio decoding sampling",
     "readers": "errors forking writing sample_info types tfrecord tensors sources workers indexing "
     "sampling audio decoding operators",
     "tools": "errors readers",
     "pipeline": "errors pickling types tensors sampling decoding workers operators readers",
-    "fn": "errors types tensors sampling operators readers pipeline",
+    "fn": "errors deprecation types tensors sampling operators readers pipeline",
     "math": "types pipeline fn",
     "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
-    "plugin": "errors tensors readers pipeline fn ops",
+    "plugin": "errors deprecation tensors readers pipeline fn ops",
     "video_file": "errors forking sources workers indexing sampling decoding",
     "video": "errors sources workers indexing sampling decoding video_file",
     "compat": "errors forking sources workers indexing sampling audio decoding video",
@@ -213,6 +214,7 @@ USERS = {"demo", "cli"}  # take public names from the package itself, as its use
 # imported, and what inside a function.
 PURE = {
     "errors": ((), ()),
+    "deprecation": ((), ()),
     "forking": ((), ()),
     "writing": ((), ()),
     "sample_info": ((), ()),

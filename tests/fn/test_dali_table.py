@@ -34,6 +34,27 @@ def test_every_operator_of_dali_is_on_the_page_once():
     assert len(named) > 160
 
 
+@pytest.mark.parametrize("name", table.dali_operators())
+def test_what_dali_deprecates_is_deprecated_here(name):
+    dali, function = table.dali_operators()[name], table.function(name)
+    if function is None:
+        return
+    if "instead" in dali:
+        assert function.instead == f"fn.{dali['instead']}"
+    assert bool(function.instead) == ("deprecated" in dali)
+    own = {each.name: each.renamed_to for each in function.operator.deprecated}
+    assert own.pop("seed", "") == ""
+    assert own == dali.get("deprecated_arguments", {})
+
+
+@pytest.mark.parametrize("name", table.dali_operators())
+def test_a_seed_is_deprecated_where_dali_does_not_list_it(name):
+    arguments, function = table.dali_operators()[name]["arguments"], table.function(name)
+    if function is not None and name != "external_source":
+        old = {each.name for each in function.operator.deprecated}
+        assert ("seed" in old) == ("seed" not in arguments)
+
+
 ROWS = [
     line for line in PAGE.partition("## Deprecated")[0].splitlines() if line.startswith("| `fn.")
 ]

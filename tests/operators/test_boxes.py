@@ -359,6 +359,7 @@ def test_boxes_outside_of_their_frame_are_told():
         fn.random_bbox_crop(BOXES * torch.tensor([[1.0], [1.5]]))
 
 
+@pytest.mark.filterwarnings("ignore:fn.ssd_random_crop:DeprecationWarning")
 def test_ssd_random_crop_cuts_what_its_boxes_say():
     # A frame whose pixels tell their place; the corner of the window is read from it.
     rows, columns = torch.meshgrid(torch.arange(20), torch.arange(30), indexing="ij")

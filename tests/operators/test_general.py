@@ -59,6 +59,7 @@ def run(case):
         ]
 
 
+@pytest.mark.filterwarnings("ignore:fn.shapes is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_an_operator_does_what_dali_does(name):
     expected = STORED[name]

@@ -192,6 +192,7 @@ def test_what_cannot_be_drawn_is_refused(call):
         call()
 
 
+@pytest.mark.filterwarnings("ignore:.* is deprecated; use fn:DeprecationWarning")
 def test_legacy_names_are_the_same_operators():
     for old, new in (("uniform", "uniform"), ("normal_distribution", "normal")):
         drawn = getattr(fn, old)(shape=5, seed=1)

@@ -312,6 +312,7 @@ def test_pictures_of_bytes_are_mirrored_in_their_windows(mirror):
     assert (at_once.int() - cut.flip(dims).int()).abs().max() <= 1
 
 
+@pytest.mark.filterwarnings("ignore:fn.fast_resize_crop_mirror:DeprecationWarning")
 @pytest.mark.parametrize(
     ("function", "expected"),  # those of DALI 2.4
     [

@@ -161,6 +161,7 @@ def test_one_rate_for_each_signal():
     torch.testing.assert_close(made[1], SIGNAL, atol=1e-6, rtol=0)
 
 
+@pytest.mark.filterwarnings("ignore:.* is deprecated; use fn:DeprecationWarning")
 def test_old_names_are_the_same_operators():
     data = TensorList([as_bytes(sound_cases.files()["mono"])], "")
     wanted, rate = fn.decoders.audio(data)

@@ -157,11 +157,12 @@ def test_a_node_is_neither_true_nor_iterable_but_may_be_a_key():
 
 def test_shapes_layouts_and_names_of_the_source_are_data():
     samples = [np.zeros((2, 3, 1)), np.zeros((4, 1, 2))]
-    shape, as_float, layout, public = run(
-        lambda a: (a.shape(), a.shape(dtype=types.FLOAT), a.property("layout"), fn.shapes(a)),
-        samples,
-        layout="HWC",
-    )
+    with pytest.warns(DeprecationWarning, match=r"fn\.shapes is deprecated; use DataNode\.shape"):
+        shape, as_float, layout, public = run(
+            lambda a: (a.shape(), a.shape(dtype=types.FLOAT), a.property("layout"), fn.shapes(a)),
+            samples,
+            layout="HWC",
+        )
     assert [sample.tolist() for sample in shape] == [[2, 3, 1], [4, 1, 2]]
     assert (shape.dtype, as_float.dtype) == (types.INT64, types.FLOAT)
     assert [bytes(sample.tolist()) for sample in layout] == [b"HWC", b"HWC"]

@@ -106,9 +106,32 @@ def test_polygons_tell_their_object_and_their_vertices(read):
     assert vertices[4:7].tolist() == [[0, 0], [2, 0], [2, 2]]
     assert samples["b"][2].shape == (0, 3)  # run lengths are no polygons
     assert samples["b"][3].shape == (0, 2)
-    assert named(read(masks=True))["a"][2].tolist() == [[0, 0, 8], [1, 8, 14], [1, 14, 22]]
     ratio = named(read(polygon_masks=True, ratio=True))["a"][3]
     np.testing.assert_allclose(ratio, vertices / [8, 6], rtol=1e-6)
+
+
+@pytest.mark.parametrize("also", [{}, {"polygon_masks": True}])
+def test_masks_count_coordinates_where_polygon_masks_count_vertices(read, also):
+    vertices = named(read(polygon_masks=True))["a"][3]
+    with pytest.warns(DeprecationWarning, match=r"readers\.coco: masks .* use polygon_masks"):
+        samples = named(read(masks=True, **also))
+    assert samples["a"][2].tolist() == [[0, 0, 8], [1, 8, 14], [1, 14, 22]]  # as in DALI 2.4
+    assert samples["a"][3].tolist() == vertices.tolist()
+
+
+def test_old_names_of_arguments_keep_annotations_and_read_them(read, tmp_path):
+    with pytest.warns(DeprecationWarning, match="is deprecated; use") as caught:
+        first = read(dump_meta_files=True, dump_meta_files_path=str(tmp_path), save_img_ids=True)
+    assert {str(each.message).split(" ")[-1] for each in caught} == {
+        "save_preprocessed_annotations",
+        "save_preprocessed_annotations_dir",
+        "image_ids",
+    }
+    with pytest.warns(DeprecationWarning, match="use preprocessed_annotations"):
+        again = read("", meta_files_path=str(tmp_path), image_ids=True)
+    for sample, same in zip(first, again, strict=True):
+        for value, other in zip(sample, same, strict=True):
+            np.testing.assert_array_equal(value, other)
 
 
 def test_pixels_have_the_highest_label_of_the_objects_on_them(read):

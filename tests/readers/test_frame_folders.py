@@ -6,6 +6,8 @@ from stored_batches import read_epoch
 from videoloader import fn, types
 from videoloader.errors import ArgumentError, OperatorError
 
+pytestmark = pytest.mark.filterwarnings("ignore:fn.readers.sequence is dep:DeprecationWarning")
+
 
 @pytest.fixture
 def root(tmp_path):

@@ -173,6 +173,7 @@ def test_shards_share_the_sounds(manifest):
     assert sorted(seen) == [0, 1, 2]
 
 
+@pytest.mark.filterwarnings("ignore:fn.*is deprecated:DeprecationWarning")
 def test_the_old_name_is_the_same_reader(manifest):
     @pipeline_def(batch_size=3, num_threads=1, device_id=None)
     def pipeline():

@@ -118,6 +118,7 @@ def test_what_is_no_video_fails_where_it_is_fed(film):
         pipe.run()
 
 
+@pytest.mark.filterwarnings("ignore:fn.video_reader_resize is deprecated:DeprecationWarning")
 def test_old_and_experimental_names_and_classes(videos):
     @pipeline_def(batch_size=1)
     def definition():

@@ -2,8 +2,9 @@
 
     python tests/references/dali_operators.py        # with nvidia-dali-cuda130==2.4.0
 
-For each operator: its devices, the operator that a deprecated one stands for, and for each argument
-its default, as text, and whether it may have a value for each sample or for each frame.
+For each operator: its devices; for each argument its default, as text, and whether it may have a
+value for each sample or for each frame; for each deprecated argument the one that takes its place;
+and of a deprecated operator that it is, and the one that takes its place.
 """
 
 from __future__ import annotations
@@ -52,8 +53,17 @@ def _described(function: Any) -> dict[str, Any]:
             varies = "frame" if schema.ArgSupportsPerFrameInput(name) else "sample"
         arguments[name] = [_default(parameter), varies]
     described = {"devices": sorted(schema.GetSupportedBackends()), "arguments": arguments}
-    if schema.IsDeprecated() and schema.DeprecatedInFavorOf():
-        described["instead"] = schema.DeprecatedInFavorOf()
+    old = {
+        name: schema.DeprecatedArgInfo(name)["renamed_to"]
+        for name in schema.GetArgumentNames()
+        if schema.IsDeprecatedArg(name)
+    }
+    if old:
+        described["deprecated_arguments"] = old
+    if schema.IsDeprecated():
+        described["deprecated"] = True
+        if schema.DeprecatedInFavorOf():
+            described["instead"] = schema.DeprecatedInFavorOf()
     return described
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 from videoloader.fn import decoders as decoders
 from videoloader.fn import experimental as experimental
@@ -22,6 +23,7 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+@_deprecated("use fn.decoders.audio")
 def audio_decoder(
     encoded: _Data,
     /,
@@ -34,12 +36,13 @@ def audio_decoder(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos.
 
     Gives the samples, (n, channels) or with `downmix` (n,), and their rate in hertz, a float32
     scalar. Resampling is that of `fn.audio_resample`.
+
+    Deprecated: use fn.decoders.audio.
 
     Inputs:
         encoded
@@ -70,7 +73,6 @@ def audio_resample(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Resample signals (n,) or (n, channels) with a sinc under a Hann window.
 
@@ -128,7 +130,6 @@ def bb_flip(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mirror boxes as `fn.flip` mirrors their frame.
 
@@ -158,7 +159,6 @@ def bbox_paste(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Move boxes as `fn.paste` moves their frame, to parts of the sides of the canvas.
 
@@ -194,7 +194,6 @@ def bbox_rotate(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Rotate boxes as `fn.rotate` rotates their frame.
 
@@ -237,7 +236,6 @@ def box_encoder(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give every anchor the box (left, top, right, bottom) that it overlaps most, and its label.
 
@@ -275,7 +273,6 @@ def brightness(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change the brightness, by default of every frame of a clip alike.
 
@@ -310,7 +307,6 @@ def brightness_contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change brightness and contrast, by default of every frame of a clip alike.
 
@@ -336,6 +332,7 @@ def brightness_contrast(
             if only one does (1 to 4 channels).
     """
 
+@_deprecated("use fn.readers.caffe2")
 def caffe2_reader(
     *,
     path: Any,
@@ -371,6 +368,8 @@ def caffe2_reader(
     Outputs: the bytes of the image (1-D uint8), the labels (int32, or float32 with weights), the
     additional tensors, the box.
 
+    Deprecated: use fn.readers.caffe2.
+
     Args:
         path: folders of the databases (str or list of str; required).
         image_available: whether there is an output of images (bool (0 or 1); default True).
@@ -402,6 +401,7 @@ def caffe2_reader(
     skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
+@_deprecated("use fn.readers.caffe")
 def caffe_reader(
     *,
     path: Any,
@@ -433,6 +433,8 @@ def caffe_reader(
 
     Outputs: the bytes of the image (1-D uint8), and the label (int32, shape (1,), or (0,) where the
     database has none).
+
+    Deprecated: use fn.readers.caffe.
 
     Args:
         path: folders of the databases (str or list of str; required).
@@ -469,7 +471,6 @@ def cast(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert to another element type.
 
@@ -494,7 +495,6 @@ def cast_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert the first input to the element type of the second, as `fn.cast` does.
 
@@ -515,7 +515,6 @@ def cat(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Join inputs along a dimension, in which alone their shapes may differ.
 
@@ -543,7 +542,6 @@ def clahe(
     bins: Any = ...,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Equalise the histograms of tiles of each picture, uint8, grey or RGB, with limited contrast.
 
@@ -568,6 +566,7 @@ def clahe(
     Taken, no effect: bins.
     """
 
+@_deprecated("use fn.readers.coco")
 def coco_reader(
     *,
     file_root: str | _PathLike[str],
@@ -580,7 +579,6 @@ def coco_reader(
     include_iscrowd: bool | int = True,
     avoid_class_remapping: bool | int = False,
     polygon_masks: bool | int = False,
-    masks: bool | int = False,
     pixelwise_masks: bool | int = False,
     image_ids: bool | int = False,
     preprocessed_annotations: str | _PathLike[str] = '',
@@ -620,6 +618,8 @@ def coco_reader(
     (int32, HWC, one channel), 0 without an object, the highest where objects overlap. With
     `image_ids` the id (int32, shape (1,)).
 
+    Deprecated: use fn.readers.coco.
+
     Args:
         file_root: folder of the images (path; required).
         annotations_file: JSON file of annotations (path; default '').
@@ -632,8 +632,6 @@ def coco_reader(
         avoid_class_remapping: labels are ids of categories; by default their positions in the file,
             from 1 on (bool (0 or 1); default False).
         polygon_masks: outputs of polygons and vertices (bool (0 or 1); default False).
-        masks: the same, with two numbers a vertex counted in polygons (obsolete in DALI too) (bool
-            (0 or 1); default False).
         pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
         image_ids: an output of the id of the image (bool (0 or 1); default False).
         preprocessed_annotations: folder of annotations of an earlier run (path; default '').
@@ -662,6 +660,7 @@ def coco_reader(
     skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
+@_deprecated("use fn.random.coin_flip")
 def coin_flip(
     shape_like: _Data = ...,
     /,
@@ -676,6 +675,8 @@ def coin_flip(
     preserve: Any = ...,
 ) -> Any:
     """Draw 1 with a probability, otherwise 0.
+
+    Deprecated: use fn.random.coin_flip.
 
     Inputs:
         shape_like (may be left out)
@@ -702,7 +703,6 @@ def color_space_conversion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range).
 
@@ -735,7 +735,6 @@ def color_twist(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go.
 
@@ -771,7 +770,6 @@ def constant(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the same tensor for every sample.
 
@@ -799,7 +797,6 @@ def contrast(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change the contrast, by default of every frame of a clip alike.
 
@@ -836,7 +833,6 @@ def coord_flip(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate.
 
@@ -867,7 +863,6 @@ def coord_transform(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Transform points, whose coordinates are the last dimension: M @ point + T.
 
@@ -893,7 +888,6 @@ def copy(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Copy to the device of the operator; the data itself where it is there.
 
@@ -924,9 +918,7 @@ def crop(
     name: str | None = None,
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
-    image_type: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
@@ -960,8 +952,6 @@ def crop(
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
-
-    Taken, no effect: image_type.
     """
 
 def crop_mirror_normalize(
@@ -990,9 +980,7 @@ def crop_mirror_normalize(
     name: str | None = None,
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
-    image_type: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
 
@@ -1036,8 +1024,6 @@ def crop_mirror_normalize(
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
-
-    Taken, no effect: image_type.
     """
 
 def debayer(
@@ -1050,7 +1036,6 @@ def debayer(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
 
@@ -1079,7 +1064,6 @@ def dilate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the largest one in a rectangle around it.
 
@@ -1111,7 +1095,6 @@ def dl_tensor_python_function(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Call a Python function on DLPack capsules; see `python_function`.
 
@@ -1140,7 +1123,6 @@ def dump_image(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Write images to `{sample}-{suffix}-0.ppm` in the working directory, and give them on.
 
@@ -1166,7 +1148,6 @@ def element_extract(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take single frames of each sample: as many outputs as numbers.
 
@@ -1188,7 +1169,6 @@ def equalize(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
 
@@ -1219,7 +1199,6 @@ def erase(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Fill one or more regions of every sample with one value for each channel.
 
@@ -1259,7 +1238,6 @@ def erode(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the smallest one in a rectangle around it.
 
@@ -1290,7 +1268,6 @@ def expand_dims(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Insert dimensions of size 1. The data is not copied.
 
@@ -1366,9 +1343,10 @@ def external_source(
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Taken, no effect: use_copy_kernel.
+    Taken, no effect: seed, use_copy_kernel.
     """
 
+@_deprecated("use fn.resize_crop_mirror")
 def fast_resize_crop_mirror(
     frames: _Data,
     /,
@@ -1403,13 +1381,13 @@ def fast_resize_crop_mirror(
     name: str | None = None,
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
-    image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """`resize_crop_mirror` without antialiasing by default; deprecated in DALI.
+
+    Deprecated: use fn.resize_crop_mirror.
 
     Inputs:
         frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
@@ -1464,9 +1442,10 @@ def fast_resize_crop_mirror(
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
+@_deprecated("use fn.readers.file")
 def file_reader(
     *,
     file_root: str | _PathLike[str] | None = None,
@@ -1508,6 +1487,8 @@ def file_reader(
     `initial_fill` has no effect.
 
     Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
+
+    Deprecated: use fn.readers.file.
 
     Args:
         file_root: folder, or the folder that paths are relative to (path).
@@ -1555,7 +1536,6 @@ def filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Correlate samples with a window of each, in float32.
 
@@ -1591,7 +1571,6 @@ def flip(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mirror frames, by default every frame of a clip alike.
 
@@ -1619,7 +1598,6 @@ def full(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of a shape out of a value, which is broadcast as numpy does.
 
@@ -1643,7 +1621,6 @@ def full_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples with the shapes, type and layout of the first input out of the second's values.
 
@@ -1669,7 +1646,6 @@ def gaussian_blur(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Blur with a Gaussian window, by default every frame of a clip alike.
 
@@ -1698,7 +1674,6 @@ def get_property(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8).
 
@@ -1726,7 +1701,6 @@ def grid_mask(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make squares of frames black that repeat along two directions; the same ones in a whole clip.
 
@@ -1761,7 +1735,6 @@ def hsv(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike.
 
@@ -1795,7 +1768,6 @@ def hue(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Turn the hue of RGB pixels, by default of every frame of a clip alike.
 
@@ -1812,6 +1784,7 @@ def hue(
             if only one does (1 to 4 channels).
     """
 
+@_deprecated("use fn.decoders.image")
 def image_decoder(
     encoded: _Data,
     /,
@@ -1838,13 +1811,9 @@ def image_decoder(
     hw_decoder_load: Any = ...,
     hybrid_huffman_threshold: Any = ...,
     jpeg_fancy_upsampling: Any = ...,
-    memory_stats: Any = ...,
     preallocate_height_hint: Any = ...,
     preallocate_width_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
-    split_stages: Any = ...,
-    use_chunk_allocator: Any = ...,
     use_fast_idct: Any = ...,
 ) -> Any:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
@@ -1852,6 +1821,8 @@ def image_decoder(
     The output has layout HWC. Palettes and CMYK become RGB; of an animation the first frame is
     decoded. `mixed` decodes JPEG and JPEG 2000 on the GPU by nvImageCodec, and copies what the CPU
     decodes of other formats.
+
+    Deprecated: use fn.decoders.image.
 
     Inputs:
         encoded
@@ -1875,10 +1846,10 @@ def image_decoder(
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
+@_deprecated("use fn.decoders.image_crop")
 def image_decoder_crop(
     encoded: _Data,
     /,
@@ -1913,16 +1884,14 @@ def image_decoder_crop(
     hw_decoder_load: Any = ...,
     hybrid_huffman_threshold: Any = ...,
     jpeg_fancy_upsampling: Any = ...,
-    memory_stats: Any = ...,
     preallocate_height_hint: Any = ...,
     preallocate_width_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
-    split_stages: Any = ...,
-    use_chunk_allocator: Any = ...,
     use_fast_idct: Any = ...,
 ) -> Any:
     """Decode a window of images; it is that of `fn.crop`.
+
+    Deprecated: use fn.decoders.image_crop.
 
     Inputs:
         encoded
@@ -1960,10 +1929,10 @@ def image_decoder_crop(
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
+@_deprecated("use fn.decoders.image_random_crop")
 def image_decoder_random_crop(
     encoded: _Data,
     /,
@@ -1994,18 +1963,17 @@ def image_decoder_random_crop(
     hw_decoder_load: Any = ...,
     hybrid_huffman_threshold: Any = ...,
     jpeg_fancy_upsampling: Any = ...,
-    memory_stats: Any = ...,
     preallocate_height_hint: Any = ...,
     preallocate_width_hint: Any = ...,
     preserve: Any = ...,
-    split_stages: Any = ...,
-    use_chunk_allocator: Any = ...,
     use_fast_idct: Any = ...,
 ) -> Any:
     """Decode a random window of images, of a random area and aspect ratio.
 
     The area is equally likely, the ratio on a logarithmic scale. If no window of `num_attempts`
     fits, the largest one in the middle with a ratio in the bounds is taken.
+
+    Deprecated: use fn.decoders.image_random_crop.
 
     Inputs:
         encoded
@@ -2035,10 +2003,10 @@ def image_decoder_random_crop(
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
+@_deprecated("use fn.decoders.image_slice")
 def image_decoder_slice(
     encoded: _Data,
     /,
@@ -2077,16 +2045,14 @@ def image_decoder_slice(
     hw_decoder_load: Any = ...,
     hybrid_huffman_threshold: Any = ...,
     jpeg_fancy_upsampling: Any = ...,
-    memory_stats: Any = ...,
     preallocate_height_hint: Any = ...,
     preallocate_width_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
-    split_stages: Any = ...,
-    use_chunk_allocator: Any = ...,
     use_fast_idct: Any = ...,
 ) -> Any:
     """Decode a window of images; it is that of `fn.slice`, and lies in the image.
+
+    Deprecated: use fn.decoders.image_slice.
 
     Inputs:
         encoded
@@ -2125,8 +2091,7 @@ def image_decoder_slice(
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
 def jitter(
@@ -2174,7 +2139,6 @@ def jpeg_compression_distortion(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again.
 
@@ -2203,7 +2167,6 @@ def laplacian(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """The sum of the second derivatives along each axis, by default of every frame alike.
 
@@ -2239,7 +2202,6 @@ def lookup_table(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give for each integer the value that a table has for it.
 
@@ -2266,7 +2228,6 @@ def median_blur(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the median of a window around it; the outermost values are repeated.
 
@@ -2296,7 +2257,6 @@ def mel_filter_bank(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Sum frequencies up by triangular filters that are evenly apart on a mel scale.
 
@@ -2331,7 +2291,6 @@ def mfcc(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Compute mel frequency cepstral coefficients: a cosine transform of a mel spectrogram.
 
@@ -2365,7 +2324,6 @@ def multi_paste(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Paste regions of frames on a black canvas, one after the other.
 
@@ -2400,6 +2358,7 @@ def multi_paste(
             if only one does (1 to 4 channels).
     """
 
+@_deprecated("use fn.readers.mxnet")
 def mxnet_reader(
     *,
     path: Any,
@@ -2431,6 +2390,8 @@ def mxnet_reader(
     Outputs: the bytes of the image (1-D uint8), and its labels (float32, shape (1,), or as many as
     the record has).
 
+    Deprecated: use fn.readers.mxnet.
+
     Args:
         path: RecordIO files: paths or URLs (str or list of str; required).
         index_path: an index file for each, as `im2rec` writes (str or list of str; required).
@@ -2456,6 +2417,7 @@ def mxnet_reader(
     skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
+@_deprecated("use fn.readers.nemo_asr")
 def nemo_asr_reader(
     *,
     manifest_filepaths: Any,
@@ -2483,7 +2445,6 @@ def nemo_asr_reader(
     dont_use_mmap: Any = ...,
     initial_fill: Any = ...,
     lazy_init: Any = ...,
-    normalize_text: Any = ...,
     prefetch_queue_depth: Any = ...,
     preserve: Any = ...,
     read_ahead: Any = ...,
@@ -2501,6 +2462,8 @@ def nemo_asr_reader(
     Outputs: the samples, (n,) or without `downmix` (n, channels); if asked for their rate (float32
     scalar), the text (1-D uint8, UTF-8), and the position among the sounds that are kept of the
     manifest (int64, shape (1,)).
+
+    Deprecated: use fn.readers.nemo_asr.
 
     Args:
         manifest_filepaths: manifests: a JSON object a line (str or list of str; required).
@@ -2533,8 +2496,8 @@ def nemo_asr_reader(
         device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, normalize_text, prefetch_queue_depth,
-    read_ahead, skip_cached_images, tensor_init_bytes, use_o_direct.
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
 def nonsilent_region(
@@ -2549,7 +2512,6 @@ def nonsilent_region(
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
     reset_interval: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Find the part of a signal between leading and trailing silence.
 
@@ -2571,6 +2533,7 @@ def nonsilent_region(
     Taken, no effect: reset_interval.
     """
 
+@_deprecated("use fn.random.normal")
 def normal_distribution(
     shape_like: _Data = ...,
     /,
@@ -2586,6 +2549,8 @@ def normal_distribution(
     preserve: Any = ...,
 ) -> Any:
     """Draw numbers of a normal distribution.
+
+    Deprecated: use fn.random.normal.
 
     Inputs:
         shape_like (may be left out)
@@ -2620,7 +2585,6 @@ def normalize(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take the mean off and divide by the standard deviation.
 
@@ -2661,7 +2625,6 @@ def numba_function(
     blocks: Any = ...,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     threads_per_block: Any = ...,
 ) -> Any:
     """Run a function that Numba compiles, on the CPU: it fills arrays that it is given.
@@ -2684,6 +2647,7 @@ def numba_function(
     Taken, no effect: blocks, threads_per_block.
     """
 
+@_deprecated("use fn.readers.numpy")
 def numpy_reader(
     *,
     file_root: str | _PathLike[str] | None = None,
@@ -2731,6 +2695,8 @@ def numpy_reader(
     an extent are rounded to the nearest element, half away from zero.
 
     Output: the array, in C order; integers, floats and bool of either byte order.
+
+    Deprecated: use fn.readers.numpy.
 
     Args:
         file_root: folder, or the folder that paths are relative to (path).
@@ -2784,7 +2750,6 @@ def one_hot(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Mark the class that each number stands for along a new dimension.
 
@@ -2814,7 +2779,6 @@ def ones(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of ones.
 
@@ -2836,7 +2800,6 @@ def ones_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of ones with the shapes, element type and layout of the input.
 
@@ -2865,7 +2828,6 @@ def optical_flow(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Estimate how the picture moves from each frame of a clip to the next, by OpenCV's DIS.
 
@@ -2909,7 +2871,6 @@ def pad(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Fill samples up at their ends, by default to the size of the largest one of the batch.
 
@@ -2942,7 +2903,6 @@ def paste(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put frames on a canvas of one color, every frame of a clip at the same place.
 
@@ -2956,7 +2916,8 @@ def paste(
             default 0.5; may be per sample).
         paste_y: place of the frame: 0 is topmost, 1 lowest (float, at least 0, at most 1; default
             0.5; may be per sample).
-        min_canvas_size: least side of the canvas (float; default 0.0; may be per sample).
+        min_canvas_size: least side of the canvas (float, at least 0; default 0.0; may be per
+            sample).
         n_channels: taken; the frames know their channels (int, at least 1; default 3).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
@@ -2975,7 +2936,6 @@ def peek_image_shape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """(height, width, channels) that images will have when they are decoded, by their headers.
 
@@ -3000,7 +2960,6 @@ def per_frame(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Say that the first dimension of samples counts frames.
 
@@ -3024,7 +2983,6 @@ def permute_batch(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put the samples of a batch into another order; some may come twice and others not at all.
 
@@ -3048,7 +3006,6 @@ def power_spectrum(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Compute the power of each frequency of a signal: `nfft // 2 + 1` of them.
 
@@ -3076,7 +3033,6 @@ def preemphasis_filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Subtract from every value of a signal a share of the value before it.
 
@@ -3104,7 +3060,6 @@ def python_function(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Call a Python function on NumPy arrays, on a GPU on CuPy arrays.
 
@@ -3290,7 +3245,6 @@ def reinterpret(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take the bytes of samples for elements of another type.
 
@@ -3322,7 +3276,6 @@ def reshape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give samples another shape, another layout, or both.
 
@@ -3368,10 +3321,8 @@ def resize(
     name: str | None = None,
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
-    image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize frames, every frame of a clip alike.
@@ -3419,7 +3370,7 @@ def resize(
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
 def resize_crop_mirror(
@@ -3456,10 +3407,8 @@ def resize_crop_mirror(
     name: str | None = None,
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
-    image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
@@ -3517,7 +3466,7 @@ def resize_crop_mirror(
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
 def roi_random_crop(
@@ -3572,7 +3521,6 @@ def rotate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Rotate frames about their centre, every frame of a clip alike by default.
 
@@ -3612,7 +3560,6 @@ def saturation(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Scale the saturation of RGB pixels, by default of every frame of a clip alike.
 
@@ -3630,6 +3577,7 @@ def saturation(
             if only one does (1 to 4 channels).
     """
 
+@_deprecated("use fn.readers.sequence")
 def sequence_reader(
     *,
     file_root: str | _PathLike[str],
@@ -3663,6 +3611,8 @@ def sequence_reader(
     clip never crosses from one video to the next, and what does not fill one is left out.
 
     Output: the clip, uint8 (F, H, W, C).
+
+    Deprecated: use fn.readers.sequence.
 
     Args:
         file_root: folder of folders, each a video (path; required).
@@ -3699,7 +3649,6 @@ def sequence_rearrange(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put the frames of each sample into another order.
 
@@ -3713,6 +3662,7 @@ def sequence_rearrange(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+@_deprecated("use DataNode.shape")
 def shapes(
     input: _Data,
     /,
@@ -3722,9 +3672,10 @@ def shapes(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same.
+
+    Deprecated: use DataNode.shape.
 
     Inputs:
         input
@@ -3757,9 +3708,7 @@ def slice(
     device: str | None = None,
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
-    image_type: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take a part of every sample, given by start and end or by start and size.
 
@@ -3794,8 +3743,6 @@ def slice(
         dtype: element type of the output; the data's by default (element type).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: image_type.
     """
 
 def spectrogram(
@@ -3814,7 +3761,6 @@ def spectrogram(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Compute the power of each frequency in windows of a signal of one channel.
 
@@ -3849,7 +3795,6 @@ def sphere(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Show frames as if they lay on a sphere: magnified in the middle.
 
@@ -3877,7 +3822,6 @@ def squeeze(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Drop dimensions of size 1.
 
@@ -3891,6 +3835,7 @@ def squeeze(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+@_deprecated("use fn.random_bbox_crop")
 def ssd_random_crop(
     frames: _Data,
     boxes: _Data,
@@ -3911,6 +3856,8 @@ def ssd_random_crop(
     with a ratio of 0.5 to 2, and overlaps boxes by at least 0, 0.1, 0.3, 0.5, 0.7 or 0.9; or it is
     the whole frame. The outputs are the windows, the boxes with their center inside, and their
     labels. `fn.random_bbox_crop` has more choices.
+
+    Deprecated: use fn.random_bbox_crop.
 
     Inputs:
         frames (HWC, CHW, FHWC, FCHW)
@@ -3935,7 +3882,6 @@ def stack(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Join inputs of one shape along a new dimension.
 
@@ -3975,7 +3921,6 @@ def tensor_resize(
     bytes_per_sample_hint: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures.
@@ -4018,6 +3963,7 @@ def tensor_resize(
     Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
+@_deprecated("use fn.readers.tfrecord")
 def tfrecord_reader(
     *,
     path: Any,
@@ -4051,6 +3997,8 @@ def tfrecord_reader(
     (uint8), numbers int64 or float32 in the shape of the feature; fewer values than the shape holds
     are filled up with the default. A record without the feature gives a scalar: the default.
     `shuffle_after_epoch` permutes the files and keeps the order in each.
+
+    Deprecated: use fn.readers.tfrecord.
 
     Args:
         path: TFRecord files: paths or URLs (str or list of str; required).
@@ -4091,7 +4039,6 @@ def to_decibels(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Convert magnitudes to decibels: multiplier * log10(in / reference).
 
@@ -4117,7 +4064,6 @@ def torch_python_function(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Call a Python function on PyTorch tensors; see `python_function`.
 
@@ -4136,6 +4082,7 @@ def torch_python_function(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+@_deprecated("use fn.transforms.translation")
 def transform_translation(
     mt: Any = None,
     *,
@@ -4145,9 +4092,10 @@ def transform_translation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Move points.
+
+    Deprecated: use fn.transforms.translation.
 
     Args:
         mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
@@ -4170,7 +4118,6 @@ def transpose(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Put the dimensions of samples into another order. The output shares the input's memory.
 
@@ -4185,6 +4132,7 @@ def transpose(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+@_deprecated("use fn.random.uniform")
 def uniform(
     shape_like: _Data = ...,
     /,
@@ -4200,6 +4148,8 @@ def uniform(
     preserve: Any = ...,
 ) -> Any:
     """Draw numbers from a range, each equally likely, or from a list of values.
+
+    Deprecated: use fn.random.uniform.
 
     Inputs:
         shape_like (may be left out)
@@ -4217,6 +4167,7 @@ def uniform(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+@_deprecated("use fn.readers.video")
 def video_reader(
     *,
     filenames: Any = None,
@@ -4295,6 +4246,8 @@ def video_reader(
 
     Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
+
+    Deprecated: use fn.readers.video.
 
     Args:
         filenames: the files: paths, URLs or `Item`s (path or list of paths).
@@ -4398,6 +4351,7 @@ def video_reader(
     prefetch_queue_depth, read_ahead, skip_cached_images, skip_vfr_check, tensor_init_bytes.
     """
 
+@_deprecated("use fn.readers.video_resize")
 def video_reader_resize(
     *,
     filenames: Any = None,
@@ -4486,6 +4440,8 @@ def video_reader_resize(
 
     It takes the arguments of both and becomes these two nodes; `name` is that of the reader. The
     decoder resizes by itself where it can, see `fn.resize`.
+
+    Deprecated: use fn.readers.video_resize.
 
     Args:
         filenames: the files: paths, URLs or `Item`s (path or list of paths).
@@ -4631,7 +4587,6 @@ def warp_affine(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """See frames through an affine transform, every frame of a clip alike by default.
 
@@ -4676,7 +4631,6 @@ def water(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Show frames as if they lay under water, every frame of a clip alike.
 
@@ -4712,7 +4666,6 @@ def zeros(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros.
 
@@ -4734,7 +4687,6 @@ def zeros_like(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make samples of zeros with the shapes, element type and layout of the input.
 

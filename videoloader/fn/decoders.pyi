@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -22,7 +23,6 @@ def audio(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos.
 
@@ -70,13 +70,9 @@ def image(
     hw_decoder_load: Any = ...,
     hybrid_huffman_threshold: Any = ...,
     jpeg_fancy_upsampling: Any = ...,
-    memory_stats: Any = ...,
     preallocate_height_hint: Any = ...,
     preallocate_width_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
-    split_stages: Any = ...,
-    use_chunk_allocator: Any = ...,
     use_fast_idct: Any = ...,
 ) -> Any:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
@@ -107,8 +103,7 @@ def image(
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
 def image_crop(
@@ -145,13 +140,9 @@ def image_crop(
     hw_decoder_load: Any = ...,
     hybrid_huffman_threshold: Any = ...,
     jpeg_fancy_upsampling: Any = ...,
-    memory_stats: Any = ...,
     preallocate_height_hint: Any = ...,
     preallocate_width_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
-    split_stages: Any = ...,
-    use_chunk_allocator: Any = ...,
     use_fast_idct: Any = ...,
 ) -> Any:
     """Decode a window of images; it is that of `fn.crop`.
@@ -192,8 +183,7 @@ def image_crop(
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
 def image_random_crop(
@@ -226,12 +216,9 @@ def image_random_crop(
     hw_decoder_load: Any = ...,
     hybrid_huffman_threshold: Any = ...,
     jpeg_fancy_upsampling: Any = ...,
-    memory_stats: Any = ...,
     preallocate_height_hint: Any = ...,
     preallocate_width_hint: Any = ...,
     preserve: Any = ...,
-    split_stages: Any = ...,
-    use_chunk_allocator: Any = ...,
     use_fast_idct: Any = ...,
 ) -> Any:
     """Decode a random window of images, of a random area and aspect ratio.
@@ -267,8 +254,7 @@ def image_random_crop(
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
 def image_slice(
@@ -309,13 +295,9 @@ def image_slice(
     hw_decoder_load: Any = ...,
     hybrid_huffman_threshold: Any = ...,
     jpeg_fancy_upsampling: Any = ...,
-    memory_stats: Any = ...,
     preallocate_height_hint: Any = ...,
     preallocate_width_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
-    split_stages: Any = ...,
-    use_chunk_allocator: Any = ...,
     use_fast_idct: Any = ...,
 ) -> Any:
     """Decode a window of images; it is that of `fn.slice`, and lies in the image.
@@ -357,8 +339,7 @@ def image_slice(
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
 def inflate(
@@ -377,7 +358,6 @@ def inflate(
     bytes_per_sample_hint: Any = ...,
     check_output_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Decompress samples, 1-D uint8, of one block of LZ4 or of several chunks of one shape.
 
@@ -413,7 +393,6 @@ def numpy(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Decode arrays of NPY files, each 1-D uint8.
 
@@ -462,7 +441,6 @@ def video(
     build_index: Any = ...,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`.
 

@@ -11,9 +11,16 @@ from videoloader.operators.operator import Operator
 __all__ = ["documentation", "signature"]
 
 
-def documentation(operator: Operator) -> str:
-    """Docstring of an operator: what it does, and every argument."""
+def documentation(operator: Operator, instead: str = "") -> str:
+    """Docstring of an operator: what it does, and every argument.
+
+    Args:
+        operator: its declaration.
+        instead: what to use in its place, if this is a deprecated name of it.
+    """
     lines = [inspect.cleandoc(operator.doc), ""]
+    if instead:
+        lines += [f"Deprecated: use {instead}.", ""]
     if operator.inputs:
         lines.append("Inputs:")
         for each in operator.inputs:
@@ -23,7 +30,7 @@ def documentation(operator: Operator) -> str:
             lines.append(" ".join([f"    {each.name}", *notes]))
         lines.append("")
     lines.append("Args:")
-    lines += [_describe(argument) for argument in operator.arguments]
+    lines += [_describe(argument) for argument in operator.shown]
     lines.append(f"    device: {' or '.join(map(repr, operator.devices))}.")
     lines.append("    name: of the operator in its pipeline, for errors and `reader_meta`.")
     if operator.layouts:
@@ -73,7 +80,7 @@ def signature(operator: Operator) -> inspect.Signature:
             else kinds.KEYWORD_ONLY,
             default=kinds.empty if argument.default is REQUIRED else argument.default,
         )
-        for argument in operator.arguments
+        for argument in operator.shown
     ]
     names = ("device", "name", "layout") if operator.layouts else ("device", "name")
     common = [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in names]

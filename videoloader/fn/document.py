@@ -51,7 +51,7 @@ def _section(operator: Operator) -> str:
     ]
     lines += [f"Devices: {', '.join(devices)}.", ""]
     lines += ["| argument | value | default | per sample | meaning |", "|---|---|---|---|---|"]
-    lines += [_row(argument) for argument in operator.arguments]
+    lines += [_row(argument) for argument in operator.shown]
     if operator.absent:
         lines += ["", f"Not supported yet: {_names(operator.absent)}."]
     if operator.unused:

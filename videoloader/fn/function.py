@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from videoloader.deprecation import warn_deprecated
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.fn.docstring import documentation, signature
 from videoloader.fn.eager import run_eagerly
@@ -20,13 +21,21 @@ __all__ = ["Function"]
 
 
 class Function:
-    """A public operator: checks its arguments, then runs at once or becomes a node of a graph."""
+    """A public operator: checks its arguments, then runs at once or becomes a node of a graph.
 
-    def __init__(self, name: str) -> None:
+    Args:
+        name: of the operator.
+        public: its name below `fn`, if that is another one.
+        instead: what to use in its place, if this name is deprecated.
+    """
+
+    def __init__(self, name: str, public: str = "", instead: str = "") -> None:
         self._operator = OPERATORS[name]
-        self.__name__ = name.rpartition(".")[2]
-        self.__qualname__ = f"fn.{name}"
-        self.__doc__ = documentation(self._operator)
+        self.instead = instead
+        public = public or name
+        self.__name__ = public.rpartition(".")[2]
+        self.__qualname__ = f"fn.{public}"
+        self.__doc__ = documentation(self._operator, instead)
         self.__signature__ = signature(self._operator)
 
     @property
@@ -38,7 +47,13 @@ class Function:
         """Where it runs: as told, else where its data is."""
         return _device(self._operator, device, inputs)
 
-    def __call__(
+    def __call__(self, *values: Any, **given: Any) -> Any:
+        """See the documentation of the operator."""
+        if self.instead:
+            warn_deprecated(f"{self.__qualname__} is deprecated; use {self.instead}")
+        return self._call(*values, **self._operator.current(given))
+
+    def _call(
         self,
         *values: Any,
         device: str | None = None,
@@ -46,7 +61,6 @@ class Function:
         layout: str | None = None,
         **given: Any,
     ) -> Any:
-        """See the documentation of the operator."""
         operator = self._operator
         if any(map(_is_input_set, values)):
             if operator.has_effects:
@@ -96,7 +110,7 @@ def _each_input_set(
         )
     (count,) = counts
     results = [
-        function(
+        function._call(
             *(value[number] if _is_input_set(value) else value for value in values),
             name=None if name is None else f"{name}_{number}",
             **common,

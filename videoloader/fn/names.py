@@ -19,7 +19,17 @@ HIDDEN = (
 )
 """Operators without a public name: `[...]` and arithmetic of data nodes, and conditions on them."""
 
-LEGACY = {
+ALIASES = {
+    "experimental.dilate": "dilate",
+    "experimental.erode": "erode",
+    "experimental.inputs.video": "inputs.video",
+    "experimental.median_blur": "median_blur",
+    "experimental.readers.video": "readers.video",
+    "experimental.resize": "resize",
+}
+"""The names that DALI has for operators which are not experimental here."""
+
+RENAMED = {
     "audio_decoder": "decoders.audio",
     "coin_flip": "random.coin_flip",
     "experimental.audio_resample": "audio_resample",
@@ -28,22 +38,19 @@ LEGACY = {
     "experimental.decoders.image_crop": "decoders.image_crop",
     "experimental.decoders.image_random_crop": "decoders.image_random_crop",
     "experimental.decoders.image_slice": "decoders.image_slice",
-    "experimental.dilate": "dilate",
+    "experimental.decoders.video": "decoders.video",
     "experimental.equalize": "equalize",
-    "experimental.erode": "erode",
     "experimental.filter": "filter",
     "experimental.inflate": "decoders.inflate",
-    "experimental.median_blur": "median_blur",
-    "experimental.inputs.video": "inputs.video",
     "experimental.peek_image_shape": "peek_image_shape",
-    "experimental.readers.video": "readers.video",
-    "experimental.resize": "resize",
     "experimental.tensor_resize": "tensor_resize",
+    "fast_resize_crop_mirror": "resize_crop_mirror",
     "image_decoder": "decoders.image",
     "image_decoder_crop": "decoders.image_crop",
     "image_decoder_random_crop": "decoders.image_random_crop",
     "image_decoder_slice": "decoders.image_slice",
     "normal_distribution": "random.normal",
+    "ssd_random_crop": "random_bbox_crop",
     "transform_translation": "transforms.translation",
     "uniform": "random.uniform",
     **{
@@ -55,27 +62,32 @@ LEGACY = {
     },
     "video_reader_resize": "readers.video_resize",
 }
-"""Other names that DALI keeps for old programs."""
+"""Deprecated names in DALI, and the operators to use instead. Some are operators of their own."""
+
+REPLACED = {
+    "readers.sequence": "fn.readers.video on video files, or fn.external_source",
+    "shapes": "DataNode.shape",
+}
+"""Operators that DALI deprecates without another name for them, and what to use instead."""
 
 
 def public_functions(module: str) -> dict[str, Function]:
     """The functions of `fn`, or of a module in it, by name."""
-    functions = {
-        short: Function(name)
-        for name in OPERATORS
-        if name not in HIDDEN
-        for place, _, short in [name.rpartition(".")]
-        if place == module
+    operators = {name: name for name in OPERATORS if name not in HIDDEN}
+    operators = {**ALIASES, **RENAMED, **operators}
+    return {
+        name.rpartition(".")[2]: Function(operator, name, _instead(name))
+        for name, operator in operators.items()
+        if name.rpartition(".")[0] == module
     }
-    for old, new in LEGACY.items():
-        place, _, short = old.rpartition(".")
-        if place == module and new in OPERATORS:
-            functions[short] = Function(new)
-    return functions
+
+
+def _instead(name: str) -> str:
+    """What to use in place of a deprecated name; empty for others."""
+    return f"fn.{RENAMED[name]}" if name in RENAMED else REPLACED.get(name, "")
 
 
 def public_modules() -> list[str]:
     """The modules inside `fn`, such as "readers"."""
-    names = [old for old, new in LEGACY.items() if new in OPERATORS]
-    names += [name for name in OPERATORS if name not in HIDDEN]
+    names = [*ALIASES, *RENAMED, *(name for name in OPERATORS if name not in HIDDEN)]
     return sorted({name.rpartition(".")[0] for name in names} - {""})

@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""

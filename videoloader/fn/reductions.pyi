@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -21,7 +22,6 @@ def max(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the largest element.
 
@@ -49,7 +49,6 @@ def mean(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the mean, of integers in float32. The output is rounded and saturated.
 
@@ -78,7 +77,6 @@ def mean_square(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the mean of squares, of integers in float32. The output is rounded and saturated.
 
@@ -106,7 +104,6 @@ def min(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the smallest element.
 
@@ -134,7 +131,6 @@ def rms(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the root of the mean of squares, of integers in float32. The output is rounded and saturated.
 
@@ -164,7 +160,6 @@ def std_dev(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the standard deviation of the first input, whose mean is the second: the root of the sum
     of squared differences divided by the number of elements less `ddof`.
@@ -195,7 +190,6 @@ def sum(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Sum elements: integers to 64 bits, others to their own type. The output is rounded and saturated.
 
@@ -225,7 +219,6 @@ def variance(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Give the variance of the first input, whose mean is the second: the sum of squared differences
     divided by the number of elements less `ddof`.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -99,7 +100,6 @@ def select_masks(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Keep the polygons of some masks and their vertices, in the order of `mask_ids`.
 

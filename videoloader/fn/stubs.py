@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from videoloader.fn.docstring import documentation
+from videoloader.fn.function import Function
 from videoloader.fn.names import public_functions, public_modules
 from videoloader.operators.arguments import REQUIRED, Argument
 from videoloader.operators.operator import IGNORED, Operator
@@ -20,6 +21,7 @@ __all__ = [
     "parameters",
     "stub_files",
     "stubs",
+    "warning",
     "write_stubs",
 ]
 
@@ -27,6 +29,7 @@ _IMPORTS = """
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 """
 
 _ALIASES = """
@@ -55,13 +58,13 @@ def stubs() -> dict[str, str]:
 
 
 def stub_files(
-    package: str, text_of: Callable[[str, Operator], str], imports: Mapping[str, str]
+    package: str, text_of: Callable[[str, Function], str], imports: Mapping[str, str]
 ) -> dict[str, str]:
     """The texts of the stubs of `fn` or of a package like it, by path.
 
     Args:
         package: its name.
-        text_of: the stub of an operator, from its name in its module and its declaration.
+        text_of: the stub of an operator, from its name in its module and its function.
         imports: further lines for a module.
     """
     modules = {"", *public_modules()}
@@ -78,8 +81,7 @@ def stub_files(
         )
         lines += imports.get(module, "")
         body = "\n".join(
-            text_of(name, function.operator)
-            for name, function in sorted(public_functions(module).items())
+            text_of(name, function) for name, function in sorted(public_functions(module).items())
         )
         path = "/".join([*module.split("."), "__init__"] if inside else module.split("."))
         text = f"{head}{_IMPORTS}{lines and chr(10)}{lines}{_ALIASES}\n{body}"
@@ -94,8 +96,9 @@ def write_stubs(folder: Path, texts: Mapping[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _function(name: str, operator: Operator) -> str:
-    lines = [f"def {name}("]
+def _function(name: str, function: Function) -> str:
+    operator = function.operator
+    lines = [*warning(function), f"def {name}("]
     lines += [f"    {each}," for each in input_parameters(operator)]
     own = parameters(operator, parameter)
     lines += [line for line in own if line != "    *,"] if _is_repeated(operator) else own
@@ -103,7 +106,12 @@ def _function(name: str, operator: Operator) -> str:
         lines.insert(
             lines.index("    name: str | None = None,") + 1, "    layout: str | None = None,"
         )
-    return "\n".join([*lines, ") -> Any:", *docstring(documentation(operator))]) + "\n"
+    return "\n".join([*lines, ") -> Any:", *docstring(function)]) + "\n"
+
+
+def warning(function: Function) -> list[str]:
+    """The decorator by which editors strike a deprecated name out."""
+    return [f'@_deprecated("use {function.instead}")'] if function.instead else []
 
 
 def _is_repeated(operator: Operator) -> bool:
@@ -127,8 +135,8 @@ def parameters(operator: Operator, write: Callable[[Argument], str]) -> list[str
         operator: its declaration.
         write: writes one argument.
     """
-    positional = [each for each in operator.arguments if each.name in operator.positional]
-    named = [each for each in operator.arguments if each not in positional]
+    positional = [each for each in operator.shown if each.name in operator.positional]
+    named = [each for each in operator.shown if each not in positional]
     lines = [f"    {write(argument)}," for argument in positional]
     lines.append("    *,")
     lines += [f"    {write(argument)}," for argument in named]
@@ -138,9 +146,9 @@ def parameters(operator: Operator, write: Callable[[Argument], str]) -> list[str
     return [*lines, *(f"    {each}: Any = ...," for each in others)]
 
 
-def docstring(text: str) -> list[str]:
-    """The lines of an indented docstring."""
-    body = text.replace("\\", "\\\\").splitlines()
+def docstring(function: Function) -> list[str]:
+    """The lines of the indented docstring of an operator."""
+    body = documentation(function.operator, function.instead).replace("\\", "\\\\").splitlines()
     body[0] = f'"""{body[0]}'
     return [f"    {line}" if line else "" for line in [*body, '"""']]
 

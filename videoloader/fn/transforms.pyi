@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -31,7 +32,6 @@ def combine(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """One transform that does what several do, the first of them first.
 
@@ -70,7 +70,6 @@ def crop(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Map a box of coordinates to another one.
 
@@ -103,7 +102,6 @@ def rotation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Rotate points about a center, from the first axis to the second.
 
@@ -131,7 +129,6 @@ def scale(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Scale points away from a center.
 
@@ -159,7 +156,6 @@ def shear(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Shear points: x' = x + shear[0] * y, y' = y + shear[1] * x.
 
@@ -185,7 +181,6 @@ def translation(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Move points.
 

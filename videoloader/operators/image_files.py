@@ -32,6 +32,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, SampleError, Spec
+from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.geometry.windows import CROP_ARGUMENTS, check_crop, crop_window
 from videoloader.operators.inputs import Input
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
@@ -93,15 +94,13 @@ UNUSED = (
     "hw_decoder_load",
     "hybrid_huffman_threshold",
     "jpeg_fancy_upsampling",
-    "memory_stats",
     "preallocate_height_hint",
     "preallocate_width_hint",
-    "seed",
-    "split_stages",
-    "use_chunk_allocator",
     "use_fast_idct",
 )
 """Hints for the memory and the codecs of DALI; chroma is always upsampled smoothly."""
+
+DEPRECATED = tuple(map(Deprecated, ("memory_stats", "split_stages", "use_chunk_allocator")))
 
 
 def encoded_bytes(value: Any, operator: str) -> memoryview:
@@ -199,6 +198,7 @@ def _whole(position: int, size: tuple[int, int]) -> None:  # noqa: ARG001  (a `F
     in_workers=True,
     infer=_infer,
     unused=UNUSED,
+    deprecated=DEPRECATED,
 )
 def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
@@ -219,6 +219,7 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     infer=_infer,
     check=check_crop,
     unused=UNUSED,
+    deprecated=DEPRECATED,
 )
 def decode_crop(
     context: Context,
@@ -282,7 +283,8 @@ def _range(arguments: Mapping[str, Any], name: str) -> tuple[float, float]:
     draws=True,
     infer=_infer,
     check=_check_random,
-    unused=tuple(name for name in UNUSED if name != "seed"),
+    unused=UNUSED,
+    deprecated=DEPRECATED,
 )
 def decode_random_crop(
     context: Context,
@@ -322,6 +324,7 @@ def decode_random_crop(
     infer=_infer,
     check=check_slice,
     unused=UNUSED,
+    deprecated=DEPRECATED,
 )
 def decode_slice(
     context: Context,

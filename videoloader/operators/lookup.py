@@ -12,6 +12,7 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INT, INTS, TEXT, Argument
 from videoloader.operators.axes import by_block, storable
 from videoloader.operators.batch import Batch, Context, Shape, Spec
+from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
@@ -140,6 +141,7 @@ def _infer_lookup(context: Context, data: Spec, *, dtype: torch.dtype, **others:
     ),
     infer=_infer_lookup,
     check=_check_table,
+    deprecated=(OUTPUT_DTYPE,),
     is_elementwise=True,
 )
 def lookup_table(

@@ -34,11 +34,12 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedErro
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.deprecated import NO_SEED, Deprecated, take_deprecated
 from videoloader.operators.inputs import Input
 
 __all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
 
-IGNORED = ("bytes_per_sample_hint", "preserve", "seed")
+IGNORED = ("bytes_per_sample_hint", "preserve")
 """Arguments that every DALI operator takes; those that do not declare them have no use for them."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -97,6 +98,7 @@ class Operator:
         check: looks at the arguments together; gets the names given and the bound values.
         absent: arguments of DALI's that are not there yet, with the one value that is harmless.
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
+        deprecated: arguments that only old programs give; with `seed` where there are no draws.
         absent_devices: devices of DALI's operator that this one does not run on, and what to do.
         parts: names of the two operators that it stands for, if any: the second works on the first
             output of the first, and what it declares among the arguments goes to it.
@@ -129,6 +131,7 @@ class Operator:
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
     absent: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     unused: tuple[str, ...] = ()
+    deprecated: tuple[Deprecated, ...] = ()
     absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     parts: tuple[str, str] | None = None
     returns_channels: bool = True
@@ -139,6 +142,14 @@ class Operator:
     def __post_init__(self) -> None:
         names = tuple(each.name for each in self.arguments if each.per_sample)
         object.__setattr__(self, "per_sample", names)
+        if not self.declares("seed") and "seed" not in self.unused:
+            object.__setattr__(self, "deprecated", (*self.deprecated, NO_SEED))
+
+    @property
+    def shown(self) -> tuple[Argument, ...]:
+        """The arguments of its signature: all but the deprecated ones."""
+        old = {each.name for each in self.deprecated}
+        return tuple(each for each in self.arguments if each.name not in old)
 
     @property
     def layouts(self) -> tuple[str, ...]:
@@ -170,6 +181,13 @@ class Operator:
         close = difflib.get_close_matches(name, [*known, "device", "name"], n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else f"it takes {', '.join(known)}"
         raise ArgumentError(f"fn.{self.name} has no argument {name!r}; {hint}")
+
+    def current(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments under their current names; a DeprecationWarning for each deprecated one."""
+        old = {each.name: each for each in self.deprecated}
+        if given.keys().isdisjoint(old):
+            return dict(given)
+        return take_deprecated(self.name, old, [each.name for each in self.arguments], given)
 
     def convert(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check and convert arguments one by one; those without an effect are left out."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, IMAGE, INT, Argument
 from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.types import ImageType
@@ -131,6 +132,7 @@ def _at_pixels(hints: Flow, cell: int, height: int, width: int) -> Flow:
         "the CPU, such as fn.optical_flow(frames.cpu())"
     },
     infer=_infer,
+    deprecated=(Deprecated("output_format", renamed_to="output_grid"),),
     check=_check,
 )
 def optical_flow(

@@ -6,6 +6,7 @@ import torch
 
 from videoloader.operators.arguments import DTYPE, REQUIRED, TEXT, Argument
 from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.operator import declare
 
 __all__ = ["get_property", "shapes"]
@@ -21,6 +22,7 @@ def _infer_shapes(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec
     inputs=("input",),
     arguments=(Argument("dtype", DTYPE, torch.int64, "element type of the output"),),
     infer=_infer_shapes,
+    deprecated=(Deprecated("type", renamed_to="dtype"),),
 )
 def shapes(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:
     """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same."""

@@ -23,6 +23,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
+from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import saturate
@@ -253,7 +254,7 @@ SLICE_ARGUMENTS = (
     ),
     infer=_infer,
     check=check_slice,
-    unused=("image_type",),
+    deprecated=(OUTPUT_DTYPE, NO_IMAGE_TYPE),
 )
 def slice(  # noqa: A001  (DALI's name)
     context: Context,  # noqa: ARG001

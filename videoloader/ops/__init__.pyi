@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 from videoloader.ops import decoders as decoders
 from videoloader.ops import experimental as experimental
@@ -22,11 +23,14 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+@_deprecated("use fn.decoders.audio")
 class AudioDecoder:
     """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos.
 
     Gives the samples, (n, channels) or with `downmix` (n,), and their rate in hertz, a float32
     scalar. Resampling is that of `fn.audio_resample`.
+
+    Deprecated: use fn.decoders.audio.
 
     Inputs:
         encoded
@@ -54,7 +58,6 @@ class AudioDecoder:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -95,7 +98,6 @@ class AudioResample:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -158,7 +160,6 @@ class BbFlip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, boxes: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -192,7 +193,6 @@ class BBoxPaste:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, boxes: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -241,7 +241,6 @@ class BBoxRotate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, bboxes: _Data, labels: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -285,7 +284,6 @@ class BoxEncoder:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, boxes: _Data, labels: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -321,7 +319,6 @@ class Brightness:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -364,17 +361,19 @@ class BrightnessContrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.caffe2")
 class Caffe2Reader:
     """Read images, labels and further tensors of Caffe2's LMDB databases, by the order of keys.
 
     Outputs: the bytes of the image (1-D uint8), the labels (int32, or float32 with weights), the
     additional tensors, the box.
+
+    Deprecated: use fn.readers.caffe2.
 
     Args:
         path: folders of the databases (str or list of str; required).
@@ -442,11 +441,14 @@ class Caffe2Reader:
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.caffe")
 class CaffeReader:
     """Read images and labels of Caffe's LMDB databases, in the order of their keys.
 
     Outputs: the bytes of the image (1-D uint8), and the label (int32, shape (1,), or (0,) where the
     database has none).
+
+    Deprecated: use fn.readers.caffe.
 
     Args:
         path: folders of the databases (str or list of str; required).
@@ -529,7 +531,6 @@ class Cast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -554,7 +555,6 @@ class CastLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, like: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -582,7 +582,6 @@ class Cat:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -624,12 +623,12 @@ class Clahe:
         bins: Any = ...,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.coco")
 class COCOReader:
     """Read images and what a COCO annotation file says of them.
 
@@ -643,6 +642,8 @@ class COCOReader:
     (int32, HWC, one channel), 0 without an object, the highest where objects overlap. With
     `image_ids` the id (int32, shape (1,)).
 
+    Deprecated: use fn.readers.coco.
+
     Args:
         file_root: folder of the images (path; required).
         annotations_file: JSON file of annotations (path; default '').
@@ -655,8 +656,6 @@ class COCOReader:
         avoid_class_remapping: labels are ids of categories; by default their positions in the file,
             from 1 on (bool (0 or 1); default False).
         polygon_masks: outputs of polygons and vertices (bool (0 or 1); default False).
-        masks: the same, with two numbers a vertex counted in polygons (obsolete in DALI too) (bool
-            (0 or 1); default False).
         pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
         image_ids: an output of the id of the image (bool (0 or 1); default False).
         preprocessed_annotations: folder of annotations of an earlier run (path; default '').
@@ -698,7 +697,6 @@ class COCOReader:
         include_iscrowd: bool | int = True,
         avoid_class_remapping: bool | int = False,
         polygon_masks: bool | int = False,
-        masks: bool | int = False,
         pixelwise_masks: bool | int = False,
         image_ids: bool | int = False,
         preprocessed_annotations: str | _PathLike[str] = '',
@@ -730,8 +728,11 @@ class COCOReader:
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.random.coin_flip")
 class CoinFlip:
     """Draw 1 with a probability, otherwise 0.
+
+    Deprecated: use fn.random.coin_flip.
 
     Inputs:
         shape_like (may be left out)
@@ -789,7 +790,6 @@ class ColorSpaceConversion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -832,7 +832,6 @@ class ColorTwist:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -865,7 +864,6 @@ class Constant:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -902,7 +900,6 @@ class Contrast:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -940,7 +937,6 @@ class CoordFlip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -974,7 +970,6 @@ class CoordTransform:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, points: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -998,7 +993,6 @@ class Copy:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1037,8 +1031,6 @@ class Crop:
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
-
-    Taken, no effect: image_type.
     """
 
     def __init__(
@@ -1058,9 +1050,7 @@ class Crop:
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        image_type: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1109,8 +1099,6 @@ class CropMirrorNormalize:
         name: of the operator in its pipeline, for errors and `reader_meta`.
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
-
-    Taken, no effect: image_type.
     """
 
     def __init__(
@@ -1137,9 +1125,7 @@ class CropMirrorNormalize:
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        image_type: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1169,7 +1155,6 @@ class Debayer:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1206,7 +1191,6 @@ class Dilate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1242,7 +1226,6 @@ class DLTensorPythonFunction:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
@@ -1273,7 +1256,6 @@ class DumpImage:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, images: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1299,7 +1281,6 @@ class ElementExtract:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1325,7 +1306,6 @@ class Equalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1373,7 +1353,6 @@ class Erase:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1410,7 +1389,6 @@ class Erode:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1438,7 +1416,6 @@ class ExpandDims:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1484,7 +1461,7 @@ class ExternalSource:
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Taken, no effect: use_copy_kernel.
+    Taken, no effect: seed, use_copy_kernel.
     """
 
     def __init__(
@@ -1515,8 +1492,11 @@ class ExternalSource:
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.resize_crop_mirror")
 class FastResizeCropMirror:
     """`resize_crop_mirror` without antialiasing by default; deprecated in DALI.
+
+    Deprecated: use fn.resize_crop_mirror.
 
     Inputs:
         frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
@@ -1571,7 +1551,7 @@ class FastResizeCropMirror:
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
     def __init__(
@@ -1606,16 +1586,15 @@ class FastResizeCropMirror:
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.file")
 class FileReader:
     """Read whole files as they are, and give each its label.
 
@@ -1627,6 +1606,8 @@ class FileReader:
     `initial_fill` has no effect.
 
     Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
+
+    Deprecated: use fn.readers.file.
 
     Args:
         file_root: folder, or the folder that paths are relative to (path).
@@ -1730,7 +1711,6 @@ class Filter:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, window: _Data, fill_value: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -1763,7 +1743,6 @@ class Flip:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1792,7 +1771,6 @@ class Full:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1819,7 +1797,6 @@ class FullLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, fill_value: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1854,7 +1831,6 @@ class GaussianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1881,7 +1857,6 @@ class GetProperty:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1920,7 +1895,6 @@ class GridMask:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1958,7 +1932,6 @@ class Hsv:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -1990,18 +1963,20 @@ class Hue:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.decoders.image")
 class ImageDecoder:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
 
     The output has layout HWC. Palettes and CMYK become RGB; of an animation the first frame is
     decoded. `mixed` decodes JPEG and JPEG 2000 on the GPU by nvImageCodec, and copies what the CPU
     decodes of other formats.
+
+    Deprecated: use fn.decoders.image.
 
     Inputs:
         encoded
@@ -2025,8 +2000,7 @@ class ImageDecoder:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -2054,21 +2028,20 @@ class ImageDecoder:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.decoders.image_crop")
 class ImageDecoderCrop:
     """Decode a window of images; it is that of `fn.crop`.
+
+    Deprecated: use fn.decoders.image_crop.
 
     Inputs:
         encoded
@@ -2106,8 +2079,7 @@ class ImageDecoderCrop:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -2143,24 +2115,23 @@ class ImageDecoderCrop:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.decoders.image_random_crop")
 class ImageDecoderRandomCrop:
     """Decode a random window of images, of a random area and aspect ratio.
 
     The area is equally likely, the ratio on a logarithmic scale. If no window of `num_attempts`
     fits, the largest one in the middle with a ratio in the bounds is taken.
+
+    Deprecated: use fn.decoders.image_random_crop.
 
     Inputs:
         encoded
@@ -2190,8 +2161,7 @@ class ImageDecoderRandomCrop:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -2223,20 +2193,20 @@ class ImageDecoderRandomCrop:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.decoders.image_slice")
 class ImageDecoderSlice:
     """Decode a window of images; it is that of `fn.slice`, and lies in the image.
+
+    Deprecated: use fn.decoders.image_slice.
 
     Inputs:
         encoded
@@ -2275,8 +2245,7 @@ class ImageDecoderSlice:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -2316,13 +2285,9 @@ class ImageDecoderSlice:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
@@ -2390,7 +2355,6 @@ class JpegCompressionDistortion:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2431,7 +2395,6 @@ class Laplacian:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2464,7 +2427,6 @@ class LookupTable:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2493,7 +2455,6 @@ class MedianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2533,7 +2494,6 @@ class MelFilterBank:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, spectra: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2568,7 +2528,6 @@ class MFCC:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, spectra: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2624,17 +2583,19 @@ class MultiPaste:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *frames: _Data, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.mxnet")
 class MXNetReader:
     """Read images and labels of RecordIO files, in the order of their places in the file.
 
     Outputs: the bytes of the image (1-D uint8), and its labels (float32, shape (1,), or as many as
     the record has).
+
+    Deprecated: use fn.readers.mxnet.
 
     Args:
         path: RecordIO files: paths or URLs (str or list of str; required).
@@ -2692,6 +2653,7 @@ class MXNetReader:
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.nemo_asr")
 class NemoAsrReader:
     """Read sounds and their texts, as manifests of NVIDIA NeMo list them.
 
@@ -2703,6 +2665,8 @@ class NemoAsrReader:
     Outputs: the samples, (n,) or without `downmix` (n, channels); if asked for their rate (float32
     scalar), the text (1-D uint8, UTF-8), and the position among the sounds that are kept of the
     manifest (int64, shape (1,)).
+
+    Deprecated: use fn.readers.nemo_asr.
 
     Args:
         manifest_filepaths: manifests: a JSON object a line (str or list of str; required).
@@ -2735,8 +2699,8 @@ class NemoAsrReader:
         device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, normalize_text, prefetch_queue_depth,
-    read_ahead, skip_cached_images, tensor_init_bytes, use_o_direct.
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
     def __init__(
@@ -2767,7 +2731,6 @@ class NemoAsrReader:
         dont_use_mmap: Any = ...,
         initial_fill: Any = ...,
         lazy_init: Any = ...,
-        normalize_text: Any = ...,
         prefetch_queue_depth: Any = ...,
         preserve: Any = ...,
         read_ahead: Any = ...,
@@ -2811,14 +2774,16 @@ class NonsilentRegion:
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
         reset_interval: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.random.normal")
 class NormalDistribution:
     """Draw numbers of a normal distribution.
+
+    Deprecated: use fn.random.normal.
 
     Inputs:
         shape_like (may be left out)
@@ -2895,7 +2860,6 @@ class Normalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -2937,13 +2901,13 @@ class NumbaFunction:
         blocks: Any = ...,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         threads_per_block: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.numpy")
 class NumpyReader:
     """Read arrays of NPY files.
 
@@ -2953,6 +2917,8 @@ class NumpyReader:
     an extent are rounded to the nearest element, half away from zero.
 
     Output: the array, in C order; integers, floats and bool of either byte order.
+
+    Deprecated: use fn.readers.numpy.
 
     Args:
         file_root: folder, or the folder that paths are relative to (path).
@@ -3069,7 +3035,6 @@ class OneHot:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3097,7 +3062,6 @@ class Ones:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -3123,7 +3087,6 @@ class OnesLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3172,7 +3135,6 @@ class OpticalFlow:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, hints: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
@@ -3207,7 +3169,6 @@ class Pad:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3226,7 +3187,8 @@ class Paste:
             default 0.5; may be per sample).
         paste_y: place of the frame: 0 is topmost, 1 lowest (float, at least 0, at most 1; default
             0.5; may be per sample).
-        min_canvas_size: least side of the canvas (float; default 0.0; may be per sample).
+        min_canvas_size: least side of the canvas (float, at least 0; default 0.0; may be per
+            sample).
         n_channels: taken; the frames know their channels (int, at least 1; default 3).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
@@ -3247,7 +3209,6 @@ class Paste:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3278,7 +3239,6 @@ class PeekImageShape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3306,7 +3266,6 @@ class PerFrame:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, values: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3332,7 +3291,6 @@ class PermuteBatch:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3364,7 +3322,6 @@ class PowerSpectrum:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3397,7 +3354,6 @@ class PreemphasisFilter:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3434,7 +3390,6 @@ class PythonFunction:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
@@ -3633,7 +3588,6 @@ class Reinterpret:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3669,7 +3623,6 @@ class Reshape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3721,7 +3674,7 @@ class Resize:
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
     def __init__(
@@ -3748,10 +3701,8 @@ class Resize:
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -3814,7 +3765,7 @@ class ResizeCropMirror:
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
     def __init__(
@@ -3849,10 +3800,8 @@ class ResizeCropMirror:
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
@@ -3940,7 +3889,6 @@ class Rotate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -3973,12 +3921,12 @@ class Saturation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.sequence")
 class SequenceReader:
     """Read clips of videos whose frames are picture files.
 
@@ -3986,6 +3934,8 @@ class SequenceReader:
     clip never crosses from one video to the next, and what does not fill one is left out.
 
     Output: the clip, uint8 (F, H, W, C).
+
+    Deprecated: use fn.readers.sequence.
 
     Args:
         file_root: folder of folders, each a video (path; required).
@@ -4066,14 +4016,16 @@ class SequenceRearrange:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use DataNode.shape")
 class Shapes:
     """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same.
+
+    Deprecated: use DataNode.shape.
 
     Inputs:
         input
@@ -4092,7 +4044,6 @@ class Shapes:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, input: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -4132,8 +4083,6 @@ class Slice:
         dtype: element type of the output; the data's by default (element type).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: image_type.
     """
 
     def __init__(
@@ -4157,9 +4106,7 @@ class Slice:
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        image_type: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -4202,7 +4149,6 @@ class Spectrogram:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -4235,7 +4181,6 @@ class Sphere:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -4263,12 +4208,12 @@ class Squeeze:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.random_bbox_crop")
 class SSDRandomCrop:
     """Cut a window out of frames as the single-shot detector of boxes (SSD) is trained.
 
@@ -4276,6 +4221,8 @@ class SSDRandomCrop:
     with a ratio of 0.5 to 2, and overlaps boxes by at least 0, 0.1, 0.3, 0.5, 0.7 or 0.9; or it is
     the whole frame. The outputs are the windows, the boxes with their center inside, and their
     labels. `fn.random_bbox_crop` has more choices.
+
+    Deprecated: use fn.random_bbox_crop.
 
     Inputs:
         frames (HWC, CHW, FHWC, FCHW)
@@ -4328,7 +4275,6 @@ class Stack:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *data: _Data, **arguments: Any) -> Any: ...
     @property
@@ -4400,13 +4346,13 @@ class TensorResize:
         bytes_per_sample_hint: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, values: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.tfrecord")
 class TFRecordReader:
     """Read features of the `Example` records of TFRecord files.
 
@@ -4414,6 +4360,8 @@ class TFRecordReader:
     (uint8), numbers int64 or float32 in the shape of the feature; fewer values than the shape holds
     are filled up with the default. A record without the feature gives a scalar: the default.
     `shuffle_after_epoch` permutes the files and keeps the order in each.
+
+    Deprecated: use fn.readers.tfrecord.
 
     Args:
         path: TFRecord files: paths or URLs (str or list of str; required).
@@ -4500,7 +4448,6 @@ class ToDecibels:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, magnitudes: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -4535,14 +4482,16 @@ class TorchPythonFunction:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, *inputs: _Data, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.transforms.translation")
 class TransformTranslation:
     """Move points.
+
+    Deprecated: use fn.transforms.translation.
 
     Args:
         mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
@@ -4564,7 +4513,6 @@ class TransformTranslation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -4594,14 +4542,16 @@ class Transpose:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.random.uniform")
 class Uniform:
     """Draw numbers from a range, each equally likely, or from a list of values.
+
+    Deprecated: use fn.random.uniform.
 
     Inputs:
         shape_like (may be left out)
@@ -4636,6 +4586,7 @@ class Uniform:
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.video")
 class VideoReader:
     """Read clips of videos.
 
@@ -4649,6 +4600,8 @@ class VideoReader:
 
     Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
     numbers (int32) and times (float64, seconds from the first frame of the file).
+
+    Deprecated: use fn.readers.video.
 
     Args:
         filenames: the files: paths, URLs or `Item`s (path or list of paths).
@@ -4823,11 +4776,14 @@ class VideoReader:
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.video_resize")
 class VideoReaderResize:
     """Read clips of videos, and resize them: `fn.readers.video` with `fn.resize` on its clips.
 
     It takes the arguments of both and becomes these two nodes; `name` is that of the reader. The
     decoder resizes by itself where it can, see `fn.resize`.
+
+    Deprecated: use fn.readers.video_resize.
 
     Args:
         filenames: the files: paths, URLs or `Item`s (path or list of paths).
@@ -5086,7 +5042,6 @@ class WarpAffine:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -5134,7 +5089,6 @@ class Water:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -5162,7 +5116,6 @@ class Zeros:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -5188,7 +5141,6 @@ class ZerosLike:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data_like: _Data, /, **arguments: Any) -> Any: ...
     @property

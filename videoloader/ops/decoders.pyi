@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -42,7 +43,6 @@ class Audio:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -77,8 +77,7 @@ class Image:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -106,13 +105,9 @@ class Image:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
@@ -158,8 +153,7 @@ class ImageCrop:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -195,13 +189,9 @@ class ImageCrop:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
@@ -242,8 +232,7 @@ class ImageRandomCrop:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -275,12 +264,9 @@ class ImageRandomCrop:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
@@ -327,8 +313,7 @@ class ImageSlice:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -368,13 +353,9 @@ class ImageSlice:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
@@ -422,7 +403,6 @@ class Inflate:
         bytes_per_sample_hint: Any = ...,
         check_output_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, compressed: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -451,7 +431,6 @@ class Numpy:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -559,7 +538,6 @@ class Video:
         build_index: Any = ...,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property

@@ -43,7 +43,7 @@ class OperatorObject:
                 f"{self} takes its inputs where it is called, not where it is made; "
                 f"{len(values)} values were given"
             )
-        given |= dict(zip(operator.positional, values, strict=False))
+        given = operator.current(given | dict(zip(operator.positional, values, strict=False)))
         self._given = {name: value for name, value in given.items() if value is not None}
         own = {name: v for name, v in self._given.items() if name not in ("device", "name")}
         later = {name for name, value in own.items() if isinstance(value, DataNode)}
@@ -147,7 +147,7 @@ def _class(name: str, place: str, function: Function) -> type[OperatorObject]:
 def _signature(operator: Operator) -> inspect.Signature:
     """Of the constructor: what is required there may be given in the call."""
     kinds = inspect.Parameter
-    names = [*(argument.name for argument in operator.arguments), "device", "name"]
+    names = [*(argument.name for argument in operator.shown), "device", "name"]
     first = [kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None) for name in operator.positional]
     others = [name for name in names if name not in operator.positional]
     return inspect.Signature(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -171,8 +172,6 @@ class COCO:
         avoid_class_remapping: labels are ids of categories; by default their positions in the file,
             from 1 on (bool (0 or 1); default False).
         polygon_masks: outputs of polygons and vertices (bool (0 or 1); default False).
-        masks: the same, with two numbers a vertex counted in polygons (obsolete in DALI too) (bool
-            (0 or 1); default False).
         pixelwise_masks: an output of the label of each pixel (bool (0 or 1); default False).
         image_ids: an output of the id of the image (bool (0 or 1); default False).
         preprocessed_annotations: folder of annotations of an earlier run (path; default '').
@@ -214,7 +213,6 @@ class COCO:
         include_iscrowd: bool | int = True,
         avoid_class_remapping: bool | int = False,
         polygon_masks: bool | int = False,
-        masks: bool | int = False,
         pixelwise_masks: bool | int = False,
         image_ids: bool | int = False,
         preprocessed_annotations: str | _PathLike[str] = '',
@@ -431,8 +429,8 @@ class NemoAsr:
         device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
 
-    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, normalize_text, prefetch_queue_depth,
-    read_ahead, skip_cached_images, tensor_init_bytes, use_o_direct.
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
     """
 
     def __init__(
@@ -463,7 +461,6 @@ class NemoAsr:
         dont_use_mmap: Any = ...,
         initial_fill: Any = ...,
         lazy_init: Any = ...,
-        normalize_text: Any = ...,
         prefetch_queue_depth: Any = ...,
         preserve: Any = ...,
         read_ahead: Any = ...,
@@ -567,6 +564,7 @@ class Numpy:
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.readers.video on video files, or fn.external_source")
 class Sequence:
     """Read clips of videos whose frames are picture files.
 
@@ -574,6 +572,8 @@ class Sequence:
     clip never crosses from one video to the next, and what does not fill one is left out.
 
     Output: the clip, uint8 (F, H, W, C).
+
+    Deprecated: use fn.readers.video on video files, or fn.external_source.
 
     Args:
         file_root: folder of folders, each a video (path; required).

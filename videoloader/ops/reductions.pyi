@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -35,7 +36,6 @@ class Max:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -68,7 +68,6 @@ class Mean:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -101,7 +100,6 @@ class MeanSquare:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -132,7 +130,6 @@ class Min:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -165,7 +162,6 @@ class RMS:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -200,7 +196,6 @@ class StdDev:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, mean: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -233,7 +228,6 @@ class Sum:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -268,7 +262,6 @@ class Variance:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, data: _Data, mean: _Data, /, **arguments: Any) -> Any: ...
     @property

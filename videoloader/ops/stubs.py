@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from videoloader.fn.docstring import documentation
+from videoloader.fn.function import Function
 from videoloader.fn.stubs import (
     docstring,
     input_parameters,
     parameter,
     parameters,
     stub_files,
+    warning,
     write_stubs,
 )
 from videoloader.operators.arguments import Argument
-from videoloader.operators.operator import Operator
 from videoloader.ops.operator_class import class_name
 
 __all__ = ["stubs"]
@@ -30,9 +30,10 @@ def stubs() -> dict[str, str]:
     return stub_files("ops", _class, {"": _COMPOSE})
 
 
-def _class(name: str, operator: Operator) -> str:
+def _class(name: str, function: Function) -> str:
+    operator = function.operator
     call = ", ".join(["self", *input_parameters(operator), "**arguments: Any"])
-    lines = [f"class {class_name(name)}:", *docstring(documentation(operator)), ""]
+    lines = [*warning(function), f"class {class_name(name)}:", *docstring(function), ""]
     lines += ["    def __init__(", "        self,"]
     lines += [f"    {line}" for line in parameters(operator, _optional)]
     lines += ["    ) -> None: ...", f"    def __call__({call}) -> Any: ..."]

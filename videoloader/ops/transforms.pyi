@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -57,7 +58,6 @@ class Combine:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -98,7 +98,6 @@ class Crop:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -132,7 +131,6 @@ class Rotation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -166,7 +164,6 @@ class Scale:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -200,7 +197,6 @@ class Shear:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property
@@ -229,7 +225,6 @@ class Translation:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, **arguments: Any) -> Any: ...
     @property

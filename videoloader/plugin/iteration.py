@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from videoloader.deprecation import warn_deprecated
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.pipeline import Pipeline
 from videoloader.pipeline.checkpoint import Checkpoint
@@ -417,11 +418,7 @@ class BatchIterator(ABC, Generic[Batch]):
 def _policy(policy: object, fill_last_batch: bool | None) -> LastBatchPolicy:
     if fill_last_batch is not None:
         policy = LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
-        warnings.warn(
-            f"fill_last_batch is deprecated: pass last_batch_policy={policy!r}",
-            DeprecationWarning,
-            stacklevel=4,
-        )
+        warn_deprecated(f"fill_last_batch is deprecated: pass last_batch_policy={policy!r}")
     if not isinstance(policy, LastBatchPolicy):
         raise ArgumentError(
             "last_batch_policy must be LastBatchPolicy.FILL, .DROP or .PARTIAL, "

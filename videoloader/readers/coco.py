@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, PATH, REQUIRED, Argument
 from videoloader.operators.batch import Sample
+from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.operator import declare
 from videoloader.operators.source import SourceContext
 from videoloader.readers.annotations import (
@@ -34,7 +35,6 @@ from videoloader.sources.faults import blamed_on
 
 __all__ = ["read_coco"]
 
-_FORMS = ("polygon_masks", "masks", "pixelwise_masks")
 _SAVE, _SAVE_DIR = "save_preprocessed_annotations", "save_preprocessed_annotations_dir"
 
 
@@ -60,9 +60,8 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
                 raise ArgumentError(
                     f"fn.readers.coco: give preprocessed_annotations or {other}, not both"
                 )
-    forms = [name for name in _FORMS if arguments[name]]
-    if len(forms) > 1:
-        raise ArgumentError(f"fn.readers.coco: give {' or '.join(forms)}, not both")
+    if _polygons(arguments) and arguments["pixelwise_masks"]:
+        raise ArgumentError("fn.readers.coco: give polygon_masks or pixelwise_masks, not both")
     if arguments[_SAVE] and not arguments[_SAVE_DIR]:
         raise ArgumentError(f"fn.readers.coco: {_SAVE} needs {_SAVE_DIR}")
     if arguments["images"] is not None and not arguments["images"]:
@@ -141,12 +140,7 @@ def _sample(array: NDArray[Any], layout: str = "") -> Sample:
             doc="labels are ids of categories; by default their positions in the file, from 1 on",
         ),
         Argument("polygon_masks", BOOL, default=False, doc="outputs of polygons and vertices"),
-        Argument(
-            "masks",
-            BOOL,
-            default=False,
-            doc="the same, with two numbers a vertex counted in polygons (obsolete in DALI too)",
-        ),
+        Argument("masks", BOOL, default=False, doc="the same, vertices counted twice"),
         Argument(
             "pixelwise_masks", BOOL, default=False, doc="an output of the label of each pixel"
         ),
@@ -160,6 +154,17 @@ def _sample(array: NDArray[Any], layout: str = "") -> Sample:
     ),
     check=_check,
     unused=ORDER_UNUSED,
+    deprecated=(
+        Deprecated(
+            "masks",
+            advice="use polygon_masks, which counts vertices in its polygons where masks counts "
+            "coordinates, twice as many",
+        ),
+        Deprecated("dump_meta_files", renamed_to=_SAVE),
+        Deprecated("dump_meta_files_path", renamed_to=_SAVE_DIR),
+        Deprecated("meta_files_path", renamed_to="preprocessed_annotations"),
+        Deprecated("save_img_ids", renamed_to="image_ids"),
+    ),
 )
 def read_coco(context: SourceContext, **arguments: Any) -> SampleReader:
     """Read images and what a COCO annotation file says of them.

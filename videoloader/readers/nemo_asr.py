@@ -19,6 +19,7 @@ from videoloader.operators.arguments import BOOL, FLOAT, REQUIRED, Argument
 from videoloader.operators.audio.decoding import SOUND_TYPE, decode_sound
 from videoloader.operators.audio.resample import QUALITY
 from videoloader.operators.batch import Sample
+from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.operator import declare
 from videoloader.operators.source import SourceContext
 from videoloader.readers.files import TEXTS
@@ -143,7 +144,8 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         Argument("max_duration", FLOAT, 0.0, "leave out longer ones, if above 0"),
         *ORDER,
     ),
-    unused=(*ORDER_UNUSED, "normalize_text"),
+    unused=ORDER_UNUSED,
+    deprecated=(Deprecated("normalize_text"),),
     check=_check,
 )
 def read_nemo_asr(context: SourceContext, **arguments: Any) -> SampleReader:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 from videoloader.fn.experimental import decoders as decoders
 from videoloader.fn.experimental import inputs as inputs
@@ -14,6 +15,7 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+@_deprecated("use fn.audio_resample")
 def audio_resample(
     signal: _Data,
     /,
@@ -28,12 +30,13 @@ def audio_resample(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Resample signals (n,) or (n, channels) with a sinc under a Hann window.
 
     As in DALI nothing is filtered out where the rate falls: frequencies above half of the new rate
     come back as others. `vl.Audio(sample_rate=...)` removes them. It is worked out on the CPU.
+
+    Deprecated: use fn.audio_resample.
 
     Inputs:
         signal
@@ -51,6 +54,7 @@ def audio_resample(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+@_deprecated("use fn.debayer")
 def debayer(
     frames: _Data,
     /,
@@ -61,9 +65,10 @@ def debayer(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
+
+    Deprecated: use fn.debayer.
 
     Inputs:
         frames
@@ -90,7 +95,6 @@ def dilate(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the largest one in a rectangle around it.
 
@@ -111,6 +115,7 @@ def dilate(
             if only one does (1 to 4 channels).
     """
 
+@_deprecated("use fn.equalize")
 def equalize(
     frames: _Data,
     /,
@@ -120,9 +125,10 @@ def equalize(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
+
+    Deprecated: use fn.equalize.
 
     Inputs:
         frames (HWC, FHWC, CHW, FCHW)
@@ -147,7 +153,6 @@ def erode(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the smallest one in a rectangle around it.
 
@@ -168,6 +173,7 @@ def erode(
             if only one does (1 to 4 channels).
     """
 
+@_deprecated("use fn.filter")
 def filter(
     frames: _Data,
     window: _Data,
@@ -182,12 +188,13 @@ def filter(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Correlate samples with a window of each, in float32.
 
     The window has the data axes of the layout: (H, W) for images and clips, (D, H, W) for volumes.
     Channels and frames are filtered by themselves.
+
+    Deprecated: use fn.filter.
 
     Inputs:
         frames
@@ -206,6 +213,7 @@ def filter(
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
 
+@_deprecated("use fn.decoders.inflate")
 def inflate(
     compressed: _Data,
     /,
@@ -222,12 +230,13 @@ def inflate(
     bytes_per_sample_hint: Any = ...,
     check_output_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Decompress samples, 1-D uint8, of one block of LZ4 or of several chunks of one shape.
 
     With `chunk_offsets` or `chunk_sizes` the chunks are stacked. Whatever the device, the CPU
     decompresses.
+
+    Deprecated: use fn.decoders.inflate.
 
     Inputs:
         compressed
@@ -259,7 +268,6 @@ def median_blur(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Replace each value by the median of a window around it; the outermost values are repeated.
 
@@ -275,6 +283,7 @@ def median_blur(
             if only one does (1 to 4 channels).
     """
 
+@_deprecated("use fn.peek_image_shape")
 def peek_image_shape(
     encoded: _Data,
     /,
@@ -286,9 +295,10 @@ def peek_image_shape(
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """(height, width, channels) that images will have when they are decoded, by their headers.
+
+    Deprecated: use fn.peek_image_shape.
 
     Inputs:
         encoded
@@ -315,7 +325,6 @@ def remap(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """Take every pixel of the output from the place in the input that two maps give for it.
 
@@ -364,10 +373,8 @@ def resize(
     name: str | None = None,
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
-    image_type: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize frames, every frame of a clip alike.
@@ -415,9 +422,10 @@ def resize(
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
+@_deprecated("use fn.tensor_resize")
 def tensor_resize(
     values: _Data,
     /,
@@ -444,10 +452,11 @@ def tensor_resize(
     bytes_per_sample_hint: Any = ...,
     minibatch_size: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
     temp_buffer_hint: Any = ...,
 ) -> Any:
     """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures.
+
+    Deprecated: use fn.tensor_resize.
 
     Inputs:
         values
@@ -504,7 +513,6 @@ def warp_perspective(
     layout: str | None = None,
     bytes_per_sample_hint: Any = ...,
     preserve: Any = ...,
-    seed: Any = ...,
 ) -> Any:
     """See frames through a perspective transform, every frame of a clip alike by default.
 

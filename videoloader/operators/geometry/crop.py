@@ -11,6 +11,7 @@ import torch
 from videoloader.operators.arguments import DTYPE, Argument
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.windows import (
     ABSORBED,
     BEYOND,
@@ -67,7 +68,7 @@ def _infer_crop(
     check=check_crop,
     absorb=absorb_crop,
     absorbed_per_sample=ABSORBED,
-    unused=("image_type",),
+    deprecated=(OUTPUT_DTYPE, NO_IMAGE_TYPE),
 )
 def crop(
     context: Context,

@@ -22,6 +22,7 @@ from videoloader.operators.arguments import (
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.convert import scale_and_shift
 from videoloader.operators.decoded import DecodedForm, element_type
+from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.crop import absorb_crop
 from videoloader.operators.geometry.flip import mirrored
 from videoloader.operators.geometry.normalized_bytes import normalize_bytes, takes_bytes
@@ -206,7 +207,7 @@ def _by_tables(
     absorbed_per_sample=(*ABSORBED, "mirror"),
     check=check_crop,
     returns_channels=False,
-    unused=("image_type",),
+    deprecated=(OUTPUT_DTYPE, NO_IMAGE_TYPE),
 )
 def crop_mirror_normalize(
     context: Context,

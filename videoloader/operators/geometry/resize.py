@@ -11,6 +11,7 @@ import torch
 from videoloader.operators.arguments import BOOL, INT, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.deprecated import NO_IMAGE_TYPE
 from videoloader.operators.geometry.bytes_on_cpu import resample_bytes
 from videoloader.operators.geometry.resampling import Axis, resample
 from videoloader.operators.geometry.sizes import (
@@ -33,7 +34,7 @@ from videoloader.types import InterpType
 
 __all__ = ["RESIZE", "fast_resize_crop_mirror", "resize", "resize_crop_mirror", "resized"]
 
-_HINTS = ("minibatch_size", "temp_buffer_hint", "image_type")
+_HINTS = ("minibatch_size", "temp_buffer_hint")
 
 
 def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
@@ -109,6 +110,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     infer=_infer,
     check=check_resize,
     unused=_HINTS,
+    deprecated=(NO_IMAGE_TYPE,),
     absorb=_absorb,
     absorbed_per_sample=("resize_x", "resize_y", "size", "resize_shorter", "resize_longer"),
 )

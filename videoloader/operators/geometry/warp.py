@@ -25,6 +25,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.geometry.matrices import MATRIX, Matrix, affine, rotation
 from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
@@ -222,6 +223,7 @@ def _warp_affine_on_gpu(context: Context, frames: Batch, **arguments: Any) -> An
         *_ARGUMENTS,
     ),
     infer=_infer_warp,
+    deprecated=(OUTPUT_DTYPE,),
     kernels={"cpu": _warp_affine_on_cpu, "cuda": _warp_affine_on_gpu},
 )
 def warp_affine(
@@ -325,6 +327,7 @@ def _rotate_on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
         *_ARGUMENTS,
     ),
     infer=_infer_rotated,
+    deprecated=(OUTPUT_DTYPE,),
     kernels={"cpu": _rotate_on_cpu, "cuda": _rotate_on_gpu},
 )
 def rotate(

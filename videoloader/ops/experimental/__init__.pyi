@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 from videoloader.ops.experimental import decoders as decoders
 from videoloader.ops.experimental import inputs as inputs
@@ -14,11 +15,14 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+@_deprecated("use fn.audio_resample")
 class AudioResample:
     """Resample signals (n,) or (n, channels) with a sinc under a Hann window.
 
     As in DALI nothing is filtered out where the rate falls: frequencies above half of the new rate
     come back as others. `vl.Audio(sample_rate=...)` removes them. It is worked out on the CPU.
+
+    Deprecated: use fn.audio_resample.
 
     Inputs:
         signal
@@ -49,14 +53,16 @@ class AudioResample:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, signal: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.debayer")
 class Debayer:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV.
+
+    Deprecated: use fn.debayer.
 
     Inputs:
         frames
@@ -79,7 +85,6 @@ class Debayer:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -116,14 +121,16 @@ class Dilate:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.equalize")
 class Equalize:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
+
+    Deprecated: use fn.equalize.
 
     Inputs:
         frames (HWC, FHWC, CHW, FCHW)
@@ -142,7 +149,6 @@ class Equalize:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -179,17 +185,19 @@ class Erode:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.filter")
 class Filter:
     """Correlate samples with a window of each, in float32.
 
     The window has the data axes of the layout: (H, W) for images and clips, (D, H, W) for volumes.
     Channels and frames are filtered by themselves.
+
+    Deprecated: use fn.filter.
 
     Inputs:
         frames
@@ -219,17 +227,19 @@ class Filter:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, window: _Data, fill_value: _Data = ..., /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.decoders.inflate")
 class Inflate:
     """Decompress samples, 1-D uint8, of one block of LZ4 or of several chunks of one shape.
 
     With `chunk_offsets` or `chunk_sizes` the chunks are stacked. Whatever the device, the CPU
     decompresses.
+
+    Deprecated: use fn.decoders.inflate.
 
     Inputs:
         compressed
@@ -266,7 +276,6 @@ class Inflate:
         bytes_per_sample_hint: Any = ...,
         check_output_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, compressed: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -295,14 +304,16 @@ class MedianBlur:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.peek_image_shape")
 class PeekImageShape:
     """(height, width, channels) that images will have when they are decoded, by their headers.
+
+    Deprecated: use fn.peek_image_shape.
 
     Inputs:
         encoded
@@ -326,7 +337,6 @@ class PeekImageShape:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -363,7 +373,6 @@ class Remap:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, mapx: _Data, mapy: _Data, /, **arguments: Any) -> Any: ...
     @property
@@ -415,7 +424,7 @@ class Resize:
         layout: of tensors in an eager call, such as FCHW; by default the one that fits their shape,
             if only one does (1 to 4 channels).
 
-    Taken, no effect: image_type, minibatch_size, temp_buffer_hint.
+    Taken, no effect: minibatch_size, temp_buffer_hint.
     """
 
     def __init__(
@@ -442,18 +451,19 @@ class Resize:
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
-        image_type: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.tensor_resize")
 class TensorResize:
     """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures.
+
+    Deprecated: use fn.tensor_resize.
 
     Inputs:
         values
@@ -518,7 +528,6 @@ class TensorResize:
         bytes_per_sample_hint: Any = ...,
         minibatch_size: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         temp_buffer_hint: Any = ...,
     ) -> None: ...
     def __call__(self, values: _Data, /, **arguments: Any) -> Any: ...
@@ -566,7 +575,6 @@ class WarpPerspective:
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
     ) -> None: ...
     def __call__(self, frames: _Data, matrix_input: _Data = ..., /, **arguments: Any) -> Any: ...
     @property

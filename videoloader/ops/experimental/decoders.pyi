@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -10,12 +11,15 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+@_deprecated("use fn.decoders.image")
 class Image:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
 
     The output has layout HWC. Palettes and CMYK become RGB; of an animation the first frame is
     decoded. `mixed` decodes JPEG and JPEG 2000 on the GPU by nvImageCodec, and copies what the CPU
     decodes of other formats.
+
+    Deprecated: use fn.decoders.image.
 
     Inputs:
         encoded
@@ -39,8 +43,7 @@ class Image:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -68,21 +71,20 @@ class Image:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.decoders.image_crop")
 class ImageCrop:
     """Decode a window of images; it is that of `fn.crop`.
+
+    Deprecated: use fn.decoders.image_crop.
 
     Inputs:
         encoded
@@ -120,8 +122,7 @@ class ImageCrop:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -157,24 +158,23 @@ class ImageCrop:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.decoders.image_random_crop")
 class ImageRandomCrop:
     """Decode a random window of images, of a random area and aspect ratio.
 
     The area is equally likely, the ratio on a logarithmic scale. If no window of `num_attempts`
     fits, the largest one in the middle with a ratio in the bounds is taken.
+
+    Deprecated: use fn.decoders.image_random_crop.
 
     Inputs:
         encoded
@@ -204,8 +204,7 @@ class ImageRandomCrop:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -237,20 +236,20 @@ class ImageRandomCrop:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property
     def device(self) -> str: ...
 
+@_deprecated("use fn.decoders.image_slice")
 class ImageSlice:
     """Decode a window of images; it is that of `fn.slice`, and lies in the image.
+
+    Deprecated: use fn.decoders.image_slice.
 
     Inputs:
         encoded
@@ -289,8 +288,7 @@ class ImageSlice:
     Taken, no effect: affine, cache_batch_copy, cache_debug, cache_size, cache_threshold,
     cache_type, device_memory_padding, device_memory_padding_jpeg2k, host_memory_padding,
     host_memory_padding_jpeg2k, hw_decoder_load, hybrid_huffman_threshold, jpeg_fancy_upsampling,
-    memory_stats, preallocate_height_hint, preallocate_width_hint, seed, split_stages,
-    use_chunk_allocator, use_fast_idct.
+    preallocate_height_hint, preallocate_width_hint, use_fast_idct.
     """
 
     def __init__(
@@ -330,14 +328,120 @@ class ImageSlice:
         hw_decoder_load: Any = ...,
         hybrid_huffman_threshold: Any = ...,
         jpeg_fancy_upsampling: Any = ...,
-        memory_stats: Any = ...,
         preallocate_height_hint: Any = ...,
         preallocate_width_hint: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
-        split_stages: Any = ...,
-        use_chunk_allocator: Any = ...,
         use_fast_idct: Any = ...,
+    ) -> None: ...
+    def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
+    @property
+    def device(self) -> str: ...
+
+@_deprecated("use fn.decoders.video")
+class Video:
+    """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`.
+
+    Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
+    give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
+    exactly that many. With `pad_mode="none"` both end where the video does, and a frame in a list
+    that the video does not have is an error; so is a range without any frame.
+
+    `times` are on the clock of `enable_timestamps`; one that was rounded finds its frame. With
+    `fps` a range has `sequence_length` frames, or one for each time before that of `end_frame`;
+    behind the end of the video frames of average duration are counted.
+
+    The output is uint8 (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the
+    times (float64) if they were asked for. With `audio` the samples follow, float32 (n, channels),
+    from the beginning of the earliest frame to the end of the latest, zeros where there is no
+    sound; then their rate in hertz, a float32 scalar. A file without sound is an error; a clip of
+    which all is masked has no samples, (0, 1), and the rate 0.
+
+    Deprecated: use fn.decoders.video.
+
+    Inputs:
+        encoded
+
+    Args:
+        frames: frame numbers, any order, repeats too (int or list of int; may be per sample).
+        times: seconds from the first frame, in place of `frames`: the frame shown at each time
+            (float or list of float; may be per sample).
+        start_frame: first frame (int; may be per sample).
+        end_frame: end, exclusive (int; may be per sample).
+        stride: step; negative plays backwards (int; may be per sample).
+        sequence_length: number of frames (int, at least 0; may be per sample).
+        fps: frames in a second, in place of `stride`: the frames nearest to times 1 / fps apart, by
+            presentation times (float above 0; may be per sample).
+        pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
+            'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'constant').
+        fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
+            (0,)).
+        size: (height, width) to decode to (int or list of int, at least 1; may be per sample).
+        roi: the part of the frames to give; of the resized ones with `size` ((top, left, height,
+            width); may be per sample).
+        resolution_change: what to do with frames of another size than the first: `error`, or
+            `scale` them to it (one of 'error', 'scale'; default 'error').
+        matrix: from Y'CbCr to RGB: `auto` by the tags of the stream, `bt601`, `bt709` or `bt2020`
+            whatever the tags, or `swscale` as PyAV, decord2, torchcodec and OpenCV convert (one of
+            'auto', 'bt601', 'bt709', 'bt2020', 'swscale'; default 'auto').
+        color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
+            the tags (one of 'auto', 'limited', 'full'; default 'auto').
+        output: `rgb`, or `gray` for the luma in one channel, which is converted from no colours
+            (one of 'rgb', 'gray'; default 'rgb').
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            costs one packet; numbers and times are those of the keyframes (one of 'none',
+            'keyframe'; default 'none').
+        max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
+            134217728).
+        time_limit: seconds that a worker process may take for a run of packets, or for some images
+            (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
+        output_type: colour space of the frames; all but RGB are converted as
+            `fn.color_space_conversion` does. A `fill_value` is RGB (one of ImageType.RGB,
+            ImageType.BGR, ImageType.GRAY, ImageType.YCbCr; default ImageType.RGB).
+        enable_frame_num: an output with the number of the first frame (`scalar`) or of every frame
+            (`sequence`) (one of 'none', 'scalar', 'sequence'; default 'none').
+        enable_timestamps: an output with the time of every frame, in seconds from the first frame
+            of the video (bool (0 or 1); default False).
+        audio: two outputs with the sound of the clip and its rate (bool (0 or 1); default False).
+        device: 'cpu' or 'mixed'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: affine, build_index.
+    """
+
+    def __init__(
+        self,
+        *,
+        frames: int | _Sequence[int] | _Values | None = None,
+        times: float | _Sequence[float] | _Values | None = None,
+        start_frame: int | _Values | None = None,
+        end_frame: int | _Values | None = None,
+        stride: int | _Values | None = None,
+        sequence_length: int | _Values | None = None,
+        fps: Any = None,
+        pad_mode: str = 'constant',
+        fill_value: int | _Sequence[int] = ...,
+        size: int | _Sequence[int] | _Values | None = None,
+        roi: Any = None,
+        resolution_change: str = 'error',
+        matrix: str = 'auto',
+        color_range: str = 'auto',
+        output: str = 'rgb',
+        snap: str = 'none',
+        max_pixels: int = 134217728,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
+        output_type: Any = ...,
+        enable_frame_num: str = 'none',
+        enable_timestamps: bool | int = False,
+        audio: bool | int = False,
+        device: str | None = None,
+        name: str | None = None,
+        affine: Any = ...,
+        build_index: Any = ...,
+        bytes_per_sample_hint: Any = ...,
+        preserve: Any = ...,
     ) -> None: ...
     def __call__(self, encoded: _Data, /, **arguments: Any) -> Any: ...
     @property

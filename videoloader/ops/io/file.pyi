@@ -3,6 +3,7 @@
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
+from typing_extensions import deprecated as _deprecated
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
@@ -31,7 +32,6 @@ class Read:
         bytes_per_sample_hint: Any = ...,
         dont_use_mmap: Any = ...,
         preserve: Any = ...,
-        seed: Any = ...,
         use_o_direct: Any = ...,
     ) -> None: ...
     def __call__(self, filepaths: _Data, /, **arguments: Any) -> Any: ...

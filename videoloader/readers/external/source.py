@@ -294,7 +294,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     ),
     num_outputs=_num_outputs,
     check=_check,
-    unused=("use_copy_kernel",),
+    unused=("seed", "use_copy_kernel"),
 )
 def external_source(context: SourceContext, **arguments: Any) -> ExternalSource:
     """Take samples from Python code.

@@ -1,0 +1,74 @@
+"""Arguments that DALI still takes from old programs, with a DeprecationWarning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from videoloader.deprecation import warn_deprecated
+from videoloader.errors import ArgumentTypeError
+
+__all__ = ["NO_IMAGE_TYPE", "NO_SEED", "OUTPUT_DTYPE", "Deprecated", "take_deprecated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecated:
+    """A deprecated argument. It stands in no signature.
+
+    Its value goes to the argument `renamed_to`. Without that it goes to the operator, if that
+    declares an argument of this name, and nowhere if not.
+
+    Args:
+        name: the keyword.
+        renamed_to: the argument that takes its place.
+        advice: what to write instead, if that is not just the new name.
+    """
+
+    name: str
+    renamed_to: str = ""
+    advice: str = ""
+
+    def warn(self, operator: str, *, is_used: bool) -> None:
+        """Say that an operator was given it."""
+        what = "is deprecated" if is_used else "is deprecated and has no effect"
+        advice = self.advice or (f"use {self.renamed_to}" if self.renamed_to else "leave it out")
+        warn_deprecated(f"fn.{operator}: {self.name} {what}; {advice}")
+
+
+OUTPUT_DTYPE = Deprecated("output_dtype", renamed_to="dtype")
+NO_IMAGE_TYPE = Deprecated("image_type")
+NO_SEED = Deprecated("seed", advice="no random numbers are drawn")
+"""Of every operator that draws none."""
+
+
+def take_deprecated(
+    operator: str,
+    deprecated: Mapping[str, Deprecated],
+    declared: Collection[str],
+    given: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Arguments under their current names; a DeprecationWarning for each deprecated one.
+
+    Args:
+        operator: its name.
+        deprecated: its deprecated arguments by name.
+        declared: names of its own arguments.
+        given: what it was given; a value of None was not.
+
+    Raises:
+        ArgumentTypeError: an argument was given under its old name and its new one.
+    """
+    taken = {name: value for name, value in given.items() if name not in deprecated}
+    for name, value in given.items():
+        if value is None or name not in deprecated:
+            continue
+        old = deprecated[name]
+        new = old.renamed_to or name
+        if taken.get(new) is not None:
+            raise ArgumentTypeError(f"fn.{operator}: {name} is the old name of {new}; give {new}")
+        is_used = bool(old.renamed_to) or name in declared
+        old.warn(operator, is_used=is_used)
+        if is_used:
+            taken[new] = value
+    return taken
