@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, overload
 
-from videoloader.errors import ArgumentTypeError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.pipeline.branch import inside
-from videoloader.pipeline.conditionals import converted
+from videoloader.pipeline.conditionals import NOT_A_DEFINITION, converted
 from videoloader.pipeline.current import pop_current, push_current
 from videoloader.pipeline.debug import DebugPipeline
 from videoloader.pipeline.pipeline import Pipeline
@@ -54,6 +54,8 @@ def pipeline_def(definition: Definition | None = None, **defaults: Any) -> Any:
 
 
 def _factory(definition: Definition, defaults: dict[str, Any]) -> Callable[..., Pipeline]:
+    if getattr(definition, "_is_unconverted", False):
+        raise ArgumentError(NOT_A_DEFINITION)
     parameters = inspect.signature(definition).parameters.values()
     own = {parameter.name for parameter in parameters}
     variadic = [each.name for each in parameters if each.kind is each.VAR_KEYWORD]

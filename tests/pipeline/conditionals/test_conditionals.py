@@ -208,6 +208,13 @@ def test_a_function_that_is_not_converted_sees_data_nodes_only():
         run(lambda: helper(numbers()))
 
 
+@pytest.mark.parametrize("order", [(do_not_convert, pipeline_def), (pipeline_def, do_not_convert)])
+def test_a_definition_is_not_among_the_functions_that_are_left_alone(order):
+    first, second = order
+    with pytest.raises(ArgumentError, match="enable_conditionals=True"):
+        second(first(lambda: numbers()))
+
+
 @pytest.mark.parametrize(
     "dtype", [np.bool_, np.uint8, np.int64, np.uint64, np.float16, np.float64], ids=str
 )

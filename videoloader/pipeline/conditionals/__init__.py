@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from videoloader.pipeline.conditionals import branches
-from videoloader.pipeline.conditionals.convert import Converter, do_not_convert
+from videoloader.pipeline.conditionals.convert import NOT_A_DEFINITION, Converter, do_not_convert
 from videoloader.pipeline.current import current_pipeline
 
-__all__ = ["converted", "converted_callee", "do_not_convert"]
+__all__ = ["NOT_A_DEFINITION", "converted", "converted_callee", "do_not_convert"]
 
 _CONVERTER = Converter({name: getattr(branches, name) for name in branches.__all__})
 

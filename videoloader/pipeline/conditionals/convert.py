@@ -20,7 +20,7 @@ from videoloader.errors import ArgumentError
 from videoloader.pipeline.conditionals.rewrite import RUNTIME, Function, rewrite
 from videoloader.pipeline.conditionals.source import function_tree
 
-__all__ = ["Converter", "do_not_convert"]
+__all__ = ["NOT_A_DEFINITION", "Converter", "do_not_convert"]
 
 _Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
@@ -30,6 +30,10 @@ _INSTALLED = tuple(
 )
 _STANDARD = tuple(
     {str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "platstdlib")}
+)
+NOT_A_DEFINITION = (
+    "@do_not_convert is for functions that the definition of a pipeline calls, not for the "
+    "definition: that is converted only with enable_conditionals=True"
 )
 _FACTORY, _FUNCTION = "_vl_factory", "_vl_function"
 _FUTURE = functools.reduce(
@@ -41,12 +45,19 @@ def do_not_convert(function: _Callable) -> _Callable:
     """Leave a function as it is where a definition with conditionals calls it.
 
     Also those that it calls. Inside, a data node has no truth value.
+
+    Raises:
+        ArgumentError: the function makes pipelines: whether a definition is converted is what
+            `enable_conditionals` says.
     """
+    if getattr(function, "_is_pipeline_def", False):
+        raise ArgumentError(NOT_A_DEFINITION)
 
     @functools.wraps(function)
     def unconverted(*args: Any, **keywords: Any) -> Any:
         return function(*args, **keywords)
 
+    unconverted._is_unconverted = True  # type: ignore[attr-defined]
     return unconverted  # type: ignore[return-value]  # in this package: it is not converted
 
 
