@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from videoloader import fn, types
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, OperatorError
 from videoloader.operators.geometry.warp import canvas_size
-from videoloader.pipeline import pipeline_def
+from videoloader.pipeline import Pipeline, pipeline_def
 from videoloader.tensors import TensorList
 
 
@@ -156,7 +156,7 @@ def test_a_random_crop_lies_inside_and_has_the_wanted_area_and_ratio():
     assert not torch.equal(again[0], again[1])
 
 
-def test_paste_agrees_with_opencv_and_a_least_size_may_be_negative():
+def test_paste_agrees_with_opencv():
     image = smooth(17, 23, 3)
     for ratio, x, y in ((1.5, 0.5, 0.4), (2, 0.6, 0.6), (1.1, 1, 0)):
         pasted = fn.paste(
@@ -165,7 +165,6 @@ def test_paste_agrees_with_opencv_and_a_least_size_may_be_negative():
             paste_x=x,
             paste_y=y,
             fill_value=[128, 73, 39],
-            min_canvas_size=-1.0,
             layout="HWC",
         )
         rows, columns = int(17 * ratio), int(23 * ratio)
@@ -178,6 +177,34 @@ def test_paste_agrees_with_opencv_and_a_least_size_may_be_negative():
 
 
 @pytest.mark.parametrize(
+    "dtype", [torch.int8, torch.uint16, torch.int32, torch.float16, torch.float64]
+)
+def test_paste_takes_every_element_type(dtype):
+    image = smooth(6, 9, 3).to(torch.float64).to(dtype)
+    pasted = fn.paste(image, ratio=1.5, fill_value=7, paste_x=0.0, paste_y=1.0, layout="HWC")
+    expected = np.pad(image.numpy(), ((3, 0), (0, 4), (0, 0)), constant_values=7)
+    assert pasted.dtype == dtype
+    np.testing.assert_array_equal(pasted.numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments"),
+    [(fn.paste, {"ratio": 2, "fill_value": 0}), (fn.sphere, {}), (fn.water, {}), (fn.jitter, {})],
+)
+def test_operators_on_images_take_a_clip_if_its_layout_says_so(operator, arguments):
+    def outputs(layout):
+        with Pipeline(batch_size=1, num_threads=1, seed=1) as pipe:
+            data = fn.external_source(lambda: [smooth(2, 6, 9, 3)], layout=layout)
+            pipe.set_outputs(operator(data, **arguments))
+        with pipe:
+            return pipe.run()
+
+    assert outputs("FHWC")[0].layout() == "FHWC"
+    with pytest.raises(OperatorError, match=r"got no layout with shape \(2, 6, 9, 3\)"):
+        outputs("")
+
+
+@pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
         ("rotate", {"angle": 3, "size": (0, 4)}, "size must be"),
@@ -186,6 +213,7 @@ def test_paste_agrees_with_opencv_and_a_least_size_may_be_negative():
         ("warp_affine", {"matrix": [0] * 6, "inverse_map": False}, "has an inverse"),
         ("warp_affine", {}, "needs matrix"),
         ("paste", {"ratio": 0.5, "fill_value": 0}, "ratio must be at least 1"),
+        ("paste", {"ratio": 2, "fill_value": 0, "min_canvas_size": -1}, "min_canvas_size must be"),
         ("random_resized_crop", {"size": 3, "random_area": (0.5, 1.5), "seed": 1}, "random_area"),
         ("random_resized_crop", {"size": 0, "seed": 1}, "size must be"),
     ],

@@ -28,6 +28,8 @@ class Input:
         on_cpu: whether it is on the CPU whatever the device of the operator is.
         is_frames: whether a tensor without a layout in an eager call is an image or a clip; for
             inputs that take other layouts than those too.
+        is_image: whether data without a layout is an image. DALI's operator takes images only, so a
+            clip has to be told by its layout.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Input:
     is_repeated: bool = False
     on_cpu: bool = False
     is_frames: bool = False
+    is_image: bool = False
 
     def view(self, batch: Batch, operator: str) -> tuple[Batch, int]:
         """The batch with channels last, and where they were, counted from the end: -1 is last."""
@@ -46,7 +49,8 @@ class Input:
         first = batch[0] if len(batch) else None
         if first is not None and not hasattr(first, "ndim"):
             raise ArgumentError(f"fn.{operator} takes tensors, got a {type(first).__name__}")
-        layout = batch.layout or _UNNAMED.get(getattr(first, "ndim", 0), "")
+        ndim = getattr(first, "ndim", 0)
+        layout = batch.layout or ("" if self.is_image and ndim != 3 else _UNNAMED.get(ndim, ""))
         if layout not in self.layouts and first is not None:
             raise ArgumentError(
                 f"fn.{operator} takes layouts {', '.join(self.layouts)}; got "

@@ -59,7 +59,7 @@ def _moved(
     return out
 
 
-@declare("sphere", inputs=(Input("frames", FRAMES),), arguments=_ARGUMENTS)
+@declare("sphere", inputs=(Input("frames", FRAMES, is_image=True),), arguments=_ARGUMENTS)
 def sphere(
     context: Context,
     frames: Batch,
@@ -82,7 +82,7 @@ def sphere(
 
 @declare(
     "water",
-    inputs=(Input("frames", FRAMES),),
+    inputs=(Input("frames", FRAMES, is_image=True),),
     arguments=(
         Argument("ampl_x", FLOAT, 10.0, "how far waves move pixels along x, in pixels"),
         Argument("ampl_y", FLOAT, 10.0, "how far waves move pixels along y, in pixels"),
@@ -119,7 +119,7 @@ def water(
 
 @declare(
     "jitter",
-    inputs=(Input("frames", FRAMES),),
+    inputs=(Input("frames", FRAMES, is_image=True),),
     arguments=(
         Argument(
             "nDegree",

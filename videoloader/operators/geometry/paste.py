@@ -53,13 +53,15 @@ def _infer(
 
 @declare(
     "paste",
-    inputs=(Input("frames", FRAMES),),
+    inputs=(Input("frames", FRAMES, is_image=True),),
     arguments=(
         Argument("ratio", FLOAT, REQUIRED, "canvas to frame, at least 1", per_sample=True),
         Argument("fill_value", FLOATS, REQUIRED, "of the canvas, for all channels or each"),
         _place("paste_x", "place of the frame: 0 is leftmost, 1 rightmost"),
         _place("paste_y", "place of the frame: 0 is topmost, 1 lowest"),
-        Argument("min_canvas_size", FLOAT, 0.0, "least side of the canvas", per_sample=True),
+        Argument(
+            "min_canvas_size", FLOAT, 0.0, "least side of the canvas", per_sample=True, least=0
+        ),
         Argument("n_channels", INT, 3, "taken; the frames know their channels", least=1),
     ),
     infer=_infer,
