@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import default_collate
 
 from videoloader import types
-from videoloader.errors import ArgumentError, ArgumentIndexError
+from videoloader.errors import ArgumentError, ArgumentIndexError, ArgumentTypeError
 from videoloader.tensors import Tensor, TensorList
 
 
@@ -123,3 +123,67 @@ def test_a_batch_as_one_tensor_answers_dali_calls():
         assert tensor.get_property("layout") == "NWC"
         assert type(tensor + 1) is torch.Tensor
     assert batch.as_reshaped_tensor((8, 3)).shape() == [8, 3]
+
+
+def test_the_layout_of_a_batch_can_be_changed():
+    batch = TensorList([torch.zeros(2, 3), torch.zeros(4, 3)], "HW")
+    before = batch[0]
+    batch.set_layout("AB")
+    assert (batch.layout(), batch[0].get_property("layout")) == ("AB", "AB")
+    assert before.get_property("layout") == "HW"
+    with pytest.raises(ArgumentError, match="'HWC' names 3 dimensions, the samples have 2"):
+        batch.set_layout("HWC")
+    assert batch.layout() == "AB"
+    for unknown in ("", None):
+        batch.set_layout(unknown)
+        assert batch.layout() == ""
+    with pytest.raises(ArgumentError, match="the samples have 0"):
+        TensorList([]).set_layout("HW")
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [(torch.zeros(2, 3, 4), 2), ([torch.zeros(3)], 1), (torch.zeros(0, 3), 1), ([], 0)],
+)
+def test_a_batch_counts_the_dimensions_of_its_samples(samples, expected):
+    batch = TensorList(samples)
+    assert batch.ndim == batch.ndim() == expected
+    for sample in batch:
+        assert sample.ndim == sample.ndim() == sample.dim() == expected
+        assert Tensor(sample).ndim == Tensor(sample).ndim() == expected
+
+
+def test_a_batch_may_be_one_sample_many_times():
+    sample = Tensor(np.arange(6).reshape(2, 3), "HW", source_info="a")
+    batch = TensorList.broadcast(sample, 3)
+    assert (len(batch), batch.layout(), batch.source_info()) == (3, "HW", ["a"] * 3)
+    assert {each.data_ptr() for each in batch} == {sample.data_ptr()}
+    assert batch.as_array().tolist() == [np.arange(6).reshape(2, 3).tolist()] * 3
+    assert len(TensorList.broadcast(sample, 0)) == 0
+    with pytest.raises(ArgumentError, match="0 samples or more, got -1"):
+        TensorList.broadcast(sample, -1)
+
+
+def test_a_batch_of_dlpack_objects_shares_their_memory():
+    arrays = [np.zeros((2, 3)), np.ones((3, 3))]
+    batch = TensorList.from_dlpack_list(arrays, "HW")
+    arrays[0][:] = 7
+    assert (batch[0].min(), batch.layout(), batch.shape()) == (7, "HW", [(2, 3), (3, 3)])
+    apart = TensorList.from_dlpack_list(arrays, contiguous=True)
+    assert apart[1].data_ptr() - apart[0].data_ptr() == arrays[0].nbytes
+    assert [each.tolist() for each in apart] == [each.tolist() for each in arrays]
+    arrays[0][:] = 8
+    assert apart[0].max() == 7
+    assert len(TensorList.from_dlpack_list([], contiguous=True)) == 0
+    with pytest.raises(ArgumentTypeError, match="object 1 does not support DLPack: it is a int"):
+        TensorList.from_dlpack_list([arrays[0], 5])
+    with pytest.raises(ArgumentTypeError, match=r"sample 1 has torch\.float32"):
+        TensorList.from_dlpack_list([arrays[0], np.zeros(3, np.float32)])
+
+
+def test_a_batch_can_be_emptied():
+    for samples in (torch.zeros(2, 3), [torch.zeros(3)] * 2):
+        batch = TensorList(samples, "X", source_info=["a", "b"])
+        batch.reset()
+        assert (len(batch), batch.layout(), batch.shape(), batch.source_info()) == (0, "", [], [])
+        assert (batch.dtype, batch.ndim) == (None, 0)

@@ -37,6 +37,16 @@ def test_a_tensor_says_what_it_is():
         Tensor(PIXELS, "HW")
 
 
+def test_the_layout_of_a_tensor_can_be_changed():
+    tensor = Tensor(PIXELS, "HWC")
+    tensor.set_layout("CHW")
+    assert (tensor.layout(), tensor.get_property("layout")) == ("CHW", "CHW")
+    with pytest.raises(ArgumentError, match="layout 'HW' names 2 dimensions"):
+        tensor.set_layout("HW")
+    tensor.set_layout(None)
+    assert tensor.layout() == ""
+
+
 @pytest.mark.parametrize("dtype", NUMERIC)
 def test_a_tensor_goes_to_other_libraries_without_a_copy(dtype):
     data = np.ones((2, 3), dtype.numpy)

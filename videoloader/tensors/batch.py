@@ -17,7 +17,7 @@ from videoloader.errors import (
 from videoloader.tensors.importing import is_array, to_tensor
 from videoloader.tensors.memory import copy_to_address
 from videoloader.tensors.printing import distinct_shapes, print_batch
-from videoloader.tensors.sample import SampleTensor
+from videoloader.tensors.sample import Count, SampleTensor
 from videoloader.tensors.tensor import Tensor, check_layout, gpu_device, same_size_view
 from videoloader.types import Computable, DataType
 
@@ -71,7 +71,7 @@ class TensorList(Computable):
             _check_alike(self._listed)
         self._layout = layout or ""
         if len(self):
-            check_layout(self._layout, self._ndim)
+            check_layout(self._layout, self.ndim)
         self._source_info = [] if source_info is None else list(source_info)
         if len(self._source_info) not in (0, len(self)):
             raise ArgumentError(f"{len(self._source_info)} source_info for {len(self)} samples")
@@ -84,10 +84,48 @@ class TensorList(Computable):
             self._listed = list(self._dense.unbind())
         return self._listed
 
+    @classmethod
+    def broadcast(cls, sample: Any, count: int) -> TensorList:
+        """A batch of one sample `count` times, which shares its memory.
+
+        >>> TensorList.broadcast(torch.zeros(2, 3), 4).shape()
+        [(2, 3), (2, 3), (2, 3), (2, 3)]
+        """
+        if count < 0:
+            raise ArgumentError(f"a batch has 0 samples or more, got {count}")
+        return cls([sample] * count)
+
+    @classmethod
+    def from_dlpack_list(
+        cls, list_of_objects: Sequence[Any], layout: str | None = None, contiguous: bool = False
+    ) -> TensorList:
+        """A batch of tensors of other libraries, given by the DLPack protocol.
+
+        Args:
+            list_of_objects: one for each sample. They share memory with the batch.
+            layout: meaning of the dimensions of one sample.
+            contiguous: copy the samples to one piece of memory, one behind the other.
+        """
+        for position, each in enumerate(list_of_objects):
+            if not hasattr(each, "__dlpack__"):
+                raise ArgumentTypeError(
+                    f"object {position} does not support DLPack: it is a {type(each).__name__}"
+                )
+        batch = cls([to_tensor(each) for each in list_of_objects], layout)
+        if contiguous and len(batch):
+            sizes = [sample.numel() for sample in batch._samples]
+            flat = torch.cat([sample.reshape(-1) for sample in batch._samples])
+            parts = flat.split_with_sizes(sizes)
+            each_part = zip(parts, batch._samples, strict=True)
+            batch._listed = [part.view(sample.shape) for part, sample in each_part]
+        return batch
+
     @property
-    def _ndim(self) -> int:
-        """Dimensions of a sample."""
-        return self._samples[0].ndim if self._dense is None else self._dense.ndim - 1
+    def ndim(self) -> Count:
+        """Number of dimensions of a sample; also a method, as in DALI. 0 without any sample."""
+        if self._dense is not None:
+            return Count(self._dense.ndim - 1)
+        return Count(self._samples[0].ndim if self._samples else 0)
 
     def __len__(self) -> int:
         return len(self._samples) if self._dense is None else self._dense.shape[0]
@@ -124,6 +162,16 @@ class TensorList(Computable):
     def layout(self) -> str:
         """Meaning of the dimensions of one sample, such as "FHWC"; "" when unknown."""
         return self._layout
+
+    def set_layout(self, layout: str | None) -> None:
+        """Give the dimensions of the samples another meaning; none, if it is unknown."""
+        check_layout(layout or "", self.ndim)
+        self._layout = layout or ""
+
+    def reset(self) -> None:
+        """Drop all samples."""
+        self._dense, self._listed = None, []
+        self._layout, self._source_info = "", []
 
     def shape(self) -> list[tuple[int, ...]]:
         """Shape of every sample."""

@@ -9,7 +9,7 @@ import torch
 
 from videoloader.tensors.memory import copy_to_address
 
-__all__ = ["SampleTensor", "Shape"]
+__all__ = ["Count", "SampleTensor", "Shape"]
 
 
 class Shape(tuple[int, ...]):
@@ -30,13 +30,27 @@ class Shape(tuple[int, ...]):
         return torch.Size(self).numel()
 
 
+class Count(int):
+    """A number that is DALI's method too: calling it gives it.
+
+    >>> Count(3), Count(3)()
+    (3, 3)
+    """
+
+    __slots__ = ()
+
+    def __call__(self) -> int:
+        """The number."""
+        return int(self)
+
+
 class SampleTensor(torch.Tensor):
     """A torch tensor with DALI's methods beside torch's.
 
     What is computed from it is a plain tensor.
 
     Where torch and DALI give one name different meanings, torch's holds (`dtype`, `layout`,
-    `squeeze`), but that `shape` can be called as well. `Tensor` has DALI's meanings.
+    `squeeze`), but that `shape` and `ndim` can be called as well. `Tensor` has DALI's meanings.
     """
 
     _source_info: str
@@ -56,6 +70,11 @@ class SampleTensor(torch.Tensor):
     def shape(self) -> Shape:  # type: ignore[override]
         """The sizes; also a method that gives them as a list."""
         return Shape(self.size())
+
+    @property
+    def ndim(self) -> Count:  # type: ignore[override]
+        """The number of dimensions; also a method."""
+        return Count(self.dim())
 
     def as_cpu(self) -> SampleTensor:
         """The sample on the CPU; itself if it is there."""

@@ -11,7 +11,7 @@ from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.tensors.importing import to_tensor
 from videoloader.tensors.memory import copy_to_address
 from videoloader.tensors.printing import print_tensor, type_name
-from videoloader.tensors.sample import SampleTensor
+from videoloader.tensors.sample import Count, SampleTensor
 from videoloader.types import Computable, DataType
 
 __all__ = ["Tensor", "check_layout", "gpu_device", "same_size_view"]
@@ -71,9 +71,19 @@ class Tensor(Computable):
         """The sizes of the dimensions."""
         return list(self._tensor.shape)
 
+    @property
+    def ndim(self) -> Count:
+        """The number of dimensions; also a method, as in DALI."""
+        return Count(self._tensor.ndim)
+
     def layout(self) -> str:
         """Meaning of the dimensions, such as "HWC"; "" when unknown."""
         return self._layout
+
+    def set_layout(self, layout: str | None) -> None:
+        """Give the dimensions another meaning; none, if it is unknown."""
+        check_layout(layout or "", self._tensor.ndim)
+        self._layout = layout or ""
 
     def source_info(self) -> str:
         """Where the tensor comes from, such as a file; "" when unknown."""
