@@ -2916,7 +2916,7 @@ def paste(
             default 0.5; may be per sample).
         paste_y: place of the frame: 0 is topmost, 1 lowest (float, at least 0, at most 1; default
             0.5; may be per sample).
-        min_canvas_size: least side of the canvas (float, at least 0; default 0.0; may be per
+        min_canvas_size: least side of the canvas, at least 0 (float; default 0.0; may be per
             sample).
         n_channels: taken; the frames know their channels (int, at least 1; default 3).
         device: 'cpu' or 'gpu'.

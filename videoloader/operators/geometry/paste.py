@@ -27,6 +27,8 @@ def _canvases(frames: Spec, given: dict[str, PerSample]) -> list[Window]:
         ratio, least = given["ratio"][at], given["min_canvas_size"][at]
         if ratio < 1:
             raise ArgumentError(f"fn.paste: ratio must be at least 1, got {ratio}")
+        if least < 0:
+            raise ArgumentError(f"fn.paste: min_canvas_size must be at least 0, got {least}")
         size = tuple(max(_product(side, ratio), int(least)) for side in shape[-3:-1])
         places = given["paste_y"][at], given["paste_x"][at]
         each = zip(places, size, shape[-3:-1], strict=True)
@@ -60,7 +62,7 @@ def _infer(
         _place("paste_x", "place of the frame: 0 is leftmost, 1 rightmost"),
         _place("paste_y", "place of the frame: 0 is topmost, 1 lowest"),
         Argument(
-            "min_canvas_size", FLOAT, 0.0, "least side of the canvas", per_sample=True, least=0
+            "min_canvas_size", FLOAT, 0.0, "least side of the canvas, at least 0", per_sample=True
         ),
         Argument("n_channels", INT, 3, "taken; the frames know their channels", least=1),
     ),
