@@ -1,4 +1,4 @@
-"""Warn of names that only old programs use, at the line of the user's that has them."""
+"""Warnings about names that only old programs use."""
 
 from __future__ import annotations
 

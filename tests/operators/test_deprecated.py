@@ -121,8 +121,23 @@ def test_an_object_is_told_where_the_argument_is_given():
     assert (cropped.dtype, told) == (torch.float32, [])
     cropped, told = warned(ops.Crop(**WINDOW), IMAGE, output_dtype=types.FLOAT)
     assert (cropped.dtype, len(told)) == (torch.float32, 1)
-    with pytest.raises(ArgumentTypeError, match="old name of dtype"):
+    with (
+        pytest.warns(DeprecationWarning, match="output_dtype"),
+        pytest.raises(ArgumentError, match="dtype was given when the object was made"),
+    ):
         ops.Crop(dtype=types.FLOAT, **WINDOW)(IMAGE, output_dtype=types.FLOAT)
+
+
+def test_an_old_argument_with_a_meaning_of_its_own_is_told_once_too(tmp_path):
+    (tmp_path / "a.json").write_text('{"images": [], "annotations": [], "categories": []}')
+    given = {"file_root": tmp_path, "annotations_file": tmp_path / "a.json"}
+    made, told = warned(ops.readers.COCO, masks=True, **given)
+    assert len(told) == 1
+    with Pipeline(batch_size=1, num_threads=1):
+        outputs, told = warned(made)
+        assert (len(outputs), told) == (5, [])
+        outputs, told = warned(fn.readers.coco, masks=True, **given)
+        assert (len(outputs), len(told)) == (5, 1)
 
 
 def test_a_definition_is_told_once_at_its_line_and_its_runs_are_not():

@@ -49,9 +49,13 @@ class Function:
 
     def __call__(self, *values: Any, **given: Any) -> Any:
         """See the documentation of the operator."""
+        return self.call(*values, **self._operator.current(given))
+
+    def call(self, *values: Any, **given: Any) -> Any:
+        """The same, with arguments under their current names: see `Operator.current`."""
         if self.instead:
             warn_deprecated(f"{self.__qualname__} is deprecated; use {self.instead}")
-        return self._call(*values, **self._operator.current(given))
+        return self._call(*values, **given)
 
     def _call(
         self,

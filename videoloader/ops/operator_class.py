@@ -63,11 +63,12 @@ class OperatorObject:
 
     def __call__(self, *inputs: Any, **arguments: Any) -> Any:
         """Run on inputs, or make a node; see the documentation of the class."""
-        arguments = {name: value for name, value in arguments.items() if value is not None}
+        current = self._function.operator.current(arguments)
+        arguments = {name: value for name, value in current.items() if value is not None}
         twice = sorted(arguments.keys() & self._given.keys())
         if twice:
             raise ArgumentError(f"{self}: {', '.join(twice)} was given when the object was made")
-        return self._function(*inputs, **self._given, **arguments)
+        return self._function.call(*inputs, **self._given, **arguments)
 
     def __repr__(self) -> str:
         return (
