@@ -86,23 +86,20 @@ class PerSample:
     @property
     def has_frames(self) -> bool:
         """Whether any sample has a value for each frame."""
-        return self._known()[0]
+        return (self._facts or self._known())[0]
 
     @property
     def is_alike(self) -> bool:
         """Whether all samples have one value, and that for all frames."""
-        return self._known()[1]
+        return (self._facts or self._known())[1]
 
     def _known(self) -> tuple[bool, bool]:
         """Found out once: arguments that are constant are used again for every batch."""
-        if self._facts is None:
-            has_frames = any(isinstance(value, PerFrame) for value in self.values)
-            is_alike = not has_frames and all(
-                _is_same(each, self.values[0]) for each in self.values
-            )
-            object.__setattr__(self, "_facts", (has_frames, is_alike))
-        assert self._facts is not None
-        return self._facts
+        has_frames = any(isinstance(value, PerFrame) for value in self.values)
+        is_alike = not has_frames and all(_is_same(each, self.values[0]) for each in self.values)
+        facts = has_frames, is_alike
+        object.__setattr__(self, "_facts", facts)
+        return facts
 
     def __getitem__(self, position: int) -> Any:
         return self.values[position]

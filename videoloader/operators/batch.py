@@ -93,7 +93,7 @@ class Batch:
         source_info: where each sample comes from, such as its file; empty if unknown.
     """
 
-    __slots__ = ("_facts", "_samples", "block", "layout", "source_info")
+    __slots__ = ("_samples", "_spec", "block", "layout", "source_info")
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Batch:
     ) -> None:
         self.block = data if isinstance(data, torch.Tensor) else None
         self._samples: list[Any] | None = None if self.block is not None else list(data)
-        self._facts: tuple[tuple[Shape, ...], torch.dtype, str] | None = None
+        self._spec: Spec | None = None
         self.layout, self.source_info = layout, source_info
 
     @classmethod
@@ -140,13 +140,13 @@ class Batch:
     @property
     def spec(self) -> Spec:
         """Shapes, element type, layout and device."""
-        facts = self._facts
-        if facts is None:
-            facts = self._found()
+        spec, info = self._spec, tuple(self.source_info)
+        if spec is None or spec.layout != self.layout or spec.source_info != info:
+            shapes, dtype, device = self._found()
+            spec = Spec(shapes, dtype, self.layout, device, info)
             if self.block is not None:  # samples of a list may be exchanged
-                self._facts = facts
-        shapes, dtype, device = facts
-        return Spec(shapes, dtype, self.layout, device, tuple(self.source_info))
+                self._spec = spec
+        return spec
 
     def _found(self) -> tuple[tuple[Shape, ...], torch.dtype, str]:
         """Shapes, element type and device of the samples."""

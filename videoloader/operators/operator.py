@@ -242,42 +242,43 @@ class Operator:
             inputs: one batch an input, of `context.count` samples each.
             arguments: a converted value or a `PerSample` for every argument, without the seed.
         """
-        seen, channel = [], -1
-        for number, (declared, batch) in enumerate(
-            zip(self.inputs_for(len(inputs)), inputs, strict=True)
-        ):
-            batch, moved = declared.view(batch, self.name)
-            seen.append(batch)
-            channel = moved if number == 0 and self.returns_channels else channel
-        self._check_frames(seen, arguments)
+        seen: list[Batch] = []
+        channel = -1
+        for declared, batch in zip(self.inputs_for(len(inputs)), inputs, strict=True):
+            viewed, moved = declared.view(batch, self.name)
+            if not seen and self.returns_channels:
+                channel = moved
+            seen.append(viewed)
         arguments = dict(arguments)
         for name in self.per_sample:
             value = arguments.get(name, self)
-            if value is not self and not isinstance(value, PerSample):
-                arguments[name] = PerSample((value,) * context.count)
+            if not isinstance(value, PerSample):
+                if value is not self:
+                    arguments[name] = PerSample((value,) * context.count)
+            elif value.has_frames:
+                self._check_frames(seen[0], name, value)
         if channel != -1:  # the memory of the caller has another order
             context.allocate = allocate
         if self.infer is None:
             made: tuple[Batch, ...] = self.run(context, *seen, **arguments)
             return made
-        specs = self.infer(context, *(batch.spec for batch in seen), **arguments)
+        specs = self.infer(context, *[batch.spec for batch in seen], **arguments)
         context.outputs = specs if isinstance(specs, tuple) else (specs,)
-        kernel = self.kernels.get(context.device.partition(":")[0])
+        kernel = self.kernels.get(context.device.partition(":")[0]) if self.kernels else None
         results = NotImplemented if kernel is None else kernel(context, *seen, **arguments)
         if results is NotImplemented:
             results = self.run(context, *seen, **arguments)
         results = results if isinstance(results, tuple) else (results,)
-        outputs = tuple(
-            _given(batch, spec.layout, channel)
-            for batch, spec in zip(results, context.outputs, strict=True)
-        )
+        outputs = []
+        for batch, spec in zip(results, context.outputs, strict=True):
+            outputs.append(_given(batch, spec.layout, channel))
         for batch in inputs:
             if batch.source_info:
                 info = batch.source_info
                 for output in outputs:
                     output.source_info = info if len(info) == len(output) else output.source_info
                 break
-        return outputs
+        return tuple(outputs)
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The inputs among values given by position, and the arguments."""
@@ -304,20 +305,17 @@ class Operator:
     def _is_harmless(self, name: str, value: Any) -> bool:
         return name in self.absent and (value is None or value == self.absent[name])
 
-    def _check_frames(self, inputs: Sequence[Batch], arguments: Mapping[str, Any]) -> None:
-        """Fail if there are values for other frames than the first input has."""
-        for name, values in arguments.items():
-            if not isinstance(values, PerSample) or not values.has_frames:
+    def _check_frames(self, first: Batch, name: str, values: PerSample) -> None:
+        """Fail if an argument has values for other frames than the first input has."""
+        for position, value in enumerate(values):
+            if not isinstance(value, PerFrame):
                 continue
-            for position, value in enumerate(values):
-                if not isinstance(value, PerFrame):
-                    continue
-                shape = tuple(inputs[0][position].shape)
-                if not inputs[0].layout.startswith("F") or shape[0] != len(value):
-                    raise ArgumentError(
-                        f"fn.{self.name}: {name} has values for {len(value)} frames; the sample "
-                        f"has layout {inputs[0].layout or 'unknown'} and shape {shape}"
-                    )
+            shape = tuple(first[position].shape)
+            if not first.layout.startswith("F") or shape[0] != len(value):
+                raise ArgumentError(
+                    f"fn.{self.name}: {name} has values for {len(value)} frames; the sample "
+                    f"has layout {first.layout or 'unknown'} and shape {shape}"
+                )
 
 
 OPERATORS: dict[str, Operator] = {}

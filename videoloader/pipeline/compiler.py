@@ -59,12 +59,12 @@ class CompiledStage:
     Attributes:
         kind: what it does.
         steps: of the stage.
-        dropped: for each step, the nodes whose values nobody needs behind it.
+        dropped: for each step the values that nobody needs behind it: nodes' ordinals and outputs.
     """
 
     kind: StageKind
     steps: tuple[Step, ...]
-    dropped: tuple[tuple[int, ...], ...]
+    dropped: tuple[tuple[tuple[int, int], ...], ...]
 
     def __str__(self) -> str:
         return f"{self.kind}: {', '.join(map(str, self.steps))}"
@@ -86,15 +86,14 @@ def compile_graph(graph: Graph, *, fuse: bool) -> tuple[CompiledStage, ...]:
         [s for s, rank in ranks.items() if (rank, _ORDER.index(_kind(s.node))) == key]
         for key in keys
     ]
-    last_use: dict[int, Step] = {}
+    last_use: dict[Node, Step] = {}
     for step in itertools.chain(*groups):
-        for ordinal in [node.ordinal for node in step.nodes]:
-            last_use[ordinal] = step
-        for data in _inputs(step):
-            last_use[data.node.ordinal] = step
-    dropped: dict[Step, list[int]] = {}
-    for ordinal, step in last_use.items():
-        dropped.setdefault(step, []).append(ordinal)
+        last_use |= dict.fromkeys(step.nodes, step)
+        last_use |= dict.fromkeys((data.node for data in _inputs(step)), step)
+    dropped: dict[Step, list[tuple[int, int]]] = {}
+    for node, step in last_use.items():
+        values = [(node.ordinal, output) for output in range(node.num_outputs)]
+        dropped.setdefault(step, []).extend(values)
     return tuple(
         CompiledStage(
             _kind(group[0].node),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sysconfig
 import threading
+import time
 import traceback
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -29,8 +29,6 @@ _LIBRARIES = (
 )
 """Where code is that users did not write."""
 
-_NOTHING = nullcontext()
-
 
 class Evaluator:
     """Runs the maps of a graph.
@@ -51,7 +49,11 @@ class Evaluator:
         meter: Meter,
         workers: int,
     ) -> None:
-        self._outputs = outputs
+        self._given = {
+            data.node.ordinal: [each for each in enumerate(outputs) if each[1].node is data.node]
+            for data in outputs
+        }
+        """Outputs of the pipeline with their numbers, by the ordinal of their node."""
         self._devices = devices
         self._seed = seed
         self._meter = meter
@@ -61,14 +63,11 @@ class Evaluator:
     def run(self, node: Node, part: Part) -> None:
         """Run a map on those samples that are in its branch; its outputs are then values."""
         try:
-            positions = part.positions(node.branch)
-            serial = self._effects if node.operator.has_effects else _NOTHING
-            with serial, self._meter.measure(node.name, len(positions)):
-                if positions or node.branch is None:
-                    outputs = self._apply(node, part)
-                else:
-                    outputs = (Batch([]),) * node.num_outputs
-                self.put(node, outputs, part)
+            if node.operator.has_effects:
+                with self._effects:
+                    self._run(node, part)
+            else:
+                self._run(node, part)
         except SampleError as error:
             position = part.positions(node.branch)[error.position]
             origin = part.state.origins[position]
@@ -77,30 +76,36 @@ class Evaluator:
         except Exception as error:
             raise self._blamed(node, part, error) from error
 
+    def _run(self, node: Node, part: Part) -> None:
+        begin = time.perf_counter()
+        positions = part.positions(node.branch)
+        if positions or node.branch is None:
+            outputs = self._apply(node, part)
+        else:
+            outputs = (Batch([]),) * node.num_outputs
+        self.put(node, outputs, part)
+        self._meter.add(node.name, len(positions), time.perf_counter() - begin)
+
     def put(self, node: Node, outputs: Sequence[Batch], part: Part) -> None:
         """Take the outputs of a node, and write those of the pipeline where they belong."""
         part.put(node.ordinal, outputs)
         self._meter.count_bytes(node.name, outputs, part.state.iteration)
         slots = part.state.slots
-        for data, slot in zip(self._outputs, slots, strict=True):
-            if data.node is not node:
-                continue
+        for at, data in self._given.get(node.ordinal, ()):
             if data.branch is None:
-                slot.place(part.start, outputs[data.output], slots)
+                slots[at].place(part.start, outputs[data.output], slots)
             else:
-                slot.keep(part.start, outputs[data.output])
+                slots[at].keep(part.start, outputs[data.output])
 
     def _apply(self, node: Node, part: Part) -> tuple[Batch, ...]:
         positions = part.positions(node.branch)
         arguments = node.arguments(positions, part.value)
         seed = arguments.pop("seed", None) if node.operator.draws else None
-        context = Context(
-            len(positions),
-            self._devices[node.device],
-            partial(self._generator, node, part, seed),
-            partial(self._memory, node, part),
-            workers=self._workers,
-        )
+        context = Context(len(positions), self._devices[node.device], workers=self._workers)
+        if node.operator.draws:
+            context.random = partial(self._generator, node, part, seed)
+        if node.ordinal in self._given:
+            context.allocate = partial(self._memory, node, part)
         inputs = [part.value(data) for data in node.inputs]
         outputs = node.operator.apply(context, inputs, arguments)
         if node.operator is MERGE:
@@ -124,9 +129,9 @@ class Evaluator:
 
     def _memory(self, node: Node, part: Part, output: int, spec: Spec) -> Batch:
         """Where a result is written: its place in the batch if the pipeline gives it out."""
-        for data, slot in zip(self._outputs, part.state.slots, strict=True):
-            if data.node is node and data.output == output and data.branch is None:
-                return slot.empty(part.start, spec)
+        for at, data in self._given.get(node.ordinal, ()):
+            if data.output == output and data.branch is None:
+                return part.state.slots[at].empty(part.start, spec)
         return allocate(output, spec)
 
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:

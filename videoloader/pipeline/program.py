@@ -39,7 +39,7 @@ from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
 from videoloader.readers import media
 from videoloader.readers.epochs import Epochs
 from videoloader.readers.failures import ErrorPolicy, Failures
-from videoloader.readers.planned import Identity, ReadSample
+from videoloader.readers.planned import Numbered, ReadSample
 from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
 
@@ -59,7 +59,8 @@ class Outputs:
 
     def deliver(self) -> tuple[TensorList, ...]:
         """The outputs, for what is queued on the current stream from here on."""
-        wait_for(self._ready, (sample for each in self._lists for sample in each))
+        if self._ready is not None:
+            wait_for(self._ready, (sample for each in self._lists for sample in each))
         return self._lists
 
 
@@ -105,15 +106,15 @@ class Program:
         self.sources = Sources(
             seed, graph.batch_size, num_threads, self._devices, python_pool, errors
         )
-        for node in self._nodes:
-            if node.operator.kind == "source":
-                self.sources.open(node)
+        self._planning = [node for node in self._nodes if node.operator.kind == "source"]
+        for node in self._planning:
+            self.sources.open(node)
         self.sources.start_workers()  # before anything below, which may use CUDA: they may be forks
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
             media.check_gpu(node.describe())
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
-        self.meter = Meter(self._mark, with_memory=with_memory)
+        self.meter = Meter(with_memory=with_memory)
         self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter, num_threads)
         self._decoder = StepDecoder(
             self._evaluator,
@@ -206,6 +207,8 @@ class Program:
         if node.device != "cpu":
             media.check_gpu(node.describe())
         self._nodes.append(node)
+        if node.operator.kind == "source":
+            self._planning.append(node)
 
     def run_node(self, node: Node, part: Part) -> None:
         """Run one node on a whole batch, here and now."""
@@ -219,36 +222,41 @@ class Program:
         """What every source puts into a batch."""
         items: dict[Node, Sequence[Any] | Columns] = {}
         has_ended = False
-        for node in self._nodes:
-            if node.name in self.sources:
-                try:
-                    items[node] = self.sources.planned(node, iteration)
-                except StopIteration:  # the others go on as well: all count the same batches
-                    has_ended = True
+        for node in self._planning:
+            try:
+                items[node] = self.sources.planned(node, iteration)
+            except StopIteration:  # the others go on as well: all count the same batches
+                has_ended = True
         if has_ended:
             raise StopIteration
-        if len({len(planned) for planned in items.values()}) > 1:
+        counts = {len(planned) for planned in items.values()} or {self._batch_size}
+        if len(counts) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())
             raise OperatorError(
                 f"batch {iteration}: sources give different numbers of samples ({sizes})"
             )
-        count = len(next(iter(items.values()), range(self._batch_size)))
-        state = self.new_state(iteration, count)
+        state = self.new_state(iteration, counts.pop())
         for node, planned in reversed(items.items()):  # of several readers the first tells
             self.take(node, planned, state)
-        left = [at for at in range(count) if not any(_is_left_out(p[at]) for p in _lists(items))]
-        if not left:
-            raise OperatorError(f"batch {iteration}: its readers together left out every sample")
-        if len(left) < count:
-            state.keep(left, self._recyclers)
+        self._leave_out(_lists(items), state)
         return state
+
+    def _leave_out(self, lists: Sequence[Sequence[ReadSample]], state: BatchState) -> None:
+        """Go on without the samples that a reader could not read."""
+        out = {at for planned in lists for at, sample in enumerate(planned) if sample.is_left_out}
+        if len(out) == len(state):
+            raise OperatorError(
+                f"batch {state.iteration}: its readers together left out every sample"
+            )
+        if out:
+            state.keep([at for at in range(len(state)) if at not in out], self._recyclers)
 
     def new_state(self, iteration: int, count: int) -> BatchState:
         """A batch of so many samples, with nothing in it."""
         first = iteration * self._batch_size
         return BatchState(
             iteration,
-            [Identity(first + position) for position in range(count)],
+            Numbered(first, count),
             [""] * count,
             [Slots(count, recycler) for recycler in self._recyclers],
         )
@@ -312,6 +320,13 @@ class Program:
         return state
 
     def _run_step(self, step: Step, part: Part) -> None:
+        """Send a part of a batch, or a whole one, through a step."""
+        if self._mark is None:
+            return self._do_step(step, part)
+        with self._mark(step.node.name):
+            return self._do_step(step, part)
+
+    def _do_step(self, step: Step, part: Part) -> None:
         if step.node.operator.decoding:
             self._decoder.run(step, part.state)
         elif step.node.operator.kind == "map":
@@ -335,14 +350,10 @@ def _column(samples: Sequence[Sample]) -> Batch:
     return Batch([sample.value for sample in samples], samples[0].layout, info if any(info) else ())
 
 
-def _lists(items: Mapping[Node, Sequence[Any] | Columns]) -> list[Sequence[Any]]:
+def _lists(items: Mapping[Node, Sequence[Any] | Columns]) -> list[Sequence[ReadSample]]:
     """What readers of stored samples have planned."""
     return [planned for planned in items.values() if _has_samples(planned)]
 
 
-def _has_samples(planned: Sequence[Any] | Columns) -> TypeGuard[Sequence[Any]]:
+def _has_samples(planned: Sequence[Any] | Columns) -> TypeGuard[Sequence[ReadSample]]:
     return not isinstance(planned, Columns) and isinstance(planned[0], ReadSample)
-
-
-def _is_left_out(sample: ReadSample) -> bool:
-    return sample.is_left_out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -87,8 +86,11 @@ class Running(Feeding, Inspection):
             raise StopIteration
         self._scheduled -= 1
         made = self._started().next(may_begin=not self._built().sources.is_blocking)
-        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
+        if cuda_stream is None:
             outputs: tuple[TensorList, ...] = made.deliver()
+        else:
+            with torch.cuda.stream(cuda_stream):
+                outputs = made.deliver()
         self._places = made.places
         self._expected.check(outputs)
         self._monitor.take(self, len(outputs[0]))

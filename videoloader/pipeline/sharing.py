@@ -61,8 +61,7 @@ class SampleSharing:
         wanted = _PARTS * self._num_threads
         if compiled in self._seconds:
             wanted = min(wanted, math.ceil(self._seconds[compiled] / _WORTH_A_PART))
-        bounds = _bounds(len(state), wanted)
-        parts = [Part(state, *bound) for bound in itertools.pairwise(bounds)]
+        parts = _parts(state, wanted)
         seconds = [0.0] * len(parts)
 
         def run(number: int) -> None:
@@ -81,16 +80,18 @@ class SampleSharing:
             pool.run(run, len(parts))
         self._seconds[compiled] = sum(seconds)
         if len(parts) == 1:
-            state.values.update(parts[0].values)
-            state.whole().drop([ordinal for dropped in compiled.dropped for ordinal in dropped])
             return
-        state.whole().drop([ordinal for dropped in compiled.dropped for ordinal in dropped])
+        state.whole().drop(list(itertools.chain(*compiled.dropped)))
         made = {node.ordinal for step in compiled.steps for node in step.nodes}
         for key in {key: None for part in parts for key in part.values if key[0] in made}:
             state.values[key] = Batch.joined([part.values[key] for part in parts])
 
 
-def _bounds(count: int, parts: int) -> list[int]:
-    """Where to cut `count` samples into at most so many parts of nearly one size."""
-    parts = max(1, min(parts, count))
-    return [count * number // parts for number in range(parts + 1)]
+def _parts(state: BatchState, count: int) -> list[Part]:
+    """A batch cut into at most so many parts of nearly one size; the batch itself is a part."""
+    samples = len(state)
+    count = max(1, min(count, samples))
+    if count == 1:
+        return [state.whole()]
+    bounds = [samples * number // count for number in range(count + 1)]
+    return [Part(state, start, stop) for start, stop in itertools.pairwise(bounds)]

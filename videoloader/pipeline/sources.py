@@ -48,6 +48,7 @@ class Sources(Mapping[str, Source]):
         self._errors = errors
         self.python_pool = python_pool
         self._opened: dict[str, Source] = {}
+        self._external: list[FedSource] = []
 
     def __getitem__(self, name: str) -> Source:
         return self._opened[name]
@@ -74,7 +75,9 @@ class Sources(Mapping[str, Source]):
         )
         skipped = ("seed", *node.operator.decoding)
         arguments = {key: value for key, value in node.constants.items() if key not in skipped}
-        self._opened[node.name] = node.operator.run(context, **arguments)
+        source = self._opened[node.name] = node.operator.run(context, **arguments)
+        if isinstance(source, FedSource):
+            self._external.append(source)
 
     def start_workers(self) -> None:
         """Start the processes that sources work in, if there are any."""
@@ -126,17 +129,15 @@ class Sources(Mapping[str, Source]):
     @property
     def is_blocking(self) -> bool:
         """Whether a run waits until data is fed."""
-        fed = [source for source in self._external if source.is_fed and not source.repeats_last]
-        return any(source.is_blocking for source in fed)
+        for source in self._external:
+            if source.is_blocking and source.is_fed and not source.repeats_last:
+                return True
+        return False
 
     @property
     def parallel(self) -> list[ParallelSource]:
         """What worker processes do for sources."""
         return [source.parallel for source in self._external if source.parallel is not None]
-
-    @property
-    def _external(self) -> list[FedSource]:
-        return [s for s in self.values() if isinstance(s, FedSource)]
 
     def close(self) -> None:
         """End worker processes."""
@@ -150,9 +151,8 @@ class Sources(Mapping[str, Source]):
 
     def resume(self, epoch: int, first: int) -> None:
         """Have external sources go on in an epoch that began with batch `first`."""
-        for source in self.values():
-            if isinstance(source, FedSource):
-                source.resume(epoch, first)
+        for source in self._external:
+            source.resume(epoch, first)
 
     def check_has_no_state(self) -> None:
         """Fail for sources of which no checkpoint can tell where they are."""

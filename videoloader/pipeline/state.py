@@ -43,7 +43,7 @@ class BatchState:
     """
 
     iteration: int
-    identities: list[Identity]
+    identities: Sequence[Identity]
     origins: list[str]
     slots: list[Slots]
     values: Values = field(default_factory=dict)
@@ -125,8 +125,7 @@ class Part:
 
     def value(self, data: DataNode) -> Batch:
         """The values of a data node for those of these samples that are in its branch."""
-        made = self._made(data)
-        branch = data.branch
+        made, branch = self._made(data), data.branch
         if branch == data.node.branch:
             return made
         assert branch is not None
@@ -142,14 +141,12 @@ class Part:
         for number, batch in enumerate(outputs):
             self.values[ordinal, number] = batch
 
-    def drop(self, ordinals: Sequence[int]) -> None:
-        """Let go of the outputs of nodes."""
-        if not ordinals:
-            return
-        for key in [key for key in self.values if key[0] in ordinals]:
-            del self.values[key]
+    def drop(self, keys: Sequence[tuple[int, int]]) -> None:
+        """Let go of outputs of nodes."""
+        for key in keys:
+            self.values.pop(key, None)
         if self.narrowed:
-            for inner in [key for key in self.narrowed if key[0] in ordinals]:
+            for inner in [inner for inner in self.narrowed if inner[:2] in keys]:
                 del self.narrowed[inner]
 
     def alone(self, position: int, node: Node) -> Part:
@@ -164,13 +161,14 @@ class Part:
     def _made(self, data: DataNode) -> Batch:
         """What a node has made of these samples, those of its own branch."""
         key = (data.node.ordinal, data.output)
-        if key not in self.values:
+        made = self.values.get(key)
+        if made is None:
             start, stop = self.start, self.stop
             if data.node.branch is not None:
                 everywhere = self.state.whole().positions(data.node.branch)
                 start, stop = bisect_left(everywhere, start), bisect_left(everywhere, stop)
-            self.values[key] = self.state.values[key].between(start, stop)
-        return self.values[key]
+            made = self.values[key] = self.state.values[key].between(start, stop)
+        return made
 
 
 def _chosen(batch: Batch, around: Positions, wanted: Positions) -> Batch:

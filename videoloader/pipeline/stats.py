@@ -11,7 +11,6 @@ from typing import Any
 
 from videoloader.decoding.work import Work
 from videoloader.operators.batch import Batch
-from videoloader.pipeline.profiling import Mark
 from videoloader.pipeline.run_stats import OperatorStats
 
 __all__ = ["Meter"]
@@ -55,19 +54,15 @@ class _Memory:
 class _Measured(AbstractContextManager[None]):
     """Adds the time of a block to a meter. A class: a generator costs more than small operators."""
 
-    __slots__ = ("_begin", "_count", "_mark", "_meter", "_name")
+    __slots__ = ("_begin", "_count", "_meter", "_name")
 
-    def __init__(self, meter: Meter, name: str, count: int, mark: Any) -> None:
-        self._meter, self._name, self._count, self._mark = meter, name, count, mark
+    def __init__(self, meter: Meter, name: str, count: int) -> None:
+        self._meter, self._name, self._count = meter, name, count
 
     def __enter__(self) -> None:
         self._begin = time.perf_counter()
-        if self._mark is not None:
-            self._mark.__enter__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if self._mark is not None:
-            self._mark.__exit__(kind, error, traceback)
         if kind is None:
             self._meter.add(self._name, self._count, time.perf_counter() - self._begin)
 
@@ -76,13 +71,11 @@ class Meter:
     """Adds up the time of operators by name. Threads share it.
 
     Args:
-        mark: names a range of time for a profiler.
         with_memory: count the memory of outputs too.
     """
 
-    def __init__(self, mark: Mark | None = None, *, with_memory: bool = False) -> None:
+    def __init__(self, *, with_memory: bool = False) -> None:
         self._lock = threading.Lock()
-        self._mark = mark
         self._samples: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
         self._memory: dict[str, list[_Memory]] | None = {} if with_memory else None
@@ -90,7 +83,7 @@ class Meter:
 
     def measure(self, name: str, count: int = 1) -> AbstractContextManager[None]:
         """Count some samples and the time that the block takes, if it ends well."""
-        return _Measured(self, name, count, None if self._mark is None else self._mark(name))
+        return _Measured(self, name, count)
 
     def add(self, name: str, count: int, seconds: float) -> None:
         """Count some samples and the time that an operator took for them."""

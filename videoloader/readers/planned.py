@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import torch
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from videoloader.readers.media import Index
 from videoloader.readers.sharing import Along, SharedClip
 from videoloader.sources.address import shown
 
-__all__ = ["Identity", "PlannedClip", "ReadError", "ReadSample"]
+__all__ = ["Identity", "Numbered", "PlannedClip", "ReadError", "ReadSample"]
 
 
 class Identity(NamedTuple):
@@ -25,6 +25,27 @@ class Identity(NamedTuple):
 
     sample: int
     epoch: int = 0
+
+
+class Numbered(Sequence[Identity]):
+    """Samples numbered as they come: `count` of them from `first` on, made when asked for."""
+
+    def __init__(self, first: int, count: int) -> None:
+        self._numbers = range(first, first + count)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, position: int) -> Identity: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> list[Identity]: ...
+
+    def __getitem__(self, position: int | slice) -> Identity | list[Identity]:
+        if isinstance(position, slice):
+            return [Identity(number) for number in self._numbers[position]]
+        return Identity(self._numbers[position])
 
 
 class ReadError(Exception):

@@ -11,6 +11,7 @@ from videoloader.errors import ArgumentTypeError
 
 __all__ = ["is_array", "to_tensor"]
 
+_ARRAYS = (torch.Tensor, np.ndarray, bytearray, memoryview)
 _PROTOCOLS = ("__dlpack__", "__cuda_array_interface__", "__array_interface__", "__array__")
 
 
@@ -21,7 +22,7 @@ def is_array(data: Any) -> bool:
     (True, True, False, False)
     """
     return (
-        isinstance(data, torch.Tensor | bytearray | memoryview)
+        isinstance(data, _ARRAYS)
         or type(data).__name__ == "PyCapsule"
         or any(hasattr(data, protocol) for protocol in _PROTOCOLS)
     )
@@ -44,6 +45,8 @@ def to_tensor(data: Any) -> torch.Tensor:
     """
     if isinstance(data, torch.Tensor):
         return data.as_subclass(torch.Tensor) if type(data) is not torch.Tensor else data
+    if type(data) is np.ndarray:
+        return _from_numpy(data)
     if type(data).__name__ == "PyCapsule":
         shared: torch.Tensor = torch.utils.dlpack.from_dlpack(data)
         return shared
@@ -72,8 +75,8 @@ def _from_numpy(data: Any) -> torch.Tensor:
         )
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    # "long long" of C may be another type than the one of its size, which torch does not know.
-    array = array.view(f"{array.dtype.kind}{array.dtype.itemsize}")
-    if not array.flags.writeable or any(stride < 0 for stride in array.strides):
+    if array.dtype.char in "qQ":  # "long long" of C, which torch may not know: it has "long"
+        array = array.view(f"{array.dtype.kind}{array.dtype.itemsize}")
+    if not array.flags.writeable or min(array.strides, default=0) < 0:
         array = array.copy()
     return torch.from_numpy(array)

@@ -48,9 +48,9 @@ def flip(
     depthwise: PerSample,
 ) -> Batch:
     """Mirror frames, by default every frame of a clip alike."""
-    if "D" not in frames.layout:
-        depthwise = PerSample((False,) * len(frames))
-    sides = (horizontal, vertical, depthwise)
+    sides = [horizontal, vertical]
+    if "D" in frames.layout:
+        sides.append(depthwise)
     if all(side.is_alike and not any(side.values[:1]) for side in sides):
         return frames
     ways = list(zip(*sides, strict=True))
@@ -69,7 +69,8 @@ def flip(
 
 
 def _mirrored(frames: torch.Tensor, way: Sequence[bool]) -> torch.Tensor:
-    return mirrored(frames, horizontal=way[0], vertical=way[1], depthwise=way[2])
+    horizontal, vertical, *depthwise = way
+    return mirrored(frames, horizontal=horizontal, vertical=vertical, depthwise=any(depthwise))
 
 
 def mirrored(
