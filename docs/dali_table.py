@@ -65,7 +65,9 @@ def page() -> str:
         present=sum(_has(here[name], argument) for name, argument in listed),
         arguments=len(listed),
     )
-    lines = ["## Absent operators", "", *(f"- `fn.{name}`" for name in absent), ""]
+    lines = []
+    if absent:
+        lines += ["## Absent operators", "", *(f"- `fn.{name}`" for name in absent), ""]
     lines += ["## Operators", "", "| operator | arguments | differences |", "|---|---|---|"]
     lines += [_row(name, each, here[name]) for name, each in own.items() if here[name]]
     lines += ["", "## Deprecated names", "", "| in DALI | stands for | here |", "|---|---|---|"]

@@ -31,7 +31,8 @@ def test_files_come_from_the_folder_and_those_in_it(root):
     assert (first.dtype, first.flags.c_contiguous) == (np.float64, True)
     np.testing.assert_array_equal(second, np.arange(12).reshape(3, 4))
     assert third.tolist() == [0, 1, 2]
-    assert len(read(file_root=str(root), file_filter="A*")) == 1
+    assert len(read(file_root=str(root), file_filter="a*")) == 1
+    assert len(read(file_root=str(root), file_filter="*.npy")) == 3
 
 
 def test_files_may_be_listed(root):

@@ -128,8 +128,8 @@ def _at_pixels(hints: Flow, cell: int, height: int, width: int) -> Flow:
     ),
     devices=("cpu",),
     absent_devices={
-        "gpu": "no library that this package uses offers NVIDIA's optical flow; give it frames on "
-        "the CPU, such as fn.optical_flow(frames.cpu())"
+        "gpu": "no library that this package uses offers NVIDIA's optical flow; pass "
+        'device="cpu", which is OpenCV\'s DIS, and frames on the CPU, such as frames.cpu()'
     },
     infer=_infer,
     deprecated=(Deprecated("output_format", renamed_to="output_grid"),),

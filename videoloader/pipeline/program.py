@@ -263,20 +263,20 @@ class Program:
 
     def take(self, node: Node, planned: Sequence[Any] | Columns, state: BatchState) -> None:
         """Put what a source has planned into a batch."""
-        if isinstance(planned, Columns):
-            columns: Sequence[Batch] = planned.batches
-        elif node.operator.decoding:
+        if not isinstance(planned, Columns) and node.operator.decoding:
             state.planned[node.ordinal] = planned
             state.identities = [clip.identity for clip in planned]
             state.origins = [str(clip) for clip in planned]
             return
-        else:
-            if isinstance(planned[0], ReadSample):
-                state.identities = [sample.identity for sample in planned]
-                state.origins = [sample.origin for sample in planned]
-                planned = [sample.outputs for sample in planned]
-            columns = [_column(column) for column in zip(*planned, strict=True)]
+        if _has_samples(planned):
+            state.identities = [sample.identity for sample in planned]
+            state.origins = [sample.origin for sample in planned]
+            planned = [sample.outputs for sample in planned]
         try:
+            if isinstance(planned, Columns):
+                columns: Sequence[Batch] = planned.batches
+            else:
+                columns = [_column(column) for column in zip(*planned, strict=True)]
             self._evaluator.put(node, columns, state.whole())
         except ArgumentError as error:
             raise failure(node, state.iteration, None, "", error) from error
@@ -347,7 +347,15 @@ class Program:
 def _column(samples: Sequence[Sample]) -> Batch:
     """One output of a source."""
     info = [sample.source_info for sample in samples]
-    return Batch([sample.value for sample in samples], samples[0].layout, info if any(info) else ())
+    batch = Batch([each.value for each in samples], samples[0].layout, info if any(info) else ())
+    dtypes = [tensor.dtype for tensor in batch.tensors()]
+    for position, dtype in enumerate(dtypes):
+        if dtype != dtypes[0]:  # it would become the other type in the memory of an output
+            raise ArgumentError(
+                f"the samples of a batch have one element type: sample 0 has {dtypes[0]}, "
+                f"sample {position} has {dtype}"
+            )
+    return batch
 
 
 def _lists(items: Mapping[Node, Sequence[Any] | Columns]) -> list[Sequence[ReadSample]]:

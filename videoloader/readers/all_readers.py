@@ -7,6 +7,7 @@ import videoloader.readers.decoder
 import videoloader.readers.external.source
 import videoloader.readers.file_contents
 import videoloader.readers.files
+import videoloader.readers.fits
 import videoloader.readers.frame_folders
 import videoloader.readers.nemo_asr
 import videoloader.readers.npy_decoding

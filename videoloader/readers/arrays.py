@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -13,8 +12,8 @@ from videoloader.operators.arguments import FLOAT, FLOATS, INTS, TEXT, Argument
 from videoloader.operators.batch import Sample
 from videoloader.operators.operator import declare
 from videoloader.operators.source import SourceContext
-from videoloader.readers.files import FILE_LIST, FILE_ROOT, FILES, check_places
-from videoloader.readers.listing import StoredFiles, folders_below, listed, matching
+from videoloader.readers.files import FILE_LIST, FILE_ROOT, FILES, check_places, stored_places
+from videoloader.readers.listing import StoredFiles
 from videoloader.readers.npy import Region, read_region
 from videoloader.readers.stored_samples import (
     ORDER,
@@ -98,30 +97,12 @@ def _region(arguments: Mapping[str, Any]) -> Region:
 def read_numpy(context: SourceContext, **arguments: Any) -> SampleReader:
     """Read arrays of NPY files.
 
-    With `file_root` alone the files in it and directly in its folders are read, in the order of
-    their names. `file_list` has a path in each line; paths are relative to `file_root`, or to the
-    folder of the list. Of a region only the rows between its first and its last are read. Parts of
-    an extent are rounded to the nearest element, half away from zero.
+    With `file_root` alone the files in it, then those directly in its folders are read, in the
+    order of their names. `file_list` has a path in each line; paths are relative to `file_root`, or
+    to the folder of the list. Of a region only the rows between its first and its last are read.
+    Parts of an extent are rounded to the nearest element, half away from zero.
 
     Output: the array, in C order; integers, floats and bool of either byte order.
     """
-    root, region = arguments["file_root"], _region(arguments)
-    if arguments["files"] is not None:
-        return open_reader(context, _Arrays(arguments["files"], root or "", region), arguments)
-    if arguments["file_list"] is not None:
-        names = [path for path, _ in listed(arguments["file_list"], labelled=False)]
-        if root is None:
-            root = os.path.dirname(os.path.abspath(arguments["file_list"]))
-    else:
-        wanted = matching((arguments["file_filter"],), case_sensitive=False)
-        found = folders_below(root, wanted, with_root=True)
-        names = sorted(
-            name if folder == "." else f"{folder}/{name}"
-            for folder, inside in found
-            for name in inside
-        )
-        if not names:
-            raise ArgumentError(
-                f"fn.readers.numpy: {root} has no file that matches {arguments['file_filter']!r}"
-            )
-    return open_reader(context, _Arrays(names, root, region), arguments)
+    names, root = stored_places(arguments, "readers.numpy")
+    return open_reader(context, _Arrays(names, root, _region(arguments)), arguments)

@@ -25,7 +25,15 @@ from videoloader.readers.stored_samples import (
 )
 from videoloader.sources.items import Item
 
-__all__ = ["FILES", "FILE_LIST", "FILE_ROOT", "TEXTS", "check_places", "read_files"]
+__all__ = [
+    "FILES",
+    "FILE_LIST",
+    "FILE_ROOT",
+    "TEXTS",
+    "check_places",
+    "read_files",
+    "stored_places",
+]
 
 _MEDIA = (
     "*.jpg *.jpeg *.png *.bmp *.tif *.tiff *.pnm *.ppm *.pgm *.pbm *.jp2 *.webp *.flac *.ogg *.wav"
@@ -64,6 +72,32 @@ def check_places(given: Collection[str], arguments: Mapping[str, Any], operator:
         raise ArgumentError(f"fn.{operator} needs file_root, file_list or files")
     if "files" in given and not arguments["files"]:
         raise ArgumentError(f"fn.{operator}: files is empty")
+
+
+def stored_places(arguments: Mapping[str, Any], operator: str) -> tuple[Sequence[str | Item], str]:
+    """The names of the files that `files`, `file_list` or else `file_filter` say, and their root.
+
+    Without a list these are the files in the root that match, then those directly in its folders.
+    """
+    root = arguments["file_root"]
+    if arguments["files"] is not None:
+        return arguments["files"], root or ""
+    if arguments["file_list"] is not None:
+        names = [path for path, _ in listed(arguments["file_list"], labelled=False)]
+        return names, os.path.dirname(
+            os.path.abspath(arguments["file_list"])
+        ) if root is None else root
+    wanted = matching((arguments["file_filter"],), case_sensitive=True)
+    names = [
+        name if folder == "." else f"{folder}/{name}"
+        for folder, inside in folders_below(root, wanted, with_root=True)
+        for name in inside
+    ]
+    if not names:
+        raise ArgumentError(
+            f"fn.{operator}: {root} has no file that matches {arguments['file_filter']!r}"
+        )
+    return names, root
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:

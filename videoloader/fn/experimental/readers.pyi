@@ -11,6 +11,77 @@ _Data: TypeAlias = Any
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
+def fits(
+    *,
+    file_root: str | _PathLike[str] | None = None,
+    file_list: str | _PathLike[str] | None = None,
+    files: Any = None,
+    file_filter: str = '*.fits',
+    hdu_indices: int | _Sequence[int] = ...,
+    dtypes: Any = None,
+    random_shuffle: bool | int = False,
+    shuffle_after_epoch: bool | int = False,
+    shuffle_after_epoch_seed: int | None = None,
+    shard_id: int | None = None,
+    num_shards: int | None = None,
+    stick_to_shard: bool | int = False,
+    pad_last_batch: bool | int = False,
+    on_error: str | None = None,
+    seed: int | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    bytes_per_sample_hint: Any = ...,
+    dont_use_mmap: Any = ...,
+    initial_fill: Any = ...,
+    lazy_init: Any = ...,
+    prefetch_queue_depth: Any = ...,
+    preserve: Any = ...,
+    read_ahead: Any = ...,
+    skip_cached_images: Any = ...,
+    tensor_init_bytes: Any = ...,
+    use_o_direct: Any = ...,
+) -> Any:
+    """Read images of FITS files.
+
+    Which files are read, and in which order, is as in `readers.numpy`. The shape is NAXISn, ...,
+    NAXIS1: rows, then columns. Elements have the type of BITPIX, or by BSCALE and BZERO the one
+    that CFITSIO chooses: int16 with BZERO=32768 is uint16, other integer scales give the smallest
+    type that holds them, and others float32 (float64 of 32 and 64 bits). BLANK is not looked at.
+    Images that are compressed in tiles need astropy (the extra `fits`).
+
+    Outputs: the array of each HDU of `hdu_indices`. The primary HDU is 1, and often empty.
+
+    Args:
+        file_root: folder, or the folder that paths are relative to (path).
+        file_list: text file that lists paths (path).
+        files: paths, URLs or `Item`s of archives (path or list of paths).
+        file_filter: pattern for names of files (str; default '*.fits').
+        hdu_indices: HDUs, counted from 1, an output for each (int or list of int, at least 1;
+            default (2,)).
+        dtypes: one for each output; DALI counts them too, and takes the types of the file (element
+            type or list of them).
+        random_shuffle: a new permutation of all samples every epoch, before they are divided into
+            shards (bool (0 or 1); default False).
+        shuffle_after_epoch: a new order in every epoch but the first, the same for all shards (bool
+            (0 or 1); default False).
+        shuffle_after_epoch_seed: of that order; a fixed one by default (int).
+        shard_id: which part of the samples to read; the rank of the process if num_shards is not
+            given (int, at least 0).
+        num_shards: number of parts; by default that of ranks (int, at least 1).
+        stick_to_shard: read the same part in every epoch (bool (0 or 1); default False).
+        pad_last_batch: end an epoch with copies of its last sample (bool (0 or 1); default False).
+        on_error: what to do with a sample that cannot be read: `raise`; `replace` it by the next
+            one; `skip` it, so that the batch has fewer samples, but one at least. By default what
+            the pipeline says, `mask` being `replace` here (one of 'raise', 'replace', 'skip').
+        seed: of these draws, wherever the operator stands; -1: by the pipeline's and its place
+            there (int, at least -1).
+        device: 'cpu'.
+        name: of the operator in its pipeline, for errors and `reader_meta`.
+
+    Taken, no effect: dont_use_mmap, initial_fill, lazy_init, prefetch_queue_depth, read_ahead,
+    skip_cached_images, tensor_init_bytes, use_o_direct.
+    """
+
 def video(
     *,
     filenames: Any = None,
