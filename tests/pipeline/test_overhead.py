@@ -1,5 +1,6 @@
 """What a graph costs beside its operators."""
 
+import sys
 import time
 
 import numpy as np
@@ -98,3 +99,35 @@ def test_a_graph_of_a_hundred_operators_is_built_at_once():
         seconds.append(time.perf_counter() - begin)
         pipe.close()
     assert min(seconds) < 0.05
+
+
+def python_calls(size, count, monkeypatch):
+    """Calls of Python functions that a batch takes which `count` operators leave as it is."""
+    monkeypatch.setattr("videoloader.pipeline.sharing._WORTH_A_PART", 1e9)
+    images = np.zeros((size, 8, 8, 3), np.uint8)
+
+    @pipeline_def(batch_size=size, num_threads=1)
+    def graph():
+        data = fn.external_source(lambda: images, layout="HWC")
+        for _ in range(count):
+            data = fn.flip(data, horizontal=0)
+        return data
+
+    seen = []
+    with graph() as pipe:
+        pipe.build()
+        stages = pipe._program.stages()
+        for batch in range(5):
+            if batch == 4:
+                sys.setprofile(lambda frame, event, argument: seen.append(event))
+            item = batch
+            for stage in stages:
+                item = stage.work(item, None)
+            sys.setprofile(None)
+    return seen.count("call")
+
+
+def test_python_work_of_a_batch_is_little_and_does_not_grow_with_its_samples(monkeypatch):
+    one, many = (python_calls(size, 5, monkeypatch) for size in (1, 64))
+    assert many == one
+    assert one - python_calls(1, 1, monkeypatch) <= 4 * 25

@@ -69,37 +69,21 @@ class PerFrame:
         return len(self.values)
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values of an argument are known to be equal; arrays are not compared."""
-    if hasattr(one, "shape") or hasattr(other, "shape"):
-        return one is other
-    return bool(one == other)
-
-
 @dataclass(frozen=True, slots=True)
 class PerSample:
     """One converted value, or `PerFrame`, for each sample of a batch."""
 
     values: tuple[Any, ...]
-    _facts: tuple[bool, bool] | None = field(default=None, init=False, repr=False, compare=False)
+    has_frames: bool = field(init=False, repr=False, compare=False)
+    """Whether any sample has a value for each frame."""
 
-    @property
-    def has_frames(self) -> bool:
-        """Whether any sample has a value for each frame."""
-        return (self._facts or self._known())[0]
-
-    @property
-    def is_alike(self) -> bool:
-        """Whether all samples have one value, and that for all frames."""
-        return (self._facts or self._known())[1]
-
-    def _known(self) -> tuple[bool, bool]:
-        """Found out once: arguments that are constant are used again for every batch."""
+    def __post_init__(self) -> None:
         has_frames = any(isinstance(value, PerFrame) for value in self.values)
-        is_alike = not has_frames and all(_is_same(each, self.values[0]) for each in self.values)
-        facts = has_frames, is_alike
-        object.__setattr__(self, "_facts", facts)
-        return facts
+        object.__setattr__(self, "has_frames", has_frames)
+
+    def is_all(self, value: Any) -> bool:
+        """Whether every sample has this value, and that for all frames."""
+        return self.values.count(value) == len(self.values)
 
     def __getitem__(self, position: int) -> Any:
         return self.values[position]

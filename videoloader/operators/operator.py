@@ -27,6 +27,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
@@ -41,6 +42,8 @@ __all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
 
 IGNORED = ("bytes_per_sample_hint", "preserve")
 """Arguments that every DALI operator takes; those that do not declare them have no use for them."""
+
+_spec_of = attrgetter("spec")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -262,7 +265,7 @@ class Operator:
         if self.infer is None:
             made: tuple[Batch, ...] = self.run(context, *seen, **arguments)
             return made
-        specs = self.infer(context, *[batch.spec for batch in seen], **arguments)
+        specs = self.infer(context, *map(_spec_of, seen), **arguments)
         context.outputs = specs if isinstance(specs, tuple) else (specs,)
         kernel = self.kernels.get(context.device.partition(":")[0]) if self.kernels else None
         results = NotImplemented if kernel is None else kernel(context, *seen, **arguments)

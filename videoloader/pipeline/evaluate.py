@@ -80,7 +80,7 @@ class Evaluator:
         begin = time.perf_counter()
         positions = part.positions(node.branch)
         if positions or node.branch is None:
-            outputs = self._apply(node, part)
+            outputs = self._apply(node, part, positions)
         else:
             outputs = (Batch([]),) * node.num_outputs
         self.put(node, outputs, part)
@@ -89,7 +89,8 @@ class Evaluator:
     def put(self, node: Node, outputs: Sequence[Batch], part: Part) -> None:
         """Take the outputs of a node, and write those of the pipeline where they belong."""
         part.put(node.ordinal, outputs)
-        self._meter.count_bytes(node.name, outputs, part.state.iteration)
+        if self._meter.with_memory:
+            self._meter.count_bytes(node.name, outputs, part.state.iteration)
         slots = part.state.slots
         for at, data in self._given.get(node.ordinal, ()):
             if data.branch is None:
@@ -97,18 +98,19 @@ class Evaluator:
             else:
                 slots[at].keep(part.start, outputs[data.output])
 
-    def _apply(self, node: Node, part: Part) -> tuple[Batch, ...]:
-        positions = part.positions(node.branch)
+    def _apply(self, node: Node, part: Part, positions: Positions) -> tuple[Batch, ...]:
+        operator = node.operator
         arguments = node.arguments(positions, part.value)
-        seed = arguments.pop("seed", None) if node.operator.draws else None
         context = Context(len(positions), self._devices[node.device], workers=self._workers)
-        if node.operator.draws:
+        if operator.draws:
+            arguments = dict(arguments)
+            seed = arguments.pop("seed", None)
             context.random = partial(self._generator, node, part, seed)
         if node.ordinal in self._given:
             context.allocate = partial(self._memory, node, part)
-        inputs = [part.value(data) for data in node.inputs]
-        outputs = node.operator.apply(context, inputs, arguments)
-        if node.operator is MERGE:
+        inputs = list(map(part.value, node.inputs))
+        outputs = operator.apply(context, inputs, arguments)
+        if operator is MERGE:
             _check_merged(node, outputs[0], part.state)
         return outputs
 
@@ -145,7 +147,7 @@ class Evaluator:
                 positions = range(part.start, part.stop)
         for position in positions:
             try:
-                self._apply(node, part.alone(position, node))
+                self._apply(node, part.alone(position, node), [position])
             except Exception as own:  # noqa: BLE001  (it is reported)
                 return failure(node, state.iteration, position, state.origins[position], own)
         return failure(node, state.iteration, None, "", error)

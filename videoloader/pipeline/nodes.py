@@ -171,14 +171,17 @@ class Node:
 
     def arguments(
         self, positions: Sequence[int], value_of: Callable[[DataNode], Batch]
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Its arguments for some samples of a batch, converted.
 
         Args:
             positions: of the samples.
             value_of: gives the values of a data node for these samples.
         """
-        arguments = dict(self._constants_for(len(positions)))
+        constants = self._constants_for(len(positions))
+        if not self.listed and not self.varying:
+            return constants
+        arguments = dict(constants)
         for name in self.listed:
             values = self.constants[name].values
             arguments[name] = PerSample(tuple(values[position] for position in positions))
@@ -194,15 +197,16 @@ class Node:
 
     def _constants_for(self, count: int) -> dict[str, Any]:
         """The constants for some samples; made once, as there are few different numbers of them."""
-        if count not in self.repeated:
+        repeated = self.repeated.get(count)
+        if repeated is None:
             per_sample = self.operator.per_sample
-            self.repeated[count] = {
+            repeated = self.repeated[count] = {
                 name: PerSample((value,) * count)
                 if name in per_sample and not isinstance(value, PerSample)
                 else value
                 for name, value in self.constants.items()
             }
-        return self.repeated[count]
+        return repeated
 
     def is_per_frame(self, argument: str) -> bool:
         """Whether an argument has a value for each frame."""

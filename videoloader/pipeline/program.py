@@ -25,7 +25,7 @@ from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import Graph
 from videoloader.pipeline.nodes import Node
 from videoloader.pipeline.pool import sample_pool
-from videoloader.pipeline.profiling import nvtx_ranges
+from videoloader.pipeline.profiling import Mark, nvtx_ranges
 from videoloader.pipeline.resuming import epochs_after, readers
 from videoloader.pipeline.run_stats import OperatorStats
 from videoloader.pipeline.sharing import SampleSharing
@@ -212,7 +212,7 @@ class Program:
 
     def run_node(self, node: Node, part: Part) -> None:
         """Run one node on a whole batch, here and now."""
-        self._run_step(Step(node), part)
+        self._step_runner()(Step(node), part)
 
     def _plan_and_run(self, iteration: int, resource: Any) -> BatchState:
         """Plan a batch, and send it through the first stage."""
@@ -305,28 +305,32 @@ class Program:
             return self._run_stage(compiled, state, resource)
 
     def _run_stage(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:
+        run_step = self._step_runner()
         on_gpu = isinstance(resource, torch.cuda.Stream)
         if on_gpu:
             wait_for(state.ready, state.tensors(), resource)
         if compiled.kind == "cpu":
-            self._sharing.run(compiled, state, resource, self._run_step)
+            self._sharing.run(compiled, state, resource, run_step)
         else:
             whole = state.whole()
             for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
-                self._run_step(step, whole)
+                run_step(step, whole)
                 whole.drop(dropped)
         if on_gpu:
             state.ready = resource.record_event()
         return state
 
-    def _run_step(self, step: Step, part: Part) -> None:
-        """Send a part of a batch, or a whole one, through a step."""
+    def _step_runner(self) -> Callable[[Step, Part], None]:
+        """What sends a part of a batch, or a whole one, through a step."""
         if self._mark is None:
-            return self._do_step(step, part)
-        with self._mark(step.node.name):
-            return self._do_step(step, part)
+            return self._run_step
+        return functools.partial(self._run_marked, self._mark)
 
-    def _do_step(self, step: Step, part: Part) -> None:
+    def _run_marked(self, mark: Mark, step: Step, part: Part) -> None:
+        with mark(step.node.name):
+            self._run_step(step, part)
+
+    def _run_step(self, step: Step, part: Part) -> None:
         if step.node.operator.decoding:
             self._decoder.run(step, part.state)
         elif step.node.operator.kind == "map":

@@ -54,7 +54,7 @@ class BatchState:
     places: Sequence[int] | None = None
 
     def __len__(self) -> int:
-        return len(self.identities)
+        return len(self.origins)
 
     def keep(self, positions: Positions, recyclers: Sequence[Recycler]) -> None:
         """Leave out all samples but some, from all that is known of them so far.

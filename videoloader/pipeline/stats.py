@@ -75,10 +75,11 @@ class Meter:
     """
 
     def __init__(self, *, with_memory: bool = False) -> None:
+        self.with_memory = with_memory
         self._lock = threading.Lock()
         self._samples: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
-        self._memory: dict[str, list[_Memory]] | None = {} if with_memory else None
+        self._memory: dict[str, list[_Memory]] = {}
         self._work = Work()
 
     def measure(self, name: str, count: int = 1) -> AbstractContextManager[None]:
@@ -104,8 +105,6 @@ class Meter:
 
     def count_bytes(self, name: str, outputs: Sequence[Batch], iteration: int) -> None:
         """Count the memory of outputs of an operator, for some samples of a batch."""
-        if self._memory is None:
-            return
         with self._lock:
             known = self._memory.setdefault(name, [_Memory() for _ in outputs])
             for memory, batch in zip(known, outputs, strict=True):
@@ -126,7 +125,7 @@ class Meter:
 
     def read_memory(self) -> dict[str, dict[str, list[int]]] | None:
         """The memory of the outputs of operators, with DALI's keys; None if it is not counted."""
-        if self._memory is None:
+        if not self.with_memory:
             return None
         with self._lock:
             return {

@@ -51,7 +51,7 @@ def flip(
     sides = [horizontal, vertical]
     if "D" in frames.layout:
         sides.append(depthwise)
-    if all(side.is_alike and not any(side.values[:1]) for side in sides):
+    if not [side for side in sides if not side.is_all(value=False)]:
         return frames
     ways = list(zip(*sides, strict=True))
     pieces = parts(frames, alike=(ways,))

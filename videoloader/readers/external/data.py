@@ -21,6 +21,10 @@ from videoloader.types import DataType
 __all__ = ["Output", "outputs_of"]
 
 
+_TEXTS = (str, bytes, bytearray, memoryview)
+_NO_LISTS = (np.ndarray, torch.Tensor, *_TEXTS)
+
+
 class _Taken(NamedTuple):
     """What a source gave: one tensor (N, ...) or else the samples.
 
@@ -86,7 +90,9 @@ class Output:
         ndim = first.ndim - (block is not None)
         self._check(first.dtype, ndim, given, is_given=layout is not None)
         layout = (self.layout if layout is None else layout) or given
-        with _on_stream(cuda_stream, first):
+        if not first.is_cuda:
+            return Batch(self._kept(taken), layout, taken.source_info)
+        with _on_stream(cuda_stream, first.device):
             return Batch(self._kept(taken), layout, taken.source_info)
 
     def sample(self, value: Any) -> Any:
@@ -110,8 +116,8 @@ class Output:
         if isinstance(part, TensorList):
             samples = part.tensors if part.block is None else []
             return _Taken(part.block, samples, part.layout(), part.source_info())
-        if isinstance(part, Sequence) and not isinstance(
-            part, str | bytes | bytearray | memoryview
+        if isinstance(part, list | tuple) or (
+            not isinstance(part, _NO_LISTS) and isinstance(part, Sequence)
         ):
             if self.is_copied and _are_alike(part):
                 return _Taken(to_tensor(np.stack(part)), is_own=True)
@@ -121,7 +127,7 @@ class Output:
             self._check_alike(samples)
             info = [known() if callable(known) else "" for known in map(_source_info, part)]
             return _Taken(None, samples, layout or "", info if any(info) else ())
-        if isinstance(part, str | bytes | bytearray | memoryview) or not is_array(part):
+        if isinstance(part, _TEXTS) or not is_array(part):
             raise self._no_batch(part)
         block = to_tensor(part)
         if block.ndim == 0:
@@ -258,12 +264,12 @@ def _moved(tensor: torch.Tensor, device: str, *, is_own: bool = False) -> torch.
     return copied.contiguous()
 
 
-def _on_stream(stream: Any, tensor: torch.Tensor) -> Any:
-    """Have copies from or to a GPU wait for what a stream of the user's makes."""
-    if stream in (None, 1) or not tensor.is_cuda:
+def _on_stream(stream: Any, device: torch.device) -> Any:
+    """Have copies from a GPU wait for what a stream of the user's makes."""
+    if stream in (None, 1):
         return nullcontext()
     if isinstance(stream, torch.cuda.Stream):
         return torch.cuda.stream(stream)
     handle = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))
     external: Any = torch.cuda.ExternalStream
-    return torch.cuda.stream(external(int(handle), device=tensor.device))
+    return torch.cuda.stream(external(int(handle), device=device))
