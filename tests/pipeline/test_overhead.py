@@ -2,6 +2,7 @@
 
 import sys
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -131,3 +132,34 @@ def test_python_work_of_a_batch_is_little_and_does_not_grow_with_its_samples(mon
     one, many = (python_calls(size, 5, monkeypatch) for size in (1, 64))
     assert many == one
     assert one - python_calls(1, 1, monkeypatch) <= 4 * 25
+
+
+@pytest.fixture
+def lives():
+    """An operator that copies, and notes which of its earlier copies there are still."""
+    copies, seen = [], []
+
+    @declare("copied", inputs=("values",), devices=("cpu",))
+    def copied(context, values):
+        """Copy what flows."""
+        seen.append([copy() is not None for copy in copies[-2:]])
+        made = values.each(torch.clone)
+        copies.append(weakref.ref(made.block))
+        return made
+
+    yield seen
+    del OPERATORS["copied"]
+
+
+@pytest.mark.parametrize("size", [1, 4], ids=["whole", "in parts"])
+def test_memory_of_a_value_goes_after_its_last_use(lives, size):
+    @pipeline_def(batch_size=size, num_threads=1, prefetch_queue_depth=1)
+    def graph():
+        data = fn.external_source(lambda: np.zeros((size, 2)))
+        for _ in range(4):
+            data = Function("copied")(data)
+        return data
+
+    with graph() as pipe:
+        pipe.run()
+    assert lives[2:4] == [[False, True]] * 2
