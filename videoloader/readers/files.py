@@ -83,10 +83,9 @@ def stored_places(arguments: Mapping[str, Any], operator: str) -> tuple[Sequence
     if arguments["files"] is not None:
         return arguments["files"], root or ""
     if arguments["file_list"] is not None:
-        names = [path for path, _ in listed(arguments["file_list"], labelled=False)]
-        return names, os.path.dirname(
-            os.path.abspath(arguments["file_list"])
-        ) if root is None else root
+        place = arguments["file_list"]
+        names = [path for path, _ in listed(place, labelled=False)]
+        return names, os.path.dirname(os.path.abspath(place)) if root is None else root
     wanted = matching((arguments["file_filter"],), case_sensitive=True)
     names = [
         name if folder == "." else f"{folder}/{name}"
