@@ -923,7 +923,8 @@ def crop(
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
     Along each side the window begins at round(position * (side - window)), half away from zero.
-    The output shares memory with the input where the window lies inside.
+    The output shares memory with the input where the window lies inside. Values for an integer
+    `dtype` are truncated.
 
     Inputs:
         frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
@@ -1173,7 +1174,7 @@ def equalize(
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, HW, FHW)
 
     Args:
         device: 'cpu' or 'gpu'.
@@ -1203,16 +1204,17 @@ def erase(
     """Fill one or more regions of every sample with one value for each channel.
 
     Regions are given by where they begin and by their size along some dimensions; along others they
-    reach from end to end. What lies outside of a sample is left out.
+    reach from end to end. What lies outside of a sample is left out. Where a clip has other regions
+    in each frame, `axes` are those of a frame.
 
     Inputs:
         data
 
     Args:
         anchor: where regions begin, one behind the other (float or list of float; default (); may
-            be per sample).
+            be per sample or frame).
         shape: their sizes, one behind the other (float or list of float; default (); may be per
-            sample).
+            sample or frame).
         axes: the dimensions of anchor and shape; all but C by default (int or list of int).
         axis_names: their letters in the layout; goes before axes (str).
         fill_value: for all channels or each (float or list of float; default (0.0,); may be per
@@ -2882,7 +2884,8 @@ def pad(
             of int; may be per sample).
         axis_names: the dimensions by their letters in the layout (str).
         align: sizes are multiples of this (int or list of int; may be per sample).
-        shape: least sizes; -1: that of the largest sample (int or list of int; may be per sample).
+        shape: least sizes; -1 or 0: that of the largest sample (int or list of int; may be per
+            sample).
         fill_value: of what is added (float; default 0.0; may be per sample).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
@@ -3413,6 +3416,8 @@ def resize_crop_mirror(
 ) -> Any:
     """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
 
+    A window that is larger than the resized frame shows copies of the pixels at its border.
+
     Inputs:
         frames (HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW)
 
@@ -3712,8 +3717,8 @@ def slice(
 ) -> Any:
     """Take a part of every sample, given by start and end or by start and size.
 
-    Coordinates that are not whole are rounded to the nearest integer. A part that lies inside of
-    the data is not copied.
+    Coordinates that are not whole are rounded to the nearest integer, values for an integer `dtype`
+    truncated. A part that lies inside of the data is not copied.
 
     Inputs:
         data

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import INTS, TEXT, Argument, PerSample
+from videoloader.operators.arguments import INTS, TEXT, Argument, Kind, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.filters import (
     DTYPE_ARGUMENT,
@@ -28,7 +28,20 @@ from videoloader.tensors import saturate
 __all__ = ["correlate"]
 
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
+_BORDERS = {
+    "101": "reflect_101",
+    "reflect101": "reflect_101",
+    "1001": "reflect_1001",
+    "reflect1001": "reflect_1001",
+    "reflect": "reflect_1001",
+    "edge": "clamp",
+}
+"""Other names of borders."""
 _OPENCV_TYPES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
+
+
+def _border(value: Any) -> str:
+    return _BORDERS.get(value, str(value))
 
 
 def _infer(
@@ -75,7 +88,7 @@ def _infer(
         ),
         Argument(
             "border",
-            TEXT,
+            Kind("str", _border),
             "reflect_101",
             "what stands outside; `constant` is `fill_value`, or 0",
             choices=BORDERS,

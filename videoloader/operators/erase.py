@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import BOOL, FLOATS, Argument, PerSample
+from videoloader.operators.arguments import BOOL, FLOATS, Argument, PerFrame, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
-from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
 from videoloader.operators.fills_on_gpu import erase_regions
 from videoloader.operators.geometry.windows import filled
 from videoloader.operators.inputs import Input
@@ -80,9 +80,21 @@ def _erase_on_gpu(context: Context, values: Batch, **arguments: Any) -> Any:
     inputs=(Input("data", is_frames=True),),
     arguments=(
         Argument(
-            "anchor", FLOATS, (), "where regions begin, one behind the other", per_sample=True
+            "anchor",
+            FLOATS,
+            (),
+            "where regions begin, one behind the other",
+            per_sample=True,
+            per_frame=True,
         ),
-        Argument("shape", FLOATS, (), "their sizes, one behind the other", per_sample=True),
+        Argument(
+            "shape",
+            FLOATS,
+            (),
+            "their sizes, one behind the other",
+            per_sample=True,
+            per_frame=True,
+        ),
         replace(AXES, doc="the dimensions of anchor and shape; all but C by default"),
         replace(AXIS_NAMES, doc="their letters in the layout; goes before axes"),
         Argument("fill_value", FLOATS, (0.0,), "for all channels or each", per_sample=True),
@@ -113,22 +125,30 @@ def erase(
     """Fill one or more regions of every sample with one value for each channel.
 
     Regions are given by where they begin and by their size along some dimensions; along others they
-    reach from end to end. What lies outside of a sample is left out.
+    reach from end to end. What lies outside of a sample is left out. Where a clip has other regions
+    in each frame, `axes` are those of a frame.
     """
     layout = values.layout
     relative = (normalized or normalized_anchor, normalized or normalized_shape)
     given = list(zip(values.spec.shapes, anchor, shape, strict=True))
-    found = {
-        (sides, starts, lengths): _regions(
-            sides,
-            _axes(len(sides), layout, axes, axis_names),
-            starts,
-            lengths,
-            relative,
-            is_centered=centered_anchor,
+
+    def regions_of(
+        letters: str, sides: Shape, starts: Sequence[float], lengths: Sequence[float]
+    ) -> tuple[Region, ...]:
+        along = _axes(len(sides), letters, axes, axis_names)
+        return _regions(sides, along, starts, lengths, relative, is_centered=centered_anchor)
+
+    def regions_in(sides: Shape, starts: Any, lengths: Any) -> tuple[Region, ...]:
+        if not isinstance(starts, PerFrame) and not isinstance(lengths, PerFrame):
+            return regions_of(layout, sides, starts, lengths)
+        first, second = (PerSample((each,)).frames(0, sides[0]) for each in (starts, lengths))
+        return tuple(
+            (slice(frame, frame + 1), *region)
+            for frame, own in enumerate(zip(first, second, strict=True))
+            for region in regions_of(layout[1:], sides[1:], *own)
         )
-        for sides, starts, lengths in dict.fromkeys(given)
-    }
+
+    found = {each: regions_in(*each) for each in dict.fromkeys(given)}
     regions = [found[each] for each in given]
     return paint(context, values, regions, _fill_values(values, fill_value))
 

@@ -49,7 +49,7 @@ def _infer(
         for axis, step, least in zip(
             chosen, steps, _for_axes(wanted, count, -1, "shape"), strict=True
         ):
-            extent = max(own[axis], largest[axis] if least < 0 else least)
+            extent = max(own[axis], largest[axis] if least <= 0 else least)
             sides[axis] = -(-extent // step) * step
         padded.append(tuple(sides))
     return replace(values, shapes=tuple(padded))
@@ -63,7 +63,7 @@ def _infer(
         AXIS_NAMES,
         Argument("align", INTS, None, "sizes are multiples of this", per_sample=True),
         Argument(
-            "shape", INTS, None, "least sizes; -1: that of the largest sample", per_sample=True
+            "shape", INTS, None, "least sizes; -1 or 0: that of the largest sample", per_sample=True
         ),
         Argument("fill_value", FLOAT, 0.0, "of what is added", per_sample=True),
     ),

@@ -122,20 +122,27 @@ def _equalize_by_opencv(context: Context, frames: Batch) -> Batch:
             ]
             return np.stack(planes, axis=-1)
 
-        _each_picture(sample, place, change)
+        pictures, places = _with_channels(frames.layout, sample, place)
+        _each_picture(pictures, places, change)
     return out
+
+
+def _with_channels(layout: str, *values: torch.Tensor) -> list[torch.Tensor]:
+    """Pictures (..., H, W, C); those of a layout without channels get one."""
+    return [value if "C" in layout else value[..., None] for value in values]
 
 
 @declare(
     "equalize",
-    inputs=(Input("frames", FRAMES),),
+    inputs=(Input("frames", (*FRAMES, "HW", "FHW")),),
     infer=_infer_equalized,
     kernels={"cpu": _equalize_by_opencv},
 )
 def equalize(context: Context, frames: Batch) -> Batch:
     """Equalise the histogram of each channel of each picture, uint8, as OpenCV does."""
     out = context.empty()
-    for sample, place in zip(frames, out, strict=True):
+    for source, target in zip(frames, out, strict=True):
+        sample, place = _with_channels(frames.layout, source, target)
         pictures, places = (
             each.reshape(-1, *sample.shape[-3:]) if each.is_contiguous() else each[None]
             for each in (sample.contiguous(), place)

@@ -125,8 +125,9 @@ def _infer(
         size = math.prod(own) * values.dtype.itemsize
         if size % kind.itemsize:
             raise ArgumentError(f"{size} bytes are no whole number of elements of {kind}")
-        if wanted is factors is sources is None and own and kind.itemsize != values.dtype.itemsize:
-            wanted = (*own[:-1], own[-1] * values.dtype.itemsize // kind.itemsize)
+        if wanted is factors is None and own and kind.itemsize != values.dtype.itemsize:
+            kept = own if sources is None else [_side(own, source) for source in sources]
+            wanted = (*kept[:-1], kept[-1] * values.dtype.itemsize // kind.itemsize)
         targets.append(_target(own, wanted, factors, sources, size // kind.itemsize))
     if layout is None:
         is_kept = all(len(target) == len(values.layout) for target in targets)

@@ -26,7 +26,7 @@ from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
-from videoloader.tensors import saturate
+from videoloader.tensors import truncate
 
 __all__ = ["SLICE_ARGUMENTS", "check_slice", "slice", "slice_windows"]
 
@@ -266,8 +266,8 @@ def slice(  # noqa: A001  (DALI's name)
 ) -> Batch:
     """Take a part of every sample, given by start and end or by start and size.
 
-    Coordinates that are not whole are rounded to the nearest integer. A part that lies inside of
-    the data is not copied.
+    Coordinates that are not whole are rounded to the nearest integer, values for an integer `dtype`
+    truncated. A part that lies inside of the data is not copied.
     """
     shapes, policy = data.spec.shapes, given["out_of_bounds_policy"]
     windows = slice_windows(shapes, data.layout, given)
@@ -282,7 +282,7 @@ def slice(  # noqa: A001  (DALI's name)
                 part = _filled(part, own, shapes[at.start], fill_values, channel)
             else:
                 part = _folded(values, own, policy)
-        taken.append(part if dtype is None else saturate(part, dtype))
+        taken.append(part if dtype is None else truncate(part, dtype))
     if len(taken) == 1 and data.block is not None:
         return Batch(taken[0])
     return Batch([sample for part in taken for sample in part.unbind()])
@@ -304,7 +304,7 @@ def _filled(
 ) -> torch.Tensor:
     """The windows with `part`, what is inside of the data, and fill values around it."""
     sizes = [stop - start for start, stop in windows]
-    fill = saturate(torch.tensor(fill_values, dtype=torch.float64), part.dtype).to(part.device)
+    fill = truncate(torch.tensor(fill_values, dtype=torch.float64), part.dtype).to(part.device)
     if len(fill_values) > 1:
         if len(fill_values) != sizes[channel]:
             raise ArgumentError(

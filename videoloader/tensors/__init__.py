@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from videoloader.tensors.batch import TensorList
-from videoloader.tensors.conversion import saturate
+from videoloader.tensors.conversion import saturate, truncate
 from videoloader.tensors.devices import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 from videoloader.tensors.importing import to_tensor
 from videoloader.tensors.sample import SampleTensor
@@ -19,4 +19,5 @@ __all__ = [
     "TensorListGPU",
     "saturate",
     "to_tensor",
+    "truncate",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["saturate"]
+__all__ = ["saturate", "truncate"]
 
 # The largest number below one half: adding it rounds halves away from zero, and nothing else up.
 _BELOW_HALF = {torch.float32: 0.5 - 2.0**-25, torch.float64: 0.5 - 2.0**-54}
@@ -42,6 +42,16 @@ def saturate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if dtype.is_floating_point or dtype == torch.bool or _fits(values.dtype, dtype):
         return values.to(dtype)
     return _from_integer(values, dtype)
+
+
+def truncate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Convert as `saturate` does, but cut off what is behind the point in place of rounding.
+
+    >>> truncate(torch.tensor([-3.7, 0.9, 2.5, 300.0]), torch.uint8)
+    tensor([  0,   0,   2, 255], dtype=torch.uint8)
+    """
+    is_cut = values.dtype.is_floating_point and not dtype.is_floating_point
+    return saturate(values.trunc() if is_cut else values, dtype)
 
 
 def _from_float(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

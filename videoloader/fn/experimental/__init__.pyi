@@ -131,7 +131,7 @@ def equalize(
     Deprecated: use fn.equalize.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, HW, FHW)
 
     Args:
         device: 'cpu' or 'gpu'.

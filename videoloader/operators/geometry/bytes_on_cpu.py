@@ -79,7 +79,10 @@ def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor |
 def _is_other(axis: Axis) -> bool:
     """Whether it is none of what torch's kernel does."""
     shrinks = axis.end - axis.start > axis.size
-    return axis.filter not in _LINEAR or axis.end <= axis.start or (shrinks and not axis.antialias)
+    begin, count = axis.window or (0, axis.size)
+    is_beyond = begin < 0 or begin + count > axis.size
+    is_cut = shrinks and not axis.antialias
+    return axis.filter not in _LINEAR or axis.end <= axis.start or is_cut or is_beyond
 
 
 def _span(side: int, axis: Axis) -> _Span | None:

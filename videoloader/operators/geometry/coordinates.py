@@ -144,10 +144,8 @@ def coord_flip(
             )
         mirrored = sample.clone()
         for axis in "xyz":
-            if not given[f"flip_{axis}"][position]:
+            if axis not in order or not given[f"flip_{axis}"][position]:
                 continue
-            if axis not in order:
-                raise ArgumentError(f"fn.coord_flip: points in {order!r} have no {axis}")
             column = order.index(axis)
             mirrored[..., column] = 2 * given[f"center_{axis}"][position] - sample[..., column]
         results.append(mirrored)

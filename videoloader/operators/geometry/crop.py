@@ -26,7 +26,7 @@ from videoloader.operators.geometry.windows import (
 )
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
-from videoloader.tensors import saturate
+from videoloader.tensors import truncate
 
 __all__ = ["absorb_crop", "crop"]
 
@@ -81,7 +81,8 @@ def crop(
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
     Along each side the window begins at round(position * (side - window)), half away from zero.
-    The output shares memory with the input where the window lies inside.
+    The output shares memory with the input where the window lies inside. Values for an integer
+    `dtype` are truncated.
     """
     windows = crop_windows(frames.spec, window)
     dtype = context.outputs[0].dtype
@@ -92,7 +93,7 @@ def crop(
         if dtype != pictures.dtype and len(own) == 1:  # convert what is wanted only
             inside = own[0].clipped(pictures.shape[1:-1])
             moved = tuple(a - b for a, b in zip(own[0].start, inside.start, strict=True))
-            pictures = saturate(cut(pictures, (inside,)), dtype)
+            pictures = truncate(cut(pictures, (inside,)), dtype)
             own = (replace(own[0], start=moved),)
-        pieces.append(Batch(cut(saturate(pictures, dtype), own, fill_values)))
+        pieces.append(Batch(cut(truncate(pictures, dtype), own, fill_values)))
     return Batch.joined(pieces)

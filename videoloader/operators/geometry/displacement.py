@@ -74,7 +74,8 @@ def sphere(
         middle = torch.tensor(sides[::-1], device=device) / 2
         offset = pixel_places(sides, device) - middle
         radius = torch.linalg.vector_norm(offset, dim=-1, keepdim=True)
-        places: torch.Tensor = middle + offset * (radius / (max(sides) / 2))
+        # DALI divides by half of the longer side in whole pixels.
+        places: torch.Tensor = middle + offset * (radius / max(max(sides) // 2, 1))
         return places
 
     return _moved(context, frames, mask, interp_type, fill_value, places_of)

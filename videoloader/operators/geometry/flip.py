@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from videoloader.operators.arguments import BOOL, Argument, PerFrame, PerSample
+from videoloader.operators.axes import storable
 from videoloader.operators.batch import Batch, Context, parts
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.inputs import Input
@@ -79,4 +80,4 @@ def mirrored(
     """Frames (..., D, H, W, C) mirrored; themselves if no side is wanted."""
     wanted = ((-2, horizontal), (-3, vertical), (-4, depthwise))
     sides = [side for side, is_wanted in wanted if is_wanted]
-    return frames.flip(sides) if sides else frames
+    return storable(frames).flip(sides).view(frames.dtype) if sides else frames

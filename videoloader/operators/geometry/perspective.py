@@ -241,7 +241,9 @@ def warp_perspective(
             )
         own = own if inverse_map else [_inverse(each) for each in own]
         tables.append([shift @ each @ back for each in own])
-    return warp(context, frames, tables, interp_type, border_mode, fill_value or (0.0,))
+    fill = torch.tensor(fill_value or (0.0,), dtype=torch.float64)
+    fill = saturate(fill, context.outputs[0].dtype)  # what lies outside is as a pixel can be
+    return warp(context, frames, tables, interp_type, border_mode, tuple(map(float, fill)))
 
 
 def _inverse(matrix: Matrix) -> Matrix:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from videoloader.types import InterpType
 
 __all__ = ["Axis", "resample"]
 
+_CLOSE = 1e-9  # distances that are equal but for rounding
 _BLOCK = 16  # outputs whose weights are one dense matrix
 
 
@@ -67,7 +69,10 @@ def resample(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> 
     if frames.numel() == 0:
         shape = (*frames.shape[:first], *(axis.count for axis in axes), frames.shape[-1])
         return frames.new_empty(shape, dtype=dtype)
-    tables = [_taps(side, axis) for side, axis in zip(sides, axes, strict=True)]
+    tables = [
+        _taps(side, axis, is_row=number == len(axes) - 1)
+        for number, (side, axis) in enumerate(zip(sides, axes, strict=True))
+    ]
     # What shrinks most comes first: the rest has less to do.
     order = sorted(range(len(axes)), key=lambda at: axes[at].count / sides[at])
     picked = all(taps.weights is None for taps in tables)
@@ -100,20 +105,20 @@ class _Taps:
 
 
 @functools.lru_cache(maxsize=256)
-def _taps(side: int, axis: Axis) -> _Taps:
+def _taps(side: int, axis: Axis, *, is_row: bool) -> _Taps:
     scale = (axis.end - axis.start) / axis.size
     begin, count = axis.window or (0, axis.size)
+    if axis.filter is InterpType.INTERP_NN:
+        nearest = np.floor(_single_centers(axis, is_row=is_row)).clip(0, side - 1).astype(np.int64)
+        is_same = np.array_equal(nearest, np.arange(side))
+        return _Taps(nearest[:, None], None, is_same)
     outputs = np.arange(begin, begin + count)[:: -1 if axis.mirrored else 1]
     # One division, so that a center at the border of two pixels is there exactly.
     centers = axis.start + (outputs + 0.5) * (axis.end - axis.start) / axis.size
-    if axis.filter is InterpType.INTERP_NN:
-        nearest = np.floor(centers).clip(0, side - 1).astype(np.int64)
-        is_same = np.array_equal(nearest, np.arange(side))
-        return _Taps(nearest[:, None], None, is_same)
     radius, weigh = _FILTERS[axis.filter]
     width = max(1.0, abs(scale)) if axis.antialias else 1.0
     centers = centers - 0.5
-    first = np.ceil(centers - radius * width - 1e-9)
+    first = np.ceil(centers - radius * width - _CLOSE)
     indices = first[:, None] + np.arange(int(np.ceil(2 * radius * width)) + 1)
     weights = weigh((indices - centers[:, None]) / width)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -124,6 +129,28 @@ def _taps(side: int, axis: Axis) -> _Taps:
         count == side and weights.shape[1] == 1 and np.array_equal(indices[:, 0], np.arange(side))
     )
     return _Taps(indices, weights, is_same)
+
+
+def _single_centers(axis: Axis, *, is_row: bool) -> NDArray[np.floating[Any]]:
+    """Where outputs have their centers, in float32 as DALI adds them up.
+
+    A center may lie at the border of two pixels: its last bit decides which one is nearest. Along
+    a row each is computed from its number; along other dimensions the scale is added step by step.
+    """
+    single = np.float32
+    begin, count = axis.window or (0, axis.size)
+    step = (axis.end - axis.start) / axis.size
+    low, high = single(axis.start + begin * step), single(axis.start + (begin + count) * step)
+    if (begin, count) == (0, axis.size):
+        high = single(axis.end)
+    if axis.mirrored:
+        low, high = high, low
+    scale = single((high - low) / single(count)) if count else single(0)
+    if is_row:
+        return low + (np.arange(count, dtype=single) + single(0.5)) * scale
+    steps = np.full(count, scale, single)
+    steps[:1] = low + single(0.5) * scale
+    return np.add.accumulate(steps)
 
 
 def _filtered(values: torch.Tensor, dim: int, taps: _Taps) -> torch.Tensor:
@@ -183,7 +210,9 @@ def _lanczos(distance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _gaussian(distance: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(np.abs(distance) < 1, np.exp(-((2 * distance) ** 2)), 0.0)
+    # As in DALI: 1 pixel before the center counts, though it weighs something; 1 behind does not.
+    inside = (distance > -1 - _CLOSE) & (distance < 1 - _CLOSE)
+    return np.where(inside, np.exp(-((2 * distance) ** 2)), 0.0)
 
 
 _FILTERS: dict[InterpType, tuple[int, Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {

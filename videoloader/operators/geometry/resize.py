@@ -181,7 +181,8 @@ def _windowed(frames: Spec, given: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
             for name in _FOR_WINDOW
         }
         mirror = own.pop("mirror")
-        window = crop_window([axis.size for axis in axes], **own)
+        # What lies outside of the resized frame is the pixel at its border.
+        window = crop_window([axis.size for axis in axes], **own, out_of_bounds_policy="pad")
         whole = [(0, axis.size) for axis in axes[: len(axes) - len(window.size)]]
         spans = [*whole, *zip(window.start, window.size, strict=True)]
         sides = range(3 - len(axes), 3)  # of depth, height and width
@@ -234,7 +235,10 @@ def resize_crop_mirror(
     dtype: torch.dtype | None,  # noqa: ARG001
     **given: Any,
 ) -> Batch:
-    """Resize, crop and mirror frames in one go: only pixels inside the window are computed."""
+    """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
+
+    A window that is larger than the resized frame shows copies of the pixels at its border.
+    """
     return resized(context, frames, _windowed(frames.spec, given))
 
 

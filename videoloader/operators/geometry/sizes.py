@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import (
     BOOL,
@@ -233,7 +235,7 @@ def _exact(
     wanted: Sequence[float], lengths: Sequence[float], bounds: Sequence[float], mode: str
 ) -> list[float]:
     """The lengths of the output before they are rounded."""
-    sides = [abs(want) for want in wanted]
+    sides = [abs(float(np.float32(want))) for want in wanted]
     scales = [want / length for want, length in zip(sides, lengths, strict=True) if want and length]
     if mode in ("default", "stretch"):
         missing = math.prod(scales) ** (1 / len(scales)) if mode == "default" and scales else 1.0

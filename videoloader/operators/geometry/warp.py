@@ -108,6 +108,13 @@ def _dimensions(frames: Batch | Spec) -> int:
     return 3 if "D" in frames.layout else 2
 
 
+def _outside(fill_value: float | None, dtype: torch.dtype) -> tuple[str, tuple[float]]:
+    """The border of a warp, and what is there: a number of the type of the output."""
+    if fill_value is None:
+        return "replicate", (0.0,)
+    return "constant", (float(saturate(torch.tensor(fill_value, dtype=torch.float64), dtype)),)
+
+
 def _warped(
     context: Context,
     frames: Batch,
@@ -118,9 +125,11 @@ def _warped(
     """Each sample through its matrices: one, or one for each frame."""
     out = context.empty()
     count = _dimensions(frames)
-    border = "replicate" if fill_value is None else "constant"
+    border, fill = _outside(fill_value, out.spec.dtype)
     for sample, result, own in zip(frames, out, matrices, strict=True):
         pictures = sample.reshape(-1, *sample.shape[-1 - count :])
+        if interp_type is InterpType.INTERP_NN:
+            pictures = saturate(pictures, result.dtype)
         sides = tuple(result.shape[-1 - count : -1])
         table = torch.from_numpy(np.stack(own)).to(sample.device, torch.float32)
         table = table.expand(len(pictures), count, count + 1)
@@ -128,7 +137,7 @@ def _warped(
         done = []
         for at in chunks(len(pictures), sides, sample.device):
             places = (targets @ table[at].transpose(1, 2)).reshape(-1, *sides, count)
-            values = sample_at(pictures[at], places, interp_type, border, (fill_value or 0.0,))
+            values = sample_at(pictures[at], places, interp_type, border, fill)
             done.append(saturate(values, result.dtype))
         if done:
             result.copy_(torch.cat(done).reshape(result.shape))
@@ -146,8 +155,7 @@ def _by_opencv(
     if _dimensions(frames) != 2 or not len(frames):
         return NotImplemented
     out = context.empty()
-    border = "replicate" if fill_value is None else "constant"
-    fill = (fill_value or 0.0,)
+    border, fill = _outside(fill_value, out.spec.dtype)
     pairs = []
     for sample, result in zip(frames, out, strict=True):
         if sample.ndim not in (3, 4):
@@ -170,8 +178,8 @@ def _by_kernel(
     fill_value: float | None,
 ) -> Any:
     """The same by one CUDA kernel; NotImplemented for what it does not take."""
-    border = "replicate" if fill_value is None else "constant"
-    return warp_on_gpu(context, frames, matrices, interp_type, border, (fill_value or 0.0,))
+    border, fill = _outside(fill_value, context.outputs[0].dtype)
+    return warp_on_gpu(context, frames, matrices, interp_type, border, fill)
 
 
 def _own(value: Any, count: int) -> tuple[Any, ...]:

@@ -50,7 +50,7 @@ def warp_on_gpu(
     rows["matrix"][:, : numbers.shape[1]] = numbers
     rows["is_affine"] = numbers.shape[1] == 6
     if interp_type is InterpType.INTERP_NN:  # it takes pixels as they are, those of the border too
-        fill = saturate(torch.tensor(fill, dtype=torch.float64), frames.spec.dtype).tolist()
+        fill = saturate(torch.tensor(fill, dtype=torch.float64), out.spec.dtype).tolist()
     rows["fill"][:, :channels] = fill
     rows["border"] = _BORDERS.index(border)
     macros = {

@@ -14,6 +14,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, TEXT, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Spec
+from videoloader.tensors import truncate
 
 __all__ = [
     "ABSORBED",
@@ -262,11 +263,8 @@ def filled(like: torch.Tensor, shape: Sequence[int], fill: Sequence[float]) -> t
             f"fill_values must have 1 value or one for each of {channels} channels, got {fill}"
         )
     values = [*itertools.islice(itertools.cycle(fill), channels)]
-    row = torch.tensor(values, dtype=torch.float64)
-    if not like.dtype.is_floating_point:
-        limits = torch.iinfo(like.dtype) if like.dtype != torch.bool else None
-        row = row.trunc() if limits is None else row.trunc().clamp(limits.min, limits.max)
-    return row.to(like.dtype).to(like.device).expand(tuple(shape)).clone()
+    row = truncate(torch.tensor(values, dtype=torch.float64), like.dtype)
+    return row.to(like.device).expand(tuple(shape)).clone()
 
 
 def _times(sides: Sequence[int]) -> str:

@@ -133,7 +133,7 @@ class Equalize:
     Deprecated: use fn.equalize.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, HW, FHW)
 
     Args:
         device: 'cpu' or 'gpu'.
