@@ -16,6 +16,7 @@
     ├── ClosedError        (ValueError)   the decoder was closed by another thread meanwhile
     ├── TooManyFailuresError (RuntimeError) more samples failed than `max_errors` allows
     └── OperatorError      (RuntimeError) an operator failed on a sample of a batch
+        └── OperatorArgumentError (ValueError) it does not take an argument or an input there
 
 Each derives from the builtin that callers already know, so ``except OSError`` still works.
 """
@@ -30,6 +31,7 @@ __all__ = [
     "DecodeError",
     "FormatError",
     "FrameRangeError",
+    "OperatorArgumentError",
     "OperatorError",
     "OutOfMemoryError",
     "SourceError",
@@ -100,3 +102,7 @@ class OperatorError(VideoError, RuntimeError):
     """
 
     sample: int | None = None
+
+
+class OperatorArgumentError(OperatorError, ArgumentError):
+    """An operator does not take an argument, or an input, of a sample: a layout, for one."""

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from videoloader import fn, types
+from videoloader.errors import ArgumentError, OperatorError
 from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList
 
@@ -263,3 +264,22 @@ def test_erase_takes_regions_for_each_frame():
     with definition() as pipe:
         (made,) = pipe.run()
     assert (np.asarray(made[0]) == expected).all()
+
+
+def test_an_input_that_an_operator_does_not_take_is_a_value_error_in_a_pipeline():
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def definition():
+        return fn.hue(fn.external_source(lambda: [np.zeros((4, 5), np.uint8)], layout="HW"))
+
+    with definition() as pipe, pytest.raises(ValueError, match="takes layouts") as told:
+        pipe.run()
+    assert isinstance(told.value, OperatorError)
+    assert isinstance(told.value, RuntimeError)
+
+
+def test_rotated_boxes_have_one_canvas():
+    boxes = TensorList([torch.tensor([[0.1, 0.2, 0.5, 0.6]])])
+    given = {"angle": 10.0, "input_shape": [10, 10], "size": [5.0, 5.0]}
+    with pytest.raises(ArgumentError, match="exclude each other"):
+        fn.bbox_rotate(boxes, **given, keep_size=True)
+    assert len(fn.bbox_rotate(boxes, **given, keep_size=False)[0]) == 1

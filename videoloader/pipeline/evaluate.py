@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from videoloader.errors import OperatorError, VideoError
+from videoloader.errors import ArgumentError, OperatorArgumentError, OperatorError, VideoError
 from videoloader.operators.batch import Batch, Context, SampleError, Spec, allocate
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.nodes import DataNode, Node
@@ -167,7 +167,8 @@ def failure(
     place = _place(error)
     sample = "" if position is None else f"sample {position} of "
     file = f" ({origin})" if origin and origin not in str(error) else ""
-    failed = OperatorError(
+    kind = OperatorArgumentError if isinstance(error, ArgumentError) else OperatorError
+    failed = kind(
         f"{node.describe()} failed on {sample}batch {iteration}{file}: "
         f"{type(error).__name__}: {error}{place}"
     )

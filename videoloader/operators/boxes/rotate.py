@@ -34,7 +34,9 @@ _MODES = {"expand": 1.0, "halfway": 0.5, "fixed": 0.0}
 """How far boxes grow from their own size (0) to the one that holds the rotated box (1)."""
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    if "size" in given and arguments["keep_size"]:
+        raise ArgumentError("fn.bbox_rotate: size and keep_size exclude each other")
     layout = arguments["shape_layout"]
     if "H" not in layout or "W" not in layout:
         raise ArgumentError(f"fn.bbox_rotate: shape_layout must have H and W, got {layout!r}")
