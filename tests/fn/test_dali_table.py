@@ -99,4 +99,5 @@ def test_differences_name_devices_frames_and_defaults():
         "one for all samples: `mode`",
         "`mode` is `default` by default, in DALI `'stretch'`",
         "`size` is `None` by default, in DALI required",
+        "[values](dali.md)",
     ]

@@ -102,4 +102,4 @@ def storable(value: torch.Tensor) -> torch.Tensor:
     Torch has few operations for integers of 16 bits and more without a sign. What only moves
     elements works on the signed type of the same size; view the result as `value.dtype`.
     """
-    return value.view(_SIGNED.get(value.dtype, value.dtype))
+    return value.view(_SIGNED[value.dtype]) if value.dtype in _SIGNED else value

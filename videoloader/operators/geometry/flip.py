@@ -80,4 +80,7 @@ def mirrored(
     """Frames (..., D, H, W, C) mirrored; themselves if no side is wanted."""
     wanted = ((-2, horizontal), (-3, vertical), (-4, depthwise))
     sides = [side for side, is_wanted in wanted if is_wanted]
-    return storable(frames).flip(sides).view(frames.dtype) if sides else frames
+    if not sides:
+        return frames
+    values = storable(frames)
+    return values.flip(sides).view(frames.dtype) if values is not frames else frames.flip(sides)
