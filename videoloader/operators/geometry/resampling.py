@@ -210,7 +210,7 @@ def _lanczos(distance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _gaussian(distance: NDArray[np.float64]) -> NDArray[np.float64]:
-    # As in DALI: 1 pixel before the center counts, though it weighs something; 1 behind does not.
+    # As in DALI, the pixel at distance -1 is inside and the one at distance 1 is not.
     inside = (distance > -1 - _CLOSE) & (distance < 1 - _CLOSE)
     return np.where(inside, np.exp(-((2 * distance) ** 2)), 0.0)
 
