@@ -92,9 +92,13 @@ class Evaluator:
         if self._meter.with_memory:
             self._meter.count_bytes(node.name, outputs, part.state.iteration)
         slots = part.state.slots
+        given: set[int] = set()
         for at, data in self._given.get(node.ordinal, ()):
             if data.branch is None:
-                slots[at].place(part.start, outputs[data.output], slots)
+                # What worker processes have made is in memory that nobody else writes to.
+                is_own = node.operator.in_workers and data.output not in given
+                slots[at].place(part.start, outputs[data.output], slots, is_own=is_own)
+                given.add(data.output)
             else:
                 slots[at].keep(part.start, outputs[data.output])
 

@@ -52,7 +52,9 @@ class Slots:
                 samples.append(torch.empty(shape, dtype=spec.dtype, device=spec.device))
         return Batch(samples, spec.layout)
 
-    def place(self, start: int, batch: Batch, taken: Sequence[Slots] = ()) -> None:
+    def place(
+        self, start: int, batch: Batch, taken: Sequence[Slots] = (), *, is_own: bool = False
+    ) -> None:
         """Take samples from `start` on: as they are if they are in this memory, else copied.
 
         The whole batch in one block is taken over, unless it may be memory of others.
@@ -61,6 +63,8 @@ class Slots:
             start: number of the first sample.
             batch: of tensors.
             taken: the other outputs of the batch, which may share memory with this one.
+            is_own: whether nobody else uses the memory of the samples, so that those of different
+                shapes need no copy.
         """
         for sample in batch.samples if batch.block is None else ():
             if not isinstance(sample, torch.Tensor):
@@ -71,7 +75,10 @@ class Slots:
             others = [slots._address() for slots in taken if slots is not self]
             if batch.block.is_contiguous() and not (others and _storage(batch.block) in others):
                 self._block = batch.block
-        if self._block is None or not _is_inside(batch, self._block):
+        is_whole = len(batch) == self._count and batch.block is None
+        if is_own and is_whole and batch.spec.is_ragged:
+            pass
+        elif self._block is None or not _is_inside(batch, self._block):
             copy = self.empty(start, batch.spec)
             if copy.block is not None and batch.block is not None:
                 copy.block.copy_(batch.block)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named
+from videoloader.decoding.images.jpeg import JpegDecoder
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.errors import DecodeError, VideoError
 from videoloader.workers.program import Worker
@@ -90,11 +91,11 @@ class ImageOrder:
 
     def perform(self, worker: Worker) -> list[tuple[tuple[int, ...], str] | VideoError]:
         """Decode: shape and element type of each image, or why there are no pixels."""
-        memory = worker.kept(MappedSegments).array(self.memory)
+        memory, jpeg = worker.kept(MappedSegments).array(self.memory), worker.kept(JpegDecoder)
         results: list[tuple[tuple[int, ...], str] | VideoError] = []
         for image in self.images:
             try:
-                results.append(_fill(memory, image, self.form))
+                results.append(_fill(memory, image, self.form, jpeg))
             except VideoError as error:
                 results.append(error)
         return results
@@ -178,19 +179,22 @@ def _groups(work: Sequence[int], workers: int) -> Iterator[range]:
 
 
 def _fill(
-    memory: NDArray[np.uint8], image: _Placed, form: ImageForm
+    memory: NDArray[np.uint8], image: _Placed, form: ImageForm, jpeg: JpegDecoder
 ) -> tuple[tuple[int, ...], str]:
     """Decode an image to its place; shape and element type of its pixels."""
     data: Any = memory[image.file]
-    pixels = ImageRequest(memoryview(data), image.name, image.header, image.window).decode(form)
     room = memory[image.pixels]
+    request = ImageRequest(memoryview(data), image.name, image.header, image.window)
+    pixels = request.decode(form, jpeg=jpeg, room=room)
     if pixels.nbytes > len(room):
         raise DecodeError(
             f"{image.name}: decodes to {pixels.dtype} where its header says {image.header.bits} "
             "bits; the file is damaged"
         )
-    with named(image.name):
-        room[: pixels.nbytes].view(pixels.dtype).reshape(pixels.shape)[...] = pixels
+    is_there = pixels.ctypes.data == room.ctypes.data and pixels.flags.c_contiguous
+    if not is_there:
+        with named(image.name):
+            room[: pixels.nbytes].view(pixels.dtype).reshape(pixels.shape)[...] = pixels
     return pixels.shape, pixels.dtype.str
 
 

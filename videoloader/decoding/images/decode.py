@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named, read_header
+from videoloader.decoding.images.jpeg import JpegDecoder
 from videoloader.decoding.images.pixels import convert, oriented
 from videoloader.decoding.images.tiff import predictor, read_tiff, readable, widened
 from videoloader.errors import DecodeError, UnsupportedError
@@ -33,6 +34,8 @@ def decode_image(
     max_pixels: int,
     window: tuple[slice, slice] | None = None,
     header: ImageHeader | None = None,
+    jpeg: JpegDecoder | None = None,
+    room: NDArray[np.uint8] | None = None,
 ) -> Pixels:
     """The pixels of an image (H, W, C), in the element type of the file.
 
@@ -44,6 +47,8 @@ def decode_image(
         max_pixels: most pixels that it may have.
         window: rows and columns to keep, of the image as it is turned.
         header: of the image, where it has been read already.
+        jpeg: kept from image to image; the pixels may be in its memory.
+        room: memory for the pixels; they need not be there, nor fit.
 
     Raises:
         VideoError: it cannot be decoded; the error names it.
@@ -52,8 +57,7 @@ def decode_image(
     check_size(header, name, max_pixels)
     with named(name):
         if header.format == "jpeg" and header.bits == 8 and header.channels == 3:
-            # Grey is the luma, as it is stored; RGB comes in that order from the codec.
-            pixels = _by_opencv(data, name, "grey" if output_type == "GRAY" else "rgb")
+            pixels = _jpeg(data, header, name, output_type, jpeg or JpegDecoder(), room)
         else:
             pixels = _stored_pixels(data, header, name)
     if pixels.shape[:2] != (header.height, header.width):
@@ -77,6 +81,23 @@ def check_size(header: ImageHeader, name: str, max_pixels: int) -> None:
             f"the limit of max_pixels={max_pixels}; the file may be damaged, or pass a larger "
             "max_pixels"
         )
+
+
+def _jpeg(
+    data: memoryview,
+    header: ImageHeader,
+    name: str,
+    output_type: str,
+    jpeg: JpegDecoder,
+    room: NDArray[np.uint8] | None,
+) -> Pixels:
+    """Grey is the luma, as it is stored; RGB comes in that order from the codec."""
+    want: Literal["grey", "rgb"] = "grey" if output_type == "GRAY" else "rgb"
+    pixels = None
+    if header.is_simple:
+        shape = header.height, header.width, 1 if want == "grey" else 3
+        pixels = jpeg.decode(data, shape, _flags(want), room)
+    return _by_opencv(data, name, want) if pixels is None else pixels
 
 
 def _stored_pixels(data: memoryview, header: ImageHeader, name: str) -> Pixels:
@@ -113,13 +134,8 @@ def _by_opencv(
     """(H, W, C), RGB and not BGR; never turned."""
     import cv2
 
-    flags = {
-        "stored": cv2.IMREAD_UNCHANGED,  # this leaves the orientation alone, too
-        "grey": cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION,
-        "rgb": cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION,
-    }[want]
     try:
-        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), _flags(want))
     except cv2.error as error:
         if error.code == cv2.Error.StsNoMem:
             raise MemoryError(_reason(error)) from error
@@ -134,6 +150,16 @@ def _by_opencv(
             return cv2.cvtColor(pixels, code, dst=pixels)
         return pixels[..., [2, 1, 0, 3][: pixels.shape[-1]]]
     return pixels
+
+
+def _flags(want: Literal["stored", "grey", "rgb"]) -> int:
+    import cv2
+
+    return {
+        "stored": cv2.IMREAD_UNCHANGED,  # this leaves the orientation alone, too
+        "grey": cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION,
+        "rgb": cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION,
+    }[want]
 
 
 def _by_ffmpeg(data: memoryview, header: ImageHeader, name: str) -> Pixels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
 from videoloader.decoding.images.fields import Fields, ImageHeader, orientation_of_exif
@@ -12,45 +13,50 @@ __all__ = ["read_bmp", "read_gif", "read_jpeg", "read_png", "read_pnm", "read_we
 _NO_LENGTH = {0x01, *range(0xD0, 0xD9)}
 _NO_FRAME = {0xC4, 0xC8, 0xCC}
 _EOI, _SOS, _APP1 = 0xD9, 0xDA, 0xE1
+_SEQUENTIAL = (0xC0, 0xC1)  # Huffman codes, all of a sample in one scan
 _CMYK = 4
+_SHORT, _FRAME = struct.Struct(">H"), struct.Struct(">BHHB")
 
 
 def read_jpeg(data: memoryview) -> ImageHeader:
     """The first frame header before the first scan, and the orientation."""
-    fields, at, orientation = Fields(data), 2, 1
-    frame: tuple[int, int, int, int] | None = None
-    while True:
-        if fields.number(at, 1) != 0xFF:
-            raise FormatError(f"no JPEG marker at byte {at}; the file is damaged")
-        marker = fields.number(at + 1, 1)
-        if marker == 0xFF:  # fill byte
-            at += 1
-            continue
-        at += 2
-        if marker in _NO_LENGTH:
-            continue
-        if marker in (_SOS, _EOI):
-            break
-        length = fields.number(at, 2)
-        if length < 2:
-            raise FormatError(f"a JPEG segment of {length} bytes; the file is damaged")
-        if marker == _APP1 and fields.starts(at + 2, b"Exif\0\0"):
-            orientation = orientation_of_exif(data[at + 8 : at + length])
-        elif 0xC0 <= marker <= 0xCF and marker not in _NO_FRAME and frame is None:
-            frame = (
-                fields.number(at + 2, 1),
-                fields.number(at + 3, 2),
-                fields.number(at + 5, 2),
-                fields.number(at + 7, 1),
-            )
-        at += length
+    at, orientation = 2, 1
+    frame: tuple[int, int, int, int, int] | None = None
+    try:
+        while True:
+            if data[at] != 0xFF:
+                raise FormatError(f"no JPEG marker at byte {at}; the file is damaged")
+            marker = data[at + 1]
+            if marker == 0xFF:  # fill byte
+                at += 1
+                continue
+            at += 2
+            if marker in _NO_LENGTH:
+                continue
+            if marker in (_SOS, _EOI):
+                break
+            length = _SHORT.unpack_from(data, at)[0]
+            if length < 2:
+                raise FormatError(f"a JPEG segment of {length} bytes; the file is damaged")
+            if marker == _APP1 and data[at + 2 : at + 8] == b"Exif\0\0":
+                orientation = orientation_of_exif(data[at + 8 : at + length])
+            elif 0xC0 <= marker <= 0xCF and marker not in _NO_FRAME and frame is None:
+                frame = (marker, *_FRAME.unpack_from(data, at + 2))
+            at += length
+        is_whole = marker == _SOS and data[at + 2] == (frame or [0])[-1]
+    except (IndexError, struct.error) as error:
+        raise FormatError(
+            f"its header ends at byte {at} or behind, of {len(data)}; the file is truncated or "
+            "damaged"
+        ) from error
     if frame is None:
         raise FormatError("no JPEG frame header before the first scan; the file is damaged")
-    bits, height, width, components = frame
+    coding, bits, height, width, components = frame
     if height == 0:
         raise UnsupportedError("the JPEG gives its height behind its pixels (DNL marker)")
     channels = 3 if components == _CMYK else components
-    return ImageHeader("jpeg", height, width, channels, orientation, bits)
+    is_simple = is_whole and coding in _SEQUENTIAL and data[-2:] == b"\xff\xd9"
+    return ImageHeader("jpeg", height, width, channels, orientation, bits, is_simple)
 
 
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is RGB

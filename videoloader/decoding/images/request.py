@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.images.decode import decode_image
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named
+from videoloader.decoding.images.jpeg import JpegDecoder
 from videoloader.decoding.images.pixels import channels_of
 
 __all__ = ["ImageForm", "ImageRequest", "Window"]
@@ -43,8 +45,14 @@ class ImageRequest:
     header: ImageHeader
     window: Window | None = None
 
-    def decode(self, form: ImageForm) -> NDArray[Any]:
-        """The pixels (H, W, C), in the element type of the file.
+    def decode(
+        self,
+        form: ImageForm,
+        *,
+        jpeg: JpegDecoder | None = None,
+        room: NDArray[np.uint8] | None = None,
+    ) -> NDArray[Any]:
+        """The pixels (H, W, C), in the element type of the file; arguments as of `decode_image`.
 
         Raises:
             VideoError: it cannot be decoded; the error names it.
@@ -58,6 +66,8 @@ class ImageRequest:
                 max_pixels=form.max_pixels,
                 window=self.window,
                 header=self.header,
+                jpeg=jpeg,
+                room=room,
             )
 
     def num_bytes(self, form: ImageForm) -> int:

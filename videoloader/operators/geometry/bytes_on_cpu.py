@@ -8,12 +8,14 @@ pictures with copies of their border around them, as many as make its grid of ou
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.types import InterpType
@@ -22,7 +24,12 @@ __all__ = ["resample_bytes"]
 
 _LINEAR = (InterpType.INTERP_LINEAR, InterpType.INTERP_TRIANGULAR)
 _FURTHEST = 256  # outputs that are computed and not used, to find a place where the grids meet
+_STEPS = np.arange(_FURTHEST, dtype=np.float64)
 _NEAR = 1 / 256  # source pixels that the grids may be apart there, or scales: a level of 255
+
+_KEPT = 1 << 23  # bytes from which scratch memory is not kept
+_NOTHING = np.empty(0, np.uint8)
+_here = threading.local()
 
 _MOST_PADDED = 4  # times the pixels of a picture that it may have with the copies of its borders
 
@@ -40,6 +47,11 @@ class _Span(NamedTuple):
     skipped: int
     factor: float
 
+    @property
+    def padded(self) -> int:
+        """Pixels with the copies."""
+        return self.high - self.low + self.before + self.behind
+
 
 def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor | None:
     """Frames (..., H, W, C) of uint8 resized, at most one level off; None where this cannot."""
@@ -47,33 +59,50 @@ def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor |
 
     if len(axes) != 2 or frames.dtype != torch.uint8 or frames.device.type != "cpu":
         return None
-    if frames.numel() == 0 or frames.shape[-1] > 4 or any(map(_is_other, axes)):
+    *others, height, width, channels = frames.shape
+    if frames.numel() == 0 or channels > 4 or any(map(_is_other, axes)):
         return None
-    spans = [_span(side, axis) for side, axis in zip(frames.shape[-3:-1], axes, strict=True)]
-    rows, columns = spans
-    if rows is None or columns is None:
+    rows, columns = _span(height, axes[0]), _span(width, axes[1])
+    if rows is None or columns is None or rows.padded * columns.padded > (
+        _MOST_PADDED * height * width
+    ):
         return None
-    pictures = frames.reshape(-1, *frames.shape[-3:])
-    height, width = (s.high - s.low + s.before + s.behind for s in (rows, columns))
-    if height * width > _MOST_PADDED * pictures[0, ..., 0].numel():
-        return None
-    padded = np.empty((len(pictures), height, width, frames.shape[-1]), np.uint8)
+    pictures = frames.numpy()
+    if len(others) != 1:
+        pictures = pictures.reshape(-1, height, width, channels)
+    padded = _scratch((len(pictures), rows.padded, columns.padded, channels))
     borders = rows.before, rows.behind, columns.before, columns.behind
-    for picture, place in zip(pictures.numpy(), padded, strict=True):
+    for number, picture in enumerate(pictures):
         part = picture[rows.low : rows.high, columns.low : columns.high]
-        cv2.copyMakeBorder(np.ascontiguousarray(part), *borders, cv2.BORDER_REPLICATE, dst=place)
+        place = padded[number]
+        cv2.copyMakeBorder(part, *borders, cv2.BORDER_REPLICATE, dst=place)
     resized = F.interpolate(
         torch.from_numpy(padded).permute(0, 3, 1, 2),
         scale_factor=(rows.factor, columns.factor),
         mode="bilinear",
         antialias=True,
     ).permute(0, 2, 3, 1)
-    for dim, (span, axis) in enumerate(zip((rows, columns), axes, strict=True), start=1):
-        begin, count = axis.window or (0, axis.size)
-        resized = resized.narrow(dim, span.skipped + begin, count)
+    resized = resized[:, _wanted(rows, axes[0]), _wanted(columns, axes[1])]
     mirrored = [dim for dim, axis in enumerate(axes, start=1) if axis.mirrored]
     resized = resized.flip(mirrored) if mirrored else resized
-    return resized.reshape(*frames.shape[:-3], *resized.shape[1:])
+    return resized if len(others) == 1 else resized.reshape(*others, *resized.shape[1:])
+
+
+def _wanted(span: _Span, axis: Axis) -> slice:
+    """Those of the outputs that are ours."""
+    begin, count = axis.window or (0, axis.size)
+    return slice(span.skipped + begin, span.skipped + begin + count)
+
+
+def _scratch(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Uninitialised memory, until the next call in this thread: fresh pages take longer to fill."""
+    size = math.prod(shape)
+    if size > _KEPT:
+        return np.empty(shape, np.uint8)
+    memory: NDArray[np.uint8] = getattr(_here, "scratch", _NOTHING)
+    if memory.size < size:
+        memory = _here.scratch = np.empty(size, np.uint8)
+    return memory[:size].reshape(shape)
 
 
 def _is_other(axis: Axis) -> bool:
@@ -104,7 +133,9 @@ def _span(side: int, axis: Axis) -> _Span | None:
 
 def _meeting(first: int, scale: float, offset: float) -> int | None:
     """The first of the next outputs that begins close enough to the edge of a source pixel."""
-    places = scale * np.arange(first, first + _FURTHEST) - offset
-    is_close = np.abs(places - np.rint(places)) <= _NEAR * max(scale, 1.0)
+    places = _STEPS * scale
+    places += scale * first - offset
+    apart = places - np.rint(places)
+    is_close = np.abs(apart, out=apart) <= _NEAR * max(scale, 1.0)
     at = int(is_close.argmax())
     return first + at if is_close[at] else None
