@@ -108,7 +108,8 @@ def encoded_bytes(value: Any, operator: str) -> memoryview:
     if isinstance(value, bytes | bytearray | memoryview):
         return memoryview(value)
     if isinstance(value, torch.Tensor) and value.dtype == torch.uint8 and value.ndim == 1:
-        return memoryview(np.ascontiguousarray(value.cpu().numpy()).data)
+        found = (value if value.is_cpu else value.cpu()).numpy()
+        return np.ascontiguousarray(found).data
     raise ArgumentError(
         f"fn.{operator} takes the bytes of a file as 1-D uint8, got {type(value).__name__} "
         f"{getattr(value, 'dtype', '')} {tuple(getattr(value, 'shape', ()))}"
@@ -168,7 +169,8 @@ def _decode(
             pixels = torch.from_numpy(made)
         elif request.window is not None:
             pixels = pixels[request.window]
-        out.append(to_range(pixels, dtype).to(context.device))
+        pixels = to_range(pixels, dtype)
+        out.append(pixels if context.device == "cpu" else pixels.to(context.device))
     return Batch(out, "HWC")
 
 
@@ -196,6 +198,7 @@ def _whole(position: int, size: tuple[int, int]) -> None:  # noqa: ARG001  (a `F
     arguments=DECODING,
     devices=("cpu", "mixed"),
     in_workers=True,
+    owns_outputs=True,
     infer=_infer,
     unused=UNUSED,
     deprecated=DEPRECATED,
@@ -216,6 +219,7 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     arguments=(*DECODING, *CROP_ARGUMENTS),
     devices=("cpu", "mixed"),
     in_workers=True,
+    owns_outputs=True,
     infer=_infer,
     check=check_crop,
     unused=UNUSED,
@@ -280,6 +284,7 @@ def _range(arguments: Mapping[str, Any], name: str) -> tuple[float, float]:
     ),
     devices=("cpu", "mixed"),
     in_workers=True,
+    owns_outputs=True,
     draws=True,
     infer=_infer,
     check=_check_random,
@@ -321,6 +326,7 @@ def decode_random_crop(
     arguments=(*SLICE_ARGUMENTS, *DECODING),
     devices=("cpu", "mixed"),
     in_workers=True,
+    owns_outputs=True,
     infer=_infer,
     check=check_slice,
     unused=UNUSED,

@@ -93,6 +93,8 @@ class Operator:
             then do not share; or a function that tells it of the arguments.
         in_workers: whether worker processes do its work on the CPU; the threads of a pipeline then
             do not share its batches.
+        owns_outputs: whether nobody else has the memory of its outputs, so that a pipeline may give
+            it out.
         is_elementwise: whether it gives the same values whatever the layout is.
         decoding: arguments that say how clips are decoded, which `run` does not take. What has any
             gives clips: `PlannedClip`s become its outputs, the pictures first.
@@ -128,6 +130,7 @@ class Operator:
     has_effects: bool = False
     whole_batch: bool | Callable[[Mapping[str, Any]], bool] = False
     in_workers: bool = False
+    owns_outputs: bool = False
     is_elementwise: bool = False
     decoding: tuple[str, ...] = ()
     color: str = ""

@@ -95,8 +95,8 @@ class Evaluator:
         given: set[int] = set()
         for at, data in self._given.get(node.ordinal, ()):
             if data.branch is None:
-                # What worker processes have made is in memory that nobody else writes to.
-                is_own = node.operator.in_workers and data.output not in given
+                is_own = node.operator.owns_outputs and node.device == "cpu"
+                is_own = is_own and data.output not in given
                 slots[at].place(part.start, outputs[data.output], slots, is_own=is_own)
                 given.add(data.output)
             else:

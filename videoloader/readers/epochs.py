@@ -170,6 +170,10 @@ class Epochs:
     def batch(self, iteration: int) -> list[Place]:
         """The samples of a batch."""
         first = (iteration - self.first) * self.batch_size
+        (epoch, begin), last = self.find(first), self.find(first + self.batch_size - 1)
+        if epoch == last.epoch:  # places count on inside an epoch
+            top = max(len(self.shard(epoch)) - 1, 0)
+            return [Place(epoch, min(at, top)) for at in range(begin, last.position + 1)]
         return [self.locate(place) for place in range(first, first + self.batch_size)]
 
     @property

@@ -134,6 +134,7 @@ def _two(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature o
         ),
         *ORDER,
     ),
+    owns_outputs=True,
     check=_check,
     unused=ORDER_UNUSED,
 )

@@ -19,6 +19,7 @@ from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.operators.arguments import Kind
 from videoloader.sources.address import is_url, shown
 from videoloader.sources.items import Item
+from videoloader.sources.local import read_whole
 
 __all__ = ["PATHS", "StoredFiles", "folders_below", "listed", "matching"]
 
@@ -56,6 +57,11 @@ class StoredFiles:
 
     def contents(self, number: int) -> NDArray[np.uint8]:
         """The bytes of a file, in memory of the caller's own."""
+        given = self._names[number]
+        if isinstance(given, str) and ":" not in given and ":" not in self._root:
+            found = read_whole(os.path.join(self._root, given))
+            if found is not None:
+                return found
         with self.item(number).open() as source:
             return source.array(0, source.size)
 

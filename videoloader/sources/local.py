@@ -17,7 +17,7 @@ from videoloader.forking import ForkSafeLock
 from videoloader.sources.address import escaped, shown
 from videoloader.sources.source import Fingerprint, Source, rows_at
 
-__all__ = ["LocalSource", "MemorySource", "nearby", "open_file", "open_path"]
+__all__ = ["LocalSource", "MemorySource", "nearby", "open_file", "open_path", "read_whole"]
 
 _GATHERED = 1 << 12  # places whose bytes are read together
 _NEAR = 1 << 11  # bytes that are rather read than begun anew behind
@@ -216,6 +216,27 @@ def open_path(
     except BaseException:
         file.close()
         raise
+
+
+def read_whole(path: str) -> NDArray[np.uint8] | None:
+    """The bytes of a file in a new array; None where `open_path` says what is wrong with it.
+
+    It takes half the time of opening a source for a small file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or not status.st_size:
+            return None
+        found = np.empty(status.st_size, dtype=np.uint8)
+        return found if os.readv(descriptor, [found]) == status.st_size else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def _open_regular(path: str, called: str) -> tuple[BinaryIO, os.stat_result]:

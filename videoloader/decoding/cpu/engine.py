@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import CpuTask, TaskSource
-from videoloader.decoding.cpu.images import Decoded, decode_images
+from videoloader.decoding.cpu.images import Decoded, PlacedImages, decode_images
 from videoloader.decoding.cpu.pool import CpuPool, WorkerLostError
 from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest
@@ -74,8 +74,9 @@ class CpuEngine:
 
     def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
         """Decode images: the pixels of each, or why there are none."""
+        placed = PlacedImages.of(self._pool, requests, form)  # while others are decoded
         with self._lock:
-            return decode_images(self._pool, requests, form, self._processors)
+            return decode_images(self._pool, placed, self._processors)
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""

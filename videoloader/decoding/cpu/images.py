@@ -25,7 +25,7 @@ from videoloader.workers.shared_memory import MappedSegments, Place
 if TYPE_CHECKING:
     from videoloader.decoding.cpu.pool import CpuPool
 
-__all__ = ["Decoded", "ImageOrder", "ImageTask", "decode_images"]
+__all__ = ["Decoded", "ImageOrder", "ImageTask", "PlacedImages", "decode_images"]
 
 Decoded: TypeAlias = NDArray[Any] | Exception
 """The pixels of an image, or why there are none."""
@@ -101,27 +101,38 @@ class ImageOrder:
         return results
 
 
-def decode_images(
-    pool: CpuPool, requests: Sequence[ImageRequest], form: ImageForm, workers: int
-) -> list[Decoded]:
+class PlacedImages(NamedTuple):
+    """Images to decode, in the memory of a batch."""
+
+    memory: NDArray[np.uint8]
+    images: list[_Placed]
+    form: ImageForm
+
+    @classmethod
+    def of(cls, pool: CpuPool, requests: Sequence[ImageRequest], form: ImageForm) -> PlacedImages:
+        """Copy the files to memory that the workers of a pool share; from any thread."""
+        placed, size = _places(requests, form)
+        memory = pool.allocate((size,), np.uint8)
+        for request, image in zip(requests, placed, strict=True):
+            memory[image.file] = np.frombuffer(request.data, np.uint8)
+        return cls(memory, placed, form)
+
+
+def decode_images(pool: CpuPool, batch: PlacedImages, workers: int) -> list[Decoded]:
     """Decode images in the workers of a pool; the pixels share one block of memory.
 
     Args:
         pool: of the workers.
-        requests: what to decode.
-        form: that it is wanted in.
+        batch: what to decode.
         workers: how many there are.
 
     Raises:
         ClosedError: the pool is closed meanwhile.
         DecodeError: no worker process can be started.
     """
-    placed, size = _places(requests, form)
-    memory = pool.allocate((size,), np.uint8)
-    for request, image in zip(requests, placed, strict=True):
-        memory[image.file] = np.frombuffer(request.data, np.uint8)
+    memory, placed, form = batch
     results: dict[int, Decoded] = {}
-    groups = list(_groups([_samples(request) for request in requests], workers))
+    groups = list(_groups([_samples(image.header) for image in placed], workers))
     is_first = True
     while groups:
         tasks = [
@@ -144,7 +155,7 @@ def decode_images(
                 lost += groups[number]
         groups = [range(at, at + 1) for at in lost]
         is_first = False
-    return [results[at] for at in range(len(requests))]
+    return [results[at] for at in range(len(placed))]
 
 
 def _places(requests: Sequence[ImageRequest], form: ImageForm) -> tuple[list[_Placed], int]:
@@ -159,9 +170,8 @@ def _places(requests: Sequence[ImageRequest], form: ImageForm) -> tuple[list[_Pl
     return placed, ends[-1]
 
 
-def _samples(request: ImageRequest) -> int:
+def _samples(header: ImageHeader) -> int:
     """The work on an image, in samples that are decoded."""
-    header = request.header
     return header.height * header.width * header.channels + _IMAGE
 
 

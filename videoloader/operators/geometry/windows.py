@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -189,6 +189,14 @@ def crop_window(
 
 def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> list[Windows]:
     """The windows of each sample with channels last, by the arguments of `crop_window`."""
+    per_sample = {k: v for k, v in arguments.items() if isinstance(v, PerSample)}
+    if len(frames) > 1 and all(values.is_alike for values in per_sample.values()):
+        first = {name: PerSample(values.values[:1]) for name, values in per_sample.items()}
+        windows_of = {
+            shape: crop_windows(replace(frames, shapes=(shape,)), {**arguments, **first})[0]
+            for shape in set(frames.shapes)
+        }
+        return [windows_of[shape] for shape in frames.shapes]
     found = []
     for position, shape in enumerate(frames.shapes):
         own = {
