@@ -25,7 +25,7 @@ __all__ = ["resample_bytes"]
 _LINEAR = (InterpType.INTERP_LINEAR, InterpType.INTERP_TRIANGULAR)
 _FURTHEST = 256  # outputs that are computed and not used, to find a place where the grids meet
 _STEPS = np.arange(_FURTHEST, dtype=np.float64)
-_NEAR = 1 / 256  # source pixels that the grids may be apart there, or scales: a level of 255
+_NEAR = 1 / 256  # source pixels that the grids may be apart, or scales: a level of 255
 
 _KEPT = 1 << 23  # bytes from which scratch memory is not kept
 _NOTHING = np.empty(0, np.uint8)
@@ -123,19 +123,25 @@ def _span(side: int, axis: Axis) -> _Span | None:
     start, end = axis.start - low, axis.end - low
     # Output `skipped` begins in front of the source, `before` pixels after the first copy.
     first = math.ceil(max(reach - start if low == 0 else 0.0, start) / scale)
-    skipped = _meeting(first, scale, start)
+    skipped = _meeting(first, scale, start, axis.size)
     if skipped is None:
         return None
     before = round(scale * skipped - start)
     behind = max(math.ceil(end + reach) - (high - low), 0)
-    return _Span(low, high, before, behind, skipped, 1 / scale)
+    # The grids meet in the middle of our outputs, and are as far apart at either end of them.
+    middle = axis.size / 2
+    meeting = (before + start + scale * middle) / (skipped + middle)
+    return _Span(low, high, before, behind, skipped, 1 / meeting)
 
 
-def _meeting(first: int, scale: float, offset: float) -> int | None:
-    """The first of the next outputs that begins close enough to the edge of a source pixel."""
-    places = _STEPS * scale
-    places += scale * first - offset
-    apart = places - np.rint(places)
-    is_close = np.abs(apart, out=apart) <= _NEAR * max(scale, 1.0)
+def _meeting(first: int, scale: float, offset: float, size: int) -> int | None:
+    """The first of the next outputs that begins close enough to the edge of a source pixel.
+
+    How far it may be from there grows with its number, since the error is shared by both ends.
+    """
+    outputs = _STEPS + first
+    places = outputs * scale - offset
+    apart = np.abs(places - np.rint(places))
+    is_close = apart * size <= _NEAR * max(scale, 1.0) * (size + 2 * outputs)
     at = int(is_close.argmax())
     return first + at if is_close[at] else None
