@@ -73,6 +73,13 @@ def test_a_place_is_found_as_by_going_from_epoch_to_epoch(epochs, place):
     assert epochs.locate(place) == walk_to(epochs, place)
 
 
+@given(epochs=epochs(), iteration=st.integers(0, 40))
+def test_a_batch_is_its_places_one_by_one(epochs, iteration):
+    first = iteration * epochs.batch_size
+    places = range(first, first + epochs.batch_size)
+    assert epochs.batch(iteration) == [epochs.locate(place) for place in places]
+
+
 @pytest.mark.timeout(20)
 def test_places_are_found_at_once_however_many_shards_there_are():
     epochs = Epochs(size=10**7 + 1, batch_size=256, num_shards=10**6, shard_id=3)

@@ -232,7 +232,7 @@ def read_whole(path: str) -> NDArray[np.uint8] | None:
         if not stat.S_ISREG(status.st_mode) or not status.st_size:
             return None
         found = np.empty(status.st_size, dtype=np.uint8)
-        return found if os.readv(descriptor, [found]) == status.st_size else None
+        return found if os.readv(descriptor, [found.data]) == status.st_size else None
     except OSError:
         return None
     finally:

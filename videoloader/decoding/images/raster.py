@@ -38,7 +38,7 @@ def read_jpeg(data: memoryview) -> ImageHeader:
             length = _SHORT.unpack_from(data, at)[0]
             if length < 2:
                 raise FormatError(f"a JPEG segment of {length} bytes; the file is damaged")
-            if marker == _APP1 and data[at + 2 : at + 8] == b"Exif\0\0":
+            if marker == _APP1 and bytes(data[at + 2 : at + 8]) == b"Exif\0\0":
                 orientation = orientation_of_exif(data[at + 8 : at + length])
             elif 0xC0 <= marker <= 0xCF and marker not in _NO_FRAME and frame is None:
                 frame = (marker, *_FRAME.unpack_from(data, at + 2))
@@ -55,7 +55,7 @@ def read_jpeg(data: memoryview) -> ImageHeader:
     if height == 0:
         raise UnsupportedError("the JPEG gives its height behind its pixels (DNL marker)")
     channels = 3 if components == _CMYK else components
-    is_simple = is_whole and coding in _SEQUENTIAL and data[-2:] == b"\xff\xd9"
+    is_simple = is_whole and coding in _SEQUENTIAL and bytes(data[-2:]) == b"\xff\xd9"
     return ImageHeader("jpeg", height, width, channels, orientation, bits, is_simple)
 
 

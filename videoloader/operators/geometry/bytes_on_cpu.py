@@ -63,8 +63,10 @@ def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor |
     if frames.numel() == 0 or channels > 4 or any(map(_is_other, axes)):
         return None
     rows, columns = _span(height, axes[0]), _span(width, axes[1])
-    if rows is None or columns is None or rows.padded * columns.padded > (
-        _MOST_PADDED * height * width
+    if (
+        rows is None
+        or columns is None
+        or rows.padded * columns.padded > (_MOST_PADDED * height * width)
     ):
         return None
     pictures = frames.numpy()
