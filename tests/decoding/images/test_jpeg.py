@@ -1,5 +1,7 @@
 """JPEGs that are decoded into memory of others: the pixels and the errors of `cv2.imdecode`."""
 
+import os
+
 import cv2
 import numpy as np
 import pytest
@@ -129,6 +131,18 @@ def test_a_codec_that_writes_nothing_is_noticed(monkeypatch):
     monkeypatch.setattr(cv2, "imread", lambda _path, pixels, _flags: pixels)
     room = np.zeros(expected.size, np.uint8)
     assert np.array_equal(decode(data, room=room), expected)
+
+
+@pytest.mark.parametrize("error", [TypeError, OSError, cv2.error])
+def test_where_there_is_no_file_or_no_way_to_give_memory_another_way_is_taken(monkeypatch, error):
+    data = jpeg()
+    expected = decode(data)
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(*((os, "memfd_create") if error is OSError else (cv2, "imread")), fail)
+    assert np.array_equal(decode(data), expected)
 
 
 def test_the_header_may_lie_about_the_size():

@@ -27,11 +27,11 @@ class JpegDecoder:
     """
 
     def __init__(self) -> None:
-        self._file = os.memfd_create("videoloader-jpeg")
+        self._file = -1
         self._pixels = np.empty(0, np.uint8)
 
     def __del__(self) -> None:
-        if hasattr(self, "_file"):
+        if self._file >= 0:
             os.close(self._file)
 
     def decode(
@@ -60,9 +60,15 @@ class JpegDecoder:
         pixels, end = memory.reshape(shape), memory[-len(_MARK) :]
         end[...] = mark = _MARK[: len(end)]
         try:
+            if self._file < 0:
+                self._file = os.memfd_create("videoloader-jpeg")
             os.ftruncate(self._file, os.pwrite(self._file, data, 0))
             cv2.imread(f"/proc/self/fd/{self._file}", pixels, flags)
-        except cv2.error:  # also of versions that take no memory
+        except (
+            cv2.error,
+            TypeError,
+            OSError,
+        ):  # an OpenCV that takes no memory, or no file is left
             return None
         return None if np.array_equal(end, mark) else pixels
 
