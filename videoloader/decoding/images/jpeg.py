@@ -64,12 +64,8 @@ class JpegDecoder:
                 self._file = os.memfd_create("videoloader-jpeg")
             os.ftruncate(self._file, os.pwrite(self._file, data, 0))
             cv2.imread(f"/proc/self/fd/{self._file}", pixels, flags)
-        except (
-            cv2.error,
-            TypeError,
-            OSError,
-        ):  # an OpenCV that takes no memory, or no file is left
-            return None
+        except (cv2.error, TypeError, OSError):
+            return None  # this OpenCV takes no memory, or there is no file
         return None if np.array_equal(end, mark) else pixels
 
     def _scratch(self, size: int) -> NDArray[Any]:

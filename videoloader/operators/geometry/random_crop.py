@@ -14,7 +14,7 @@ from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argumen
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.geometry.resize import resized
-from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, resize_axes
+from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, part_axis
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 
@@ -91,13 +91,6 @@ def random_resized_crop(
             (shape[-3], shape[-2]), area, ratio, context.random(at), tries=num_attempts
         )
         own = {k: v[at] if isinstance(v, PerSample) else v for k, v in filters.items()}
-        axes.append(
-            resize_axes(
-                (shape[-3], shape[-2]),
-                size=_size(size[at]),
-                roi_start=(top, left),
-                roi_end=(top + rows, left + columns),
-                **own,
-            )
-        )
+        height, width = _size(size[at])
+        axes.append((part_axis(top, rows, height, **own), part_axis(left, columns, width, **own)))
     return resized(context, frames, axes)

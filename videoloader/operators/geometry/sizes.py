@@ -31,6 +31,7 @@ __all__ = [
     "SIDES",
     "check_resize",
     "output_size",
+    "part_axis",
     "resize_axes",
     "rounded",
     "sample_axes",
@@ -200,6 +201,21 @@ def resize_axes(
         chosen = min_filter if rounded < length else mag_filter
         axes.append(Axis(start, end, rounded, chosen or interp_type, antialias))
     return tuple(axes)
+
+
+def part_axis(
+    start: int,
+    length: int,
+    size: int,
+    *,
+    interp_type: InterpType,
+    mag_filter: InterpType | None,
+    min_filter: InterpType | None,
+    antialias: bool,
+) -> Axis:
+    """`resize_axes` of one side, for whole pixels that become a whole number of pixels."""
+    chosen = min_filter if size < length else mag_filter
+    return Axis(float(start), float(start + length), size, chosen or interp_type, antialias)
 
 
 def sample_axes(frames: Spec, arguments: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
