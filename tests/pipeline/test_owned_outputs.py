@@ -62,6 +62,22 @@ def test_no_two_outputs_share_memory(files, graph):
         assert all(bool(each.any()) for each in second.tensors)
 
 
+def test_a_function_that_writes_into_its_input_does_not_write_into_an_output(files):
+    def erase(image):
+        image[...] = 0
+        return image
+
+    def graph(data):
+        images = fn.decoders.image(data)
+        return images, fn.python_function(images, function=erase)
+
+    with built(graph, files) as pipe:
+        images, erased = pipe.run()
+        for position in range(BATCH):
+            assert np.array_equal(images.tensors[position].numpy(), expected(position))
+            assert not erased.tensors[position].any()
+
+
 def test_what_is_made_of_an_output_is_made_of_its_own_values(files):
     with built(lambda data: (data, fn.decoders.image(data)), files) as pipe:
         for at in range(3):

@@ -92,13 +92,13 @@ class Evaluator:
         if self._meter.with_memory:
             self._meter.count_bytes(node.name, outputs, part.state.iteration)
         slots = part.state.slots
-        given: set[int] = set()
+        has_own = node.operator.owns_outputs and node.device == "cpu"
+        owned = set(range(len(outputs))) if has_own else set()
         for at, data in self._given.get(node.ordinal, ()):
             if data.branch is None:
-                is_own = node.operator.owns_outputs and node.device == "cpu"
-                is_own = is_own and data.output not in given
+                is_own = data.output in owned
                 slots[at].place(part.start, outputs[data.output], slots, is_own=is_own)
-                given.add(data.output)
+                owned.discard(data.output)  # the next one gets a copy
             else:
                 slots[at].keep(part.start, outputs[data.output])
 

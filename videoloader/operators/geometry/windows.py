@@ -190,7 +190,9 @@ def crop_window(
 def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> list[Windows]:
     """The windows of each sample with channels last, by the arguments of `crop_window`."""
     per_sample = {k: v for k, v in arguments.items() if isinstance(v, PerSample)}
-    if len(frames) > 1 and all(values.is_alike for values in per_sample.values()):
+    if len(frames) > 1 and all(
+        not values.has_frames and values.is_all(values[0]) for values in per_sample.values()
+    ):
         first = {name: PerSample(values.values[:1]) for name, values in per_sample.items()}
         windows_of = {
             shape: crop_windows(replace(frames, shapes=(shape,)), {**arguments, **first})[0]
