@@ -34,6 +34,10 @@ class FakeIndex:
     def boundaries(self):
         return np.append(self.pts, self.pts[-1:] + 4) * float(self.time_base)
 
+    @property
+    def order_in_time(self):
+        return None
+
 
 class FakeVideos:
     """Stands in for indexing and decoding; `lengths` gives frames by path, `broken` fails."""

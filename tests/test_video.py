@@ -277,6 +277,7 @@ def test_wrong_devices_are_refused(path):
     ("arguments", "words"),
     [
         ({"frames": [0.5]}, "integers"),
+        ({"frames": [[1], [2, 3]]}, "integers"),
         ({"frames": [2**63]}, "63 bits"),
         ({"start": 1.5}, "start must be an integer"),
         ({"frames": [-1], "pad_mode": "constant", "fill_value": 300}, "fill_value"),

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from videoloader.decoding import batch as batches
-from videoloader.decoding.arguments import as_device, as_frame_numbers
+from videoloader.decoding.arguments import as_device
 from videoloader.decoding.clip import Clip
 from videoloader.decoding.limits import MAX_PIXELS
 from videoloader.decoding.opening import lasting
@@ -238,7 +238,7 @@ class Video(VideoFile):
             raise ArgumentError("give frames, or start, stop, stride and count, not both")
         request = ClipRequest(
             self._source,
-            as_frame_numbers(frames),
+            frames,
             self.index,
             pad_mode,
             fill_value,
@@ -348,12 +348,13 @@ class Video(VideoFile):
 
     def _decode(self, request: ClipRequest, **form: Any) -> Clip:
         """The clip of a request, as a batch of one; `form` are fields of `OutputFormat`."""
-        output = replace(self._output, **form)
+        matrix, color_range = self._output.matrix, self._output.color_range
+        output = OutputFormat(matrix=matrix, color_range=color_range, **form)
         self._use.check()
         if self.device.type == "cuda":
             decoder = batches.shared_decoder(self.device)
             return decoder.run([request], output, self._rules).clips[0]
-        with self._lock, self._use.hold():
+        with self._lock, self._use:
             return self._batches.run([request], output, self._rules).clips[0]
 
     def _let_go(self) -> None:

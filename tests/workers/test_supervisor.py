@@ -305,7 +305,7 @@ def test_a_pool_that_is_dropped_leaves_no_process(clip, started):
 
 def test_a_decoder_does_not_work_twice_in_one_thread():
     use = supervisor.Use("clip.mp4")
-    with use.hold(), pytest.raises(RuntimeError, match="in this very thread"), use.hold():
+    with use, pytest.raises(RuntimeError, match="in this very thread"), use:
         pass
-    with use.hold():
+    with use:
         pass

@@ -171,7 +171,7 @@ def _nearest(video: Video, timestamps: Sequence[float], tolerance: float) -> NDA
         raise DecodeError(f"{video.name}: the video has no frames")
     times = np.asarray(timestamps, dtype=np.float64).reshape(-1)
     numbers = frames_at_times(times, index, nearest=True, pad_mode="edge", name=video.name)
-    numbers = numbers.clip(0, len(index) - 1)
+    numbers = np.minimum(np.maximum(numbers, 0), len(index) - 1)
     loaded = index.seconds(numbers)
     far = np.abs(loaded - times) > tolerance + NANOSECOND
     if far.any():

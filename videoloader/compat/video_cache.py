@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,18 +52,9 @@ class VideoCache:
     def __contains__(self, path: str | os.PathLike[str]) -> bool:
         return os.fspath(path) in self._entries
 
-    @contextmanager
-    def lend(self, path: str | os.PathLike[str]) -> Iterator[Video]:
+    def lend(self, path: str | os.PathLike[str]) -> _Loan:
         """The video of a path or URL, which stays open for the length of a `with` block."""
-        entry = self._take(os.fspath(path))
-        try:
-            yield entry.video
-        finally:
-            with self._lock:
-                entry.users -= 1
-                is_done = not entry.is_kept and entry.users <= 0
-            if is_done:
-                entry.video.close()
+        return _Loan(self, os.fspath(path))
 
     def clear(self) -> None:
         """Close all videos, those in use when they no longer are."""
@@ -92,6 +82,13 @@ class VideoCache:
         _close(dropped)
         return fresh
 
+    def _give_back(self, entry: _Entry) -> None:
+        with self._lock:
+            entry.users -= 1
+            is_done = not entry.is_kept and entry.users <= 0
+        if is_done:
+            entry.video.close()
+
     def _drop(self, entries: list[_Entry]) -> list[Video]:
         """Entries are kept no longer; those of them that nobody uses."""
         for entry in entries:
@@ -101,6 +98,23 @@ class VideoCache:
     def _forget_users(self) -> None:
         for entry in self._entries.values():
             entry.users = 0
+
+
+class _Loan:
+    """A video of a cache, open for the length of a `with` block."""
+
+    __slots__ = ("_cache", "_entry", "_path")
+
+    def __init__(self, cache: VideoCache, path: str) -> None:
+        self._cache = cache
+        self._path = path
+
+    def __enter__(self) -> Video:
+        self._entry = self._cache._take(self._path)
+        return self._entry.video
+
+    def __exit__(self, *_: object) -> None:
+        self._cache._give_back(self._entry)
 
 
 def _state(path: str) -> tuple[int, ...] | None:

@@ -30,10 +30,14 @@ def as_device(device: str | torch.device) -> torch.device:
 
 def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
     """Frame numbers in one row."""
-    numbers = np.asarray(frames).reshape(-1)
-    if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
+    try:
+        numbers = np.asarray(frames).reshape(-1)
+    except ValueError as error:  # lists of several lengths
+        raise ArgumentError(f"frame numbers are integers, got {frames!r:.80}") from error
+    kind = numbers.dtype.kind
+    if kind not in "iu" and numbers.size:
         raise ArgumentError(f"frame numbers are integers, got {numbers.dtype}")
-    if numbers.size and numbers.dtype == np.uint64 and numbers.max() > np.iinfo(np.int64).max:
+    if kind == "u" and numbers.size and numbers.max() > np.iinfo(np.int64).max:
         raise ArgumentError(f"frame number {numbers.max()} is over 63 bits")
     return numbers.astype(np.int64)
 

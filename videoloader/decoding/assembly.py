@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -30,7 +29,7 @@ from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.decoding.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
-from videoloader.decoding.work import Work
+from videoloader.decoding.work import NO_WORK, Work
 from videoloader.errors import ClosedError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
@@ -111,11 +110,11 @@ class Assembly:
         self.failures: list[ClipFailure] = []
         self._requests = requests
         self._block: torch.Tensor | None = None
+        self._rows: list[int | None] = []
         self._allocate: Allocate
         self._limit: int | None = None
         self._size = size
-        self._work = Work()
-        self._lock = threading.Lock()
+        self._work: list[Work] = []
 
     @property
     def is_strict(self) -> bool:
@@ -129,16 +128,16 @@ class Assembly:
             indexes: where indexes are found.
             files: closes what is opened.
         """
+        keys = [identity(request.source) for request in self._requests]
         remote = {
-            identity(request.source): request.index is None
-            for request in self._requests
+            key: request.index is None
+            for key, request in zip(keys, self._requests, strict=True)
             if is_remote(request.source)
         }
         opened = open_side_by_side(remote, indexes, files)
         known: dict[Hashable, VideoIndex] = {}
-        for number, request in enumerate(self._requests):
+        for number, (key, request) in enumerate(zip(keys, self._requests, strict=True)):
             try:
-                key = identity(request.source)
                 with blamed_on(source_name(request.source)):
                     source = opened.get(key) or open_any(request.source)
                     if isinstance(source, VideoError):
@@ -195,15 +194,17 @@ class Assembly:
         """
         self._allocate = allocate
         self._limit = limit
-        self._refuse_too_large()
         shapes = {
             number: self.output.clip_shape(len(clip.wanted.frames), clip.view.slot)
             for number, clip in self.clips.items()
         }
-        if len(set(shapes.values())) == 1:
-            (shape,) = set(shapes.values())
+        self._refuse_too_large(shapes)
+        kinds = set(shapes.values())
+        if len(kinds) == 1:
+            (shape,) = kinds
             with suppress(VideoError), blamed_on("batch"):  # then each clip for itself
                 self._block = allocate((len(shapes), *shape))
+                self._rows = [*range(len(shapes))]
         for row, (number, shape) in enumerate(shapes.items()):
             clip = self.clips[number]
             if self._block is not None:
@@ -235,16 +236,18 @@ class Assembly:
 
     def slots(self) -> dict[int, NDArray[Any]]:
         """The memory of clips on the CPU, (F, H, W, C), by number of the clip."""
-        return {number: as_slots(clip.tensor, self.output) for number, clip in self.clips.items()}
+        return {
+            number: as_slots(clip.memory, self.output, clip.row)
+            for number, clip in self.clips.items()
+        }
 
     def count(self, work: Work) -> None:
         """Add work that was done for the batch. Threads may share it."""
-        with self._lock:
-            self._work += work
+        self._work.append(work)  # at once, without a lock
 
     def blame(self, run: MergedRun, reasons: Mapping[int, VideoError]) -> None:
         """Note for the clips that want a frame of a run why there is none; reasons by frame."""
-        for frame, number in zip(run.wants.frames.tolist(), run.wants.clips.tolist(), strict=True):
+        for frame, number, _ in run.wants:
             if frame in reasons:
                 self.clips[number].failed[frame] = reasons[frame]
 
@@ -257,15 +260,14 @@ class Assembly:
         except ClosedError:
             raise
         except VideoError as error:
-            self.blame(run, dict.fromkeys(run.wants.frames.tolist(), error))
+            self.blame(run, dict.fromkeys(run.run.frames.tolist(), error))
 
     def finish(self) -> ClipBatch:
         """The batch, failed clips treated as `on_error` says."""
         on_error = self.rules.on_error
         for number, clip in self.clips.items():
-            self.failures += [
-                ClipFailure(number, frame, error) for frame, error in clip.failed.items()
-            ]
+            for frame, error in clip.failed.items():
+                self.failures.append(ClipFailure(number, frame, error))
         self.failures.sort(key=lambda failure: (failure.request, failure.frame or 0))
         bad = {failure.request for failure in self.failures}
         if bad and on_error == "raise":
@@ -291,21 +293,20 @@ class Assembly:
             raise error
         self.failures.append(ClipFailure(number, None, error))
 
-    def _refuse_too_large(self) -> None:
+    def _refuse_too_large(self, shapes: dict[int, tuple[int, ...]]) -> None:
         """Fail the largest clips until the others fit into the machine."""
-        sizes = {
-            number: self._bytes_of(len(clip.wanted.frames), clip.view.slot)
-            for number, clip in self.clips.items()
-        }
-        while self._limit is not None and sum(sizes.values()) > self._limit:
+        if self._limit is None:
+            return
+        sizes = {number: self._bytes_of(shape) for number, shape in shapes.items()}
+        while sum(sizes.values()) > self._limit:
             largest = max(sizes, key=sizes.__getitem__)
             clip = self.clips.pop(largest)
+            del shapes[largest]
             count, size = len(clip.wanted.frames), clip.view.slot
             self._fail(largest, too_large(clip.index.name, count, size, sizes.pop(largest)))
 
-    def _bytes_of(self, count: int, size: tuple[int, int]) -> int:
-        """Bytes of a clip of `count` frames of (height, width)."""
-        return math.prod(self.output.clip_shape(count, size)) * self.output.numpy_dtype.itemsize
+    def _bytes_of(self, shape: tuple[int, ...]) -> int:
+        return math.prod(shape) * self.output.numpy_dtype.itemsize
 
     def _fill(self, clip: OpenClip) -> None:
         """Write the fill values of padded and failed frames."""
@@ -318,7 +319,7 @@ class Assembly:
 
     def _batch(self, results: list[_Result], numbers: list[int]) -> ClipBatch:
         frames: torch.Tensor | list[torch.Tensor] | None = self._block
-        if frames is None or [result.row for result in results] != list(range(len(frames))):
+        if frames is None or [result.row for result in results] != self._rows:
             frames = [m if row is None else m[row] for m, row, *_ in results]
             if len({clip.shape for clip in frames}) == 1:
                 dtype = frames[0].dtype
@@ -330,7 +331,7 @@ class Assembly:
             [result.mask for result in results],
             np.array(numbers, dtype=np.int64),
             self.failures,
-            self._work,
+            sum(self._work, NO_WORK),
             [result.plane_shapes for result in results] if self.output.is_planar else (),
         )
 
@@ -339,8 +340,7 @@ class Assembly:
         if clip.failed:
             mask = mask & ~np.isin(frames, list(clip.failed))
             frames = np.where(mask, frames, FILLED)
-        times = np.full(len(frames), -1.0)
-        times[mask] = clip.index.seconds(frames[mask])
+        times = clip.index.seconds(frames)
         return _Result(clip.memory, clip.row, frames, times, mask, clip.plane_shapes)
 
     def _blank(self, number: int) -> _Result:
@@ -352,9 +352,10 @@ class Assembly:
         count = request.length
         if request.resolve is not None and others and not count:
             count = len(others[0].wanted.frames)
-        if self._limit is not None and self._bytes_of(count, size) > self._limit:
+        shape = self.output.clip_shape(count, size)
+        if self._limit is not None and self._bytes_of(shape) > self._limit:
             raise next(f.error for f in self.failures if f.request == number)
-        memory = self._allocate(self.output.clip_shape(count, size))
+        memory = self._allocate(shape)
         slots = as_movable(_slots(memory, self.output))
         slots[:] = as_movable(self._color(request).to(memory.device))
         indices, times, mask = (np.full(count, value) for value in (FILLED, -1.0, False))

@@ -260,7 +260,9 @@ class BatchDecoder:
                 gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
         batch = assembly.finish()
         with self._lock:
-            self._counts.update(batches=1, clips=len(wanted), failures=len(batch.failures))
+            self._counts["batches"] += 1
+            self._counts["clips"] += len(wanted)
+            self._counts["failures"] += len(batch.failures)
         return batch
 
     def read(

@@ -97,6 +97,7 @@ class ClipBatch:
     @cached_property
     def clips(self) -> list[Clip]:
         """Each clip with its frame numbers, times and mask; its frames are a view of `frames`."""
-        parts = zip(self.frames, self.indices, self.times, self.masks, strict=True)
+        frames = self.frames if isinstance(self.frames, list) else self.frames.unbind()
+        parts = zip(frames, self.indices, self.times, self.masks, strict=True)
         shapes = self.plane_shapes or [()] * len(self)
         return [Clip(*part, shape) for part, shape in zip(parts, shapes, strict=True)]

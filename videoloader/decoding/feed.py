@@ -38,6 +38,7 @@ class PacketFeed:
         self._drop = drop
         self._is_local = source.is_local
         self._heads: dict[int, bytes] = {}
+        self._preambles: dict[int, bytes] = {}
 
     def chunks(
         self, run: Run, size: int, drop: Drop | None = None
@@ -55,14 +56,14 @@ class PacketFeed:
             SourceError: the file cannot be read as it was indexed.
         """
         first = int(run.packets[0])
-        section = self._index.setup_packet(first)
-        begin = self._head(0, first)
-        before = begin if section == 0 else self._head(section, first)
+        heads = self._heads_before(first)  # first of all: a demuxer does not go back
 
         def read(packets: NDArray[np.int64]) -> list[bytes]:
             payloads = self._reader.read(packets)
-            if packets[0] == first and begin:
-                payloads[0] = preamble(self._index, payloads[0], begin, before) + payloads[0]
+            if heads and packets[0] == first:
+                if first not in self._preambles:
+                    self._preambles[first] = preamble(self._index, payloads[0], *heads)
+                payloads[0] = self._preambles[first] + payloads[0]
             return payloads
 
         # Where a read means waiting, the whole run is fetched before it is decoded.
@@ -80,10 +81,15 @@ class PacketFeed:
         """
         return self._reader.read(packets)
 
-    def _head(self, packet: int, first: int) -> bytes:
-        """How a packet begins from which a run that begins at `first` may have to learn."""
-        if packet == first or not codec_of(self._index.codec).learns:
-            return b""
+    def _heads_before(self, packet: int) -> tuple[bytes, bytes] | None:
+        """What `preamble` learns from where decoding begins at a packet; None if from nothing."""
+        if not packet or not codec_of(self._index.codec).learns:
+            return None
+        section = self._index.setup_packet(packet)
+        return self._head(0), b"" if section == packet else self._head(section)
+
+    def _head(self, packet: int) -> bytes:
+        """How a packet begins."""
         if packet not in self._heads:
             self._heads[packet] = self._reader.read_head(packet, _HEAD)
         return self._heads[packet]

@@ -57,7 +57,7 @@ class Recycler:
     def empty(self, shape: Sequence[int], *, dtype: torch.dtype, device: Any) -> torch.Tensor:
         """An uninitialised tensor, as `torch.empty` gives it."""
         size = math.prod(shape) * dtype.itemsize
-        if torch.device(device).type != "cpu" or size < _SMALLEST:
+        if size < _SMALLEST or torch.device(device).type != "cpu":
             return torch.empty(tuple(shape), dtype=dtype, device=device)
         block = self._take(size)
         lease = block.numpy().view(_Lease)
@@ -97,8 +97,9 @@ def as_movable(memory: torch.Tensor) -> torch.Tensor:
     return memory.view(torch.int16) if memory.dtype == torch.uint16 else memory
 
 
-def as_slots(memory: torch.Tensor, output: OutputFormat) -> NDArray[Any]:
-    """The memory of a clip as (F, H, W, C) of numpy's types."""
+def as_slots(memory: torch.Tensor, output: OutputFormat, row: int | None = None) -> NDArray[Any]:
+    """The memory of a clip, or of one of several, as (F, H, W, C) of numpy's types."""
     if output.dtype == "bfloat16":
         memory = memory.view(torch.uint16)
-    return output.slots(memory.numpy())
+    array = memory.numpy()
+    return output.slots(array if row is None else array[row])

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.indexing.index import VideoIndex
-from videoloader.sampling import Run, plan_decode
+from videoloader.sampling import FILLED, Run, plan_runs
 
-__all__ = ["ClipFrames", "MergedRun", "Wants", "merge_runs"]
+__all__ = ["ClipFrames", "MergedRun", "Want", "merge_runs"]
+
+Want: TypeAlias = tuple[int, int, int]
+"""A place to fill: a frame number, the number of a clip, and the position in it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,24 +32,15 @@ class ClipFrames:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wants:
-    """Who wants the frames of a run, sorted by frame; three arrays of one length.
-
-    `frames` are frame numbers, `clips` and `positions` say which clips want them, and where.
-    """
-
-    frames: NDArray[np.int64]
-    clips: NDArray[np.int64]
-    positions: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class MergedRun:
-    """A run of one video and who wants its frames. `clip` is one of the clips of that video."""
+    """A run of one video, and the places that want its frames, by frame.
+
+    `clip` is one of the clips of that video.
+    """
 
     clip: int
     run: Run
-    wants: Wants
+    wants: list[Want]
 
 
 def merge_runs(clips: Mapping[int, ClipFrames]) -> list[MergedRun]:
@@ -58,20 +53,11 @@ def merge_runs(clips: Mapping[int, ClipFrames]) -> list[MergedRun]:
 
 def _runs(clips: Mapping[int, ClipFrames], numbers: list[int]) -> Iterator[MergedRun]:
     """The runs of one video."""
-    frames = np.concatenate([clips[number].frames for number in numbers])
-    if len(frames) == 1:
-        (owner,) = (number for number in numbers if len(clips[number].frames))
-        for run in plan_decode(clips[owner].index, frames):
-            yield MergedRun(owner, run, Wants(frames, np.array([owner]), np.zeros(1, np.int64)))
-        return
-    lengths = [len(clips[number].frames) for number in numbers]
-    owners = np.repeat(numbers, lengths)
-    positions = np.concatenate([np.arange(length) for length in lengths])
-    order = np.argsort(frames, kind="stable")  # FILLED comes first, and no run has it
-    frames, owners, positions = frames[order], owners[order], positions[order]
-    for run in plan_decode(clips[numbers[0]].index, frames):
-        wanted = np.sort(run.frames)
-        first = np.searchsorted(frames, wanted, side="left")
-        counts = np.searchsorted(frames, wanted, side="right") - first
-        mine = np.arange(counts.sum()) + np.repeat(first - counts.cumsum() + counts, counts)
-        yield MergedRun(numbers[0], run, Wants(frames[mine], owners[mine], positions[mine]))
+    places: dict[int, list[Want]] = {}
+    for number in numbers:
+        for position, frame in enumerate(clips[number].frames.tolist()):
+            if frame != FILLED:
+                places.setdefault(frame, []).append((frame, number, position))
+    for run in plan_runs(clips[numbers[0]].index, np.array(sorted(places), np.int64)):
+        frames = sorted(run.frames.tolist())
+        yield MergedRun(numbers[0], run, [want for frame in frames for want in places[frame]])

@@ -55,7 +55,8 @@ def needed_packets(
     Raises:
         SourceError: the file cannot be read as it was indexed.
     """
-    if len(run.packets) <= len(run.frame_packets) + (run.frame_packets[0] != run.packets[0]):
+    unwanted = len(run.packets) - len(run.frame_packets)
+    if unwanted <= 0 or (unwanted == 1 and run.frame_packets[0] != run.packets[0]):
         drop = "nothing"  # all are wanted, or all behind the keyframe
     follows = drop == "unneeded" and follows_references(index.codec) and index.exactness != "decode"
     pictures: PictureReader | None = None

@@ -24,6 +24,8 @@ _OPENED_AT_ONCE = 16  # sources behind URLs
 
 def identity(source: VideoSource | Source | Item) -> Hashable:
     """What tells videos of a batch apart: a path, URL or item, or the object itself."""
+    if isinstance(source, Source):
+        return id(source)
     if isinstance(source, Item):
         return source
     return os.fspath(source) if isinstance(source, str | os.PathLike) else id(source)
@@ -50,6 +52,8 @@ def open_any(source: VideoSource | Source | Item) -> Source:
     Raises:
         VideoError: they cannot be had.
     """
+    if isinstance(source, Source):
+        return source
     return source.open() if isinstance(source, Item) else open_source(source)
 
 

@@ -48,6 +48,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "output": get_args(Output),
 }
 
+_SLOT_AXES = {layout: tuple(layout.index(axis) for axis in "FHWC") for layout in get_args(Layout)}
+
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
 
@@ -118,9 +120,9 @@ class OutputFormat:
         return self.output == "yuv"
 
     @property
-    def slot_axes(self) -> list[int]:
+    def slot_axes(self) -> tuple[int, ...]:
         """Where the layout has the dimensions of slots: F, H, W, C."""
-        return [self.layout.index(axis) for axis in "FHWC"]
+        return _SLOT_AXES[self.layout]
 
     @property
     def channels(self) -> int:
@@ -163,7 +165,7 @@ class OutputFormat:
         if self.is_planar:
             return count, size[0] * size[1]
         lengths = {"F": count, "H": size[0], "W": size[1], "C": self.channels}
-        return tuple(lengths[axis] for axis in self.layout)
+        return tuple([lengths[axis] for axis in self.layout])
 
     def slots(self, clip: NDArray[Any]) -> NDArray[Any]:
         """The memory of a clip as slots: (F, H, W, C), whatever the layout."""

@@ -78,12 +78,13 @@ def _nal_units(
     index: VideoIndex, nal: NalSyntax, payload: bytes, begin: bytes, section: bytes
 ) -> bytes:
     size = index.length_size
-    own = _units_before_slices(nal, payload, size)
     current = list(_units_before_slices(nal, section, size))
-    units = []
-    if current and not any(nal.kind(unit[0]) in nal.parameters for unit in own):
+    units = [unit for unit in current if nal.kind(unit[0]) in nal.parameters]
+    if units:
+        own = _units_before_slices(nal, payload, size)
         known = {unit for _, data in index.extradata for unit in setup_units(nal, data)}
-        units += [u for u in current if nal.kind(u[0]) in nal.parameters and u not in known]
+        has_own = any(nal.kind(unit[0]) in nal.parameters for unit in own)
+        units = [] if has_own else [unit for unit in units if unit not in known]
     if section is not begin:
         current = [*_units_before_slices(nal, begin, size), *current]
     messages = [unit for unit in current if nal.kind(unit[0]) == nal.message]

@@ -64,7 +64,7 @@ class ClipRequest:
     snap: Snap = "none"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.index, VideoIndex | None):
+        if self.index is not None and not isinstance(self.index, VideoIndex):
             raise ArgumentTypeError(
                 "index is a VideoIndex of the file (index_video), or None; got "
                 f"{type(self.index).__name__} {self.index!r:.80}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 
 from videoloader.forking import ForkSafeLock
 
@@ -20,23 +19,26 @@ _inside = 0
 _before = 0.0
 
 
-@contextmanager
-def quick_switches() -> Iterator[None]:
+class quick_switches(ContextDecorator):  # noqa: N801  (reads as a clause of `with`)
     """While this is entered, a thread that waits for the interpreter gets it after 0.1 ms.
 
     A thread that never leaves Python, as training loops do, keeps it for 5 ms otherwise, and every
     return from a decoder has to wait so long. The interval belongs to the whole interpreter; it is
     put back when the last thread leaves.
     """
-    global _inside, _before
-    with _lock:
-        if _inside == 0:
-            _before = sys.getswitchinterval()
-            sys.setswitchinterval(min(_before, _SECONDS))
-        _inside += 1
-    try:
-        yield
-    finally:
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        global _inside, _before
+        with _lock:
+            if _inside == 0:
+                _before = sys.getswitchinterval()
+                sys.setswitchinterval(min(_before, _SECONDS))
+            _inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        global _inside
         with _lock:
             _inside = max(_inside - 1, 0)  # 0 already: entered before this process was forked
             if _inside == 0:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypeAlias
 
 __all__ = ["NO_WORK", "NoteWork", "Work"]
@@ -36,11 +37,13 @@ class Work:
         return self.decoded - self.used
 
     def __add__(self, other: Work) -> Work:
-        return Work(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Work)))
+        return Work(*map(operator.add, _counts(self), _counts(other)))
 
     def __sub__(self, other: Work) -> Work:
-        return Work(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(Work)))
+        return Work(*map(operator.sub, _counts(self), _counts(other)))
 
+
+_counts = operator.attrgetter(*Work.__slots__)
 
 NO_WORK = Work()
 

@@ -208,13 +208,14 @@ class VideoIndex:
         return self.num_frames / self.duration if self.duration > 0 else 0.0
 
     def seconds(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Presentation times of frames in seconds."""
-        times: NDArray[np.float64] = (
-            self.pts[frames].astype(np.float64)
-            * self.time_base.numerator
-            / self.time_base.denominator
-        )
-        return times
+        """Presentation times of frames in seconds; -1 for a filled frame (-1)."""
+        return self._seconds[frames]
+
+    @cached_property
+    def _seconds(self) -> NDArray[np.float64]:
+        """The presentation time of each frame, and behind them that of a filled one."""
+        times = self.pts.astype(np.float64) * self.time_base.numerator / self.time_base.denominator
+        return np.append(times, -1.0)
 
     @cached_property
     def boundaries(self) -> NDArray[np.float64]:
@@ -234,6 +235,12 @@ class VideoIndex:
         ticks /= self.time_base.denominator
         ticks.flags.writeable = False  # samplers of others get a view of it
         return ticks
+
+    @cached_property
+    def order_in_time(self) -> NDArray[np.int64] | None:
+        """Frames by presentation time, where damaged timestamps do not ascend."""
+        pts = self.pts
+        return np.argsort(pts, kind="stable") if (pts[1:] < pts[:-1]).any() else None
 
     def extradata_of(self, packet: int) -> bytes:
         """What a decoder that begins at `packet` is set up with."""

@@ -62,15 +62,14 @@ class PacketReader:
             return [self._demux(number) for number in packets.tolist()]
         if self._packing is not None:
             return self._unpack(self._packing, packets)
-        starts = self._offsets[packets]
-        stops = starts + self._sizes[packets]
+        starts = self._offsets[packets].tolist()
+        sizes = self._sizes[packets].tolist()
+        stops = [start + size for start, size in zip(starts, sizes, strict=True)]
         payloads: list[bytes] = []
-        for first, last, data in self._blocks(starts, stops):
-            base, block = int(starts[first]), memoryview(data)
-            for start, stop in zip(
-                starts[first : last + 1].tolist(), stops[first : last + 1].tolist(), strict=True
-            ):
-                payloads.append(self._prefix + block[start - base : stop - base])
+        for first, end, data in self._blocks(starts, stops):
+            base = starts[first]
+            for start, stop in zip(starts[first:end], stops[first:end], strict=True):
+                payloads.append(self._prefix + data[start - base : stop - base])
         return payloads
 
     def read_head(self, packet: int, size: int) -> bytes:
@@ -85,16 +84,25 @@ class PacketReader:
         return self._prefix + self._source.read(start, min(whole, size))
 
     def _blocks(
-        self, starts: NDArray[np.int64], stops: NDArray[np.int64], *, behind: int = 0
+        self, starts: list[int], stops: list[int], *, behind: int = 0
     ) -> Iterator[tuple[int, int, bytes]]:
-        """Packets that are fetched together, first and last of them, and the bytes they lie in.
+        """Packets that are fetched together, from one to before another, and the bytes they lie in.
 
-        `behind` are bytes to fetch behind the last.
+        Plain numbers, as `_spans` of so few takes longer. `behind` are bytes to fetch behind the
+        last.
         """
-        spans = list(_spans(starts, stops))
-        ranges = [(int(starts[a]), int(stops[b]) - int(starts[a]) + behind) for a, b in spans]
-        for (first, last), block in zip(spans, self._source.read_ranges(ranges), strict=True):
-            yield first, last, block
+        spans, first = [], 0
+        for place in range(1, len(starts) + 1):
+            if (
+                place == len(starts)
+                or not 0 <= starts[place] - stops[place - 1] <= _MAX_GAP
+                or stops[place] - starts[first] > _MAX_SPAN
+            ):
+                spans.append((first, place))
+                first = place
+        ranges = [(starts[a], stops[b - 1] - starts[a] + behind) for a, b in spans]
+        for (first, end), block in zip(spans, self._source.read_ranges(ranges), strict=True):
+            yield first, end, block
 
     def close(self) -> None:
         """Close the demuxer, if one is open."""
@@ -107,11 +115,12 @@ class PacketReader:
         last = len(self._offsets) - 1
         inner = packets[packets < last]
         places = self._offsets[inner]
-        starts, stops = packing.begins(places), packing.begins(self._offsets[inner + 1])
+        starts = packing.begins(places).tolist()
+        stops = packing.begins(self._offsets[inner + 1]).tolist()
         payloads: list[bytes] = []
-        for first, final, block in self._blocks(starts, stops, behind=packing.overlap):
-            offsets = (places[first : final + 1] - starts[first]).tolist()
-            sizes = self._sizes[inner[first : final + 1]].tolist()
+        for first, end, block in self._blocks(starts, stops, behind=packing.overlap):
+            offsets = (places[first:end] - starts[first]).tolist()
+            sizes = self._sizes[inner[first:end]].tolist()
             payloads += packing.unpack(block, offsets, sizes)
         if len(inner) < len(packets):
             payloads += [self._unpack_last(packing)] * (len(packets) - len(inner))
@@ -270,11 +279,11 @@ def _spans(
 ) -> Iterator[tuple[int, int]]:
     """Groups of packets (first, last) to fetch together: in file order, close, and not too many."""
     gaps = starts[1:] - stops[:-1]
-    edges = np.flatnonzero((gaps < 0) | (gaps > max_gap)) + 1
+    edges = ((gaps < 0) | (gaps > max_gap)).nonzero()[0] + 1
     for first, end in itertools.pairwise([0, *edges.tolist(), len(starts)]):
         begin = first
         while begin < end:  # packets from here to `end` lie behind one another
-            reach = int(np.searchsorted(stops[begin:end], starts[begin] + max_span, side="right"))
+            reach = int(stops[begin:end].searchsorted(starts[begin] + max_span, side="right"))
             after = begin + max(reach, 1)
             yield begin, after - 1
             begin = after

@@ -77,6 +77,10 @@ class Index(Protocol):
     def boundaries(self) -> NDArray[np.float64]:
         """When each frame begins, in seconds, and when the last one ends."""
 
+    @property
+    def order_in_time(self) -> NDArray[np.int64] | None:
+        """Frames by presentation time, where damaged timestamps do not ascend."""
+
 
 class ClipDecoder(Protocol):
     """What decodes the clips of a batch; `BatchDecoder` is one."""
@@ -129,7 +133,7 @@ def seconds(index: Index, frames: NDArray[np.int64]) -> NDArray[np.float64]:
 class _FromFirstFrame:
     """The times of a video, counted from its first frame."""
 
-    pts: NDArray[np.int64]
+    order_in_time: NDArray[np.int64] | None
     time_base: Fraction
     boundaries: NDArray[np.float64]
 
@@ -140,7 +144,7 @@ def frames_at_seconds(
     """The frame shown at each time since the first of the video; see `frames_at_times`."""
     base = index.time_base
     first = int(index.pts[0]) * base.numerator / base.denominator if len(index.pts) else 0.0
-    clock = _FromFirstFrame(index.pts, base, index.boundaries - first)
+    clock = _FromFirstFrame(index.order_in_time, base, index.boundaries - first)
     return frames_at_times(times, clock, pad_mode=pad_mode, name=name)
 
 

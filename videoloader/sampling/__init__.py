@@ -15,7 +15,7 @@ from videoloader.sampling.epoch_samples import EpochSamples
 from videoloader.sampling.keyframes import SNAPS, Snap, check_snap, snap_to_keyframes
 from videoloader.sampling.packs import Packing
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
-from videoloader.sampling.plan import DecodePlan, Run, plan_decode
+from videoloader.sampling.plan import DecodePlan, Run, plan_decode, plan_runs
 from videoloader.sampling.random import generator
 from videoloader.sampling.selection import clip_span, select_at_rate, select_frames
 from videoloader.sampling.times import frames_at_times
@@ -50,6 +50,7 @@ __all__ = [
     "needed_pictures",
     "pad_frames",
     "plan_decode",
+    "plan_runs",
     "sample_frames",
     "select_at_rate",
     "select_frames",

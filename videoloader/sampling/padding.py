@@ -73,20 +73,19 @@ def pad_frames(
     (array([ 3, -1]), array([ True, False]))
     """
     mode = check_pad_mode(pad_mode)
-    frames = np.asarray(frames, dtype=np.int64)
+    frames = np.array(frames, dtype=np.int64)
     stop = num_frames if stop is None else stop
     if not 0 <= start <= stop <= num_frames:
         raise ArgumentError(f"{name}: range {start} to {stop} outside the {num_frames} frames")
-    length = stop - start
-    offsets = frames - start
-    inside = (offsets >= 0) & (offsets < length)
+    inside = (frames >= start) & (frames < stop)
+    if np.count_nonzero(inside) == inside.size:  # faster than `all`
+        return frames, inside
     if mode == "constant":
         return np.where(inside, frames, FILLED), inside
-    if not inside.all():
-        if mode == "none" or length == 0:
-            raise FrameRangeError(_describe(frames[~inside].flat[0], start, stop, num_frames, name))
-        offsets = _fold(offsets, length, mode)
-    return offsets + start, np.ones(frames.shape, dtype=np.bool_)
+    if mode == "none" or start == stop:
+        raise FrameRangeError(_describe(frames[~inside].flat[0], start, stop, num_frames, name))
+    folded = _fold(frames - start, stop - start, mode) + start
+    return folded, np.ones(frames.shape, dtype=np.bool_)
 
 
 def _fold(offsets: NDArray[np.int64], length: int, mode: str) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import FrameRangeError
 
-__all__ = ["DecodePlan", "Run", "plan_decode"]
+__all__ = ["DecodePlan", "Run", "plan_decode", "plan_runs"]
 
 
 class FrameTable(Protocol):
@@ -55,11 +56,6 @@ class Run:
     packets: NDArray[np.int64]
     frames: NDArray[np.int64]
     frame_packets: NDArray[np.int64]
-
-    def without(self, disposable: NDArray[np.bool_]) -> Run:
-        """The same run less the packets marked disposable (one mark a packet) and not wanted."""
-        keep = ~disposable | np.isin(self.packets, self.frame_packets)
-        return self if keep.all() else Run(self.packets[keep], self.frames, self.frame_packets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +99,26 @@ def plan_decode(index: FrameTable, frames: ArrayLike) -> DecodePlan:
     wanted, positions = np.unique(requested, return_inverse=True)
     if len(wanted) and wanted[0] == -1:
         wanted, positions = wanted[1:], positions - 1
-    return DecodePlan(tuple(_runs(index, wanted)), wanted, positions)
+    return DecodePlan(tuple(plan_runs(index, wanted)), wanted, positions)
 
 
-def _runs(index: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Run]:
-    packets = index.frame_packets[wanted]
-    if len(wanted) == 1:
-        begin, end = int(index.seek_packets[wanted[0]]), int(index.end_packets[wanted[0]])
-        yield _run(index, begin, end, wanted, packets)
+def plan_runs(index: FrameTable, frames: NDArray[np.int64]) -> Iterator[Run]:
+    """The runs that decode some distinct frames, which are in the video."""
+    packets = index.frame_packets[frames]
+    if len(frames) == 1:
+        begin, end = int(index.seek_packets[frames[0]]), int(index.end_packets[frames[0]])
+        yield _run(index, begin, end, frames, packets)
         return
-    order = np.argsort(packets, kind="stable")
-    wanted, packets = wanted[order], packets[order]
-    ends = np.maximum.accumulate(index.end_packets[wanted])
+    order = packets.argsort(kind="stable")
+    frames, packets = frames[order], packets[order]
+    ends = np.maximum.accumulate(index.end_packets[frames])
     # Where decoding must have begun for this frame or any later one: a leading frame can need
     # an earlier start than the frames before it in decode order.
-    begins = np.minimum.accumulate(index.seek_packets[wanted][::-1])[::-1]
-    cuts = np.flatnonzero(begins[1:] > ends[:-1]) + 1
-    for group in np.split(np.arange(len(wanted)), cuts) if len(wanted) else []:
-        mine = slice(group[0], group[-1] + 1)
-        yield _run(index, begins[group[0]], ends[group[-1]], wanted[mine], packets[mine])
+    begins = np.minimum.accumulate(index.seek_packets[frames][::-1])[::-1]
+    cuts = (begins[1:] > ends[:-1]).nonzero()[0] + 1
+    for first, stop in pairwise([0, *cuts.tolist(), len(frames)]) if len(frames) else ():
+        mine = slice(first, stop)
+        yield _run(index, int(begins[first]), int(ends[stop - 1]), frames[mine], packets[mine])
 
 
 def _run(
@@ -132,6 +129,9 @@ def _run(
     frame_packets: NDArray[np.int64],
 ) -> Run:
     """Packets from `begin` to `end`, less those that no frame needs as far as that is known."""
-    run = Run(np.arange(begin, end + 1), frames, frame_packets)
-    disposable = index.disposable
-    return run if disposable is None else run.without(disposable[run.packets])
+    packets = np.arange(begin, end + 1)
+    if index.disposable is not None:
+        needed = ~index.disposable[begin : end + 1]
+        needed[frame_packets - begin] = True
+        packets = packets[needed]
+    return Run(packets, frames, frame_packets)

@@ -28,16 +28,16 @@ class FrameTimes(Protocol):
     """What finding frames by time needs to know of a video; `VideoIndex` is one."""
 
     @property
-    def pts(self) -> NDArray[np.int64]:
-        """Presentation time of each frame in ticks."""
-
-    @property
     def time_base(self) -> Fraction:
         """Seconds in a tick."""
 
     @property
     def boundaries(self) -> NDArray[np.float64]:
         """The presentation times in seconds, ascending, and the end of the last frame."""
+
+    @property
+    def order_in_time(self) -> NDArray[np.int64] | None:
+        """Frames by presentation time, where damaged timestamps do not ascend."""
 
 
 def frames_at_times(
@@ -88,9 +88,10 @@ def frames_at_times(
             f"{name}: time {wanted[~inside][0]:.9g} s requested, the video runs from {begin:g} to "
             f'{end:g} s; pass pad_mode="edge" to repeat the edge frame'
         )
-    frames = places.copy()
-    if (video.pts[1:] < video.pts[:-1]).any():  # damaged timestamps
-        frames[inside] = np.argsort(video.pts, kind="stable")[places[inside]]
+    frames = places
+    if video.order_in_time is not None:
+        frames = places.copy()
+        frames[inside] = video.order_in_time[places[inside]]
     if tolerance is not None:
         far = np.flatnonzero(inside)
         far = far[np.abs(begins[places[far]] - wanted[far]) > tolerance + NANOSECOND]
@@ -101,9 +102,8 @@ def frames_at_times(
 
 def nearest_frames(times: Seconds, begins: Seconds) -> Frames:
     """Number of the nearest of ascending times; in the middle between two, the later one."""
-    before = np.searchsorted(begins, times, side="right") - 1
-    before = before.clip(0)
-    after = (before + 1).clip(max=len(begins) - 1)
+    before = np.maximum(begins.searchsorted(times, side="right") - 1, 0)
+    after = np.minimum(before + 1, len(begins) - 1)
     later = begins[after] - times <= times - begins[before] + NANOSECOND
     return _last_of_equals(begins, np.where(later, after, before))
 
@@ -116,6 +116,8 @@ def _find(
         return np.full(times.shape, -1, dtype=np.int64)
     tick = time_base.numerator / time_base.denominator
     places = nearest_frames(times, begins) if nearest else _on_screen(times, begins, tick)
+    if not ((times < begins[0]) | (times >= end)).any():
+        return places
     windows = _windows(np.array([0, len(begins) - 1]), begins, tick)
     places[times < begins[0] - windows[0]] = -1
     # A last frame of unknown duration is on screen at its own time at least.
@@ -124,25 +126,34 @@ def _find(
 
 
 def _on_screen(times: Seconds, begins: Seconds, tick: float) -> Frames:
-    before = np.searchsorted(begins, times, side="right") - 1
-    after = (before + 1).clip(max=len(begins) - 1)
-    begun = begins[after] - times <= _windows(after, begins, tick)
+    before = begins.searchsorted(times, side="right") - 1
+    after = np.minimum(before + 1, len(begins) - 1)
+    starts = begins[after]
+    begun = starts - times <= _widest(starts, tick)
+    if begun.any():
+        begun &= starts - times <= _windows(after, begins, tick)
     return np.where(begun, _last_of_equals(begins, after), before)
 
 
 def _windows(places: Frames, begins: Seconds, tick: float) -> Seconds:
     """Seconds before its start from which each frame is given."""
     starts = begins[places]
-    earlier = np.searchsorted(begins, starts, side="left") - 1
-    later = np.searchsorted(begins, starts, side="right")
+    earlier = begins.searchsorted(starts, side="left") - 1
+    later = begins.searchsorted(starts, side="right")
     # No frame is before the first: its own duration takes that place, if there is a next frame.
     own = np.where(later < len(begins), begins[later.clip(max=len(begins) - 1)], np.inf) - starts
     limit = _LARGEST_PART * np.where(earlier < 0, own, starts - begins[earlier])
-    return np.minimum(np.maximum(_TICKS * tick, _SECONDS + _RELATIVE * np.abs(starts)), limit)
+    return np.minimum(_widest(starts, tick), limit)
+
+
+def _widest(starts: Seconds, tick: float) -> Seconds:
+    """Seconds before its start from which a frame behind a long one is given."""
+    return np.maximum(_TICKS * tick, _SECONDS + _RELATIVE * np.abs(starts))
 
 
 def _last_of_equals(begins: Seconds, places: Frames) -> Frames:
-    return np.searchsorted(begins, begins[places], side="right") - 1
+    last: Frames = begins.searchsorted(begins[places], side="right") - 1
+    return last
 
 
 def _describe(video: FrameTimes, time: float, tolerance: float) -> str:

@@ -7,9 +7,6 @@ original as its cause. Mistakes in a program (`TypeError` and its like) stay wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from videoloader.errors import (
     DecodeError,
     FormatError,
@@ -69,8 +66,7 @@ def as_video_error(
     return kind(f"{name}: {text}")
 
 
-@contextmanager
-def blamed_on(name: object, kind: type[VideoError] = DecodeError) -> Iterator[None]:
+class blamed_on:  # noqa: N801  (reads as a clause of `with`)
     """Raise errors of other kinds as `as_video_error` gives them, mistakes as they are.
 
     >>> with blamed_on("clip.mp4"):
@@ -79,14 +75,21 @@ def blamed_on(name: object, kind: type[VideoError] = DecodeError) -> Iterator[No
     ...
     videoloader.errors.DecodeError: clip.mp4: OverflowError: too large
     """
-    try:
-        yield
-    except VideoError:
-        raise
-    except Exception as error:
-        if is_mistake(error):
-            raise
-        raise as_video_error(error, name, kind) from error
+
+    __slots__ = ("_kind", "_name")
+
+    def __init__(self, name: object, kind: type[VideoError] = DecodeError) -> None:
+        self._name = name
+        self._kind = kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, VideoError):
+            if is_mistake(error):
+                return
+            raise as_video_error(error, self._name, self._kind) from error
 
 
 def drop_frames(error: BaseException) -> None:

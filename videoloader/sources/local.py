@@ -48,14 +48,14 @@ class LocalSource(Source):
     ) -> None:
         super().__init__(name=name, size=size)
         self._file = file
-        self._mtime_ns = mtime_ns
+        self._fingerprint = Fingerprint(size, mtime_ns)
         self.path = path
         self._base = base
 
     @property
     def fingerprint(self) -> Fingerprint:
         """Size, and the time of the last change, when the file was opened."""
-        return Fingerprint(self.size, self._mtime_ns)
+        return self._fingerprint
 
     def _read(self, offset: int, size: int) -> bytes:
         try:

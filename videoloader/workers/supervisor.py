@@ -104,7 +104,7 @@ class Supervisor(Generic[_Task, _Known]):
             ClosedError: `close` was called meanwhile.
             NoWorkerError: no worker can be started.
         """
-        with self._use.hold():
+        with self._use:
             self._most = self._workers
             try:
                 yield from self._run(_Waiting(tasks))

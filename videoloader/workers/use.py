@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from videoloader.errors import ClosedError
 
@@ -13,6 +11,8 @@ __all__ = ["Use"]
 
 class Use:
     """Who is using something that may be closed by other threads, or by a signal handler.
+
+    A `with` block of it uses what it stands for.
 
     Args:
         name: of what is used, for messages.
@@ -28,8 +28,7 @@ class Use:
         self._user: int | None = None
         self._left = threading.Event()
 
-    @contextmanager
-    def hold(self) -> Iterator[None]:
+    def __enter__(self) -> None:
         """Use it; one thread at a time, which callers see to.
 
         Raises:
@@ -38,13 +37,14 @@ class Use:
         """
         if self._user == threading.get_ident():
             raise RuntimeError(f"{self._name}: at work further up in this very thread")
-        self._left.clear()
         self._user = threading.get_ident()
-        try:
+        if self.is_closed:
+            self.__exit__()
             self.check()
-            yield
-        finally:
-            self._user = None
+
+    def __exit__(self, *_: object) -> None:
+        self._user = None
+        if self.is_closed:
             self._left.set()
 
     def check(self) -> None:
@@ -57,7 +57,10 @@ class Use:
             raise ClosedError(f"{self._name}: closed while it was in use")
 
     def wait(self) -> bool:
-        """Wait until nobody uses it; False if it is this very thread that does, further up."""
+        """Once it is closed: wait until nobody uses it.
+
+        False if it is this very thread that does, further up.
+        """
         user, left = self._user, self._left
         if user == threading.get_ident():
             return False

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import operator
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from videoloader.errors import ArgumentError, FrameRangeError, VideoError
@@ -58,12 +56,16 @@ def as_integer(given: Any, name: str) -> int:
         raise _NoIntegerError(f"{name} is an integer, got {given!r:.80}") from error
 
 
-@contextmanager
-def as_decord_errors() -> Iterator[None]:
+class as_decord_errors:  # noqa: N801  (reads as a clause of `with`)
     """Raise errors of this library as decord's; frames out of range stay an `IndexError`."""
-    try:
-        yield
-    except (FrameRangeError, DECORDError, DECORDLimitReachedError):
-        raise
-    except VideoError as error:
-        raise DECORDError(str(error)) from error
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if not isinstance(error, VideoError):
+            return
+        if not isinstance(error, FrameRangeError | DECORDError | DECORDLimitReachedError):
+            raise DECORDError(str(error)) from error

@@ -64,11 +64,12 @@ def as_frame_numbers(indices: Any) -> NDArray[np.int64]:
         given = np.asarray(indices)
     except ValueError as error:  # ragged
         raise ValueRuntimeError(f"frame indices are integers, got {indices!r:.80}") from error
-    message = f"Expected a value of type 'int' for each of the indices, got {indices!r:.80}"
-    if given.dtype.kind in "USV":
-        raise TypeRuntimeError(message)
-    if given.dtype == np.bool_ or (given.size and not np.issubdtype(given.dtype, np.integer)):
-        raise ValueRuntimeError(message)
+    kind = given.dtype.kind
+    if kind not in "iu" and (given.size or kind in "USVb"):
+        error_type = TypeRuntimeError if kind in "USV" else ValueRuntimeError
+        raise error_type(
+            f"Expected a value of type 'int' for each of the indices, got {indices!r:.80}"
+        )
     return given.astype(np.int64).reshape(-1)
 
 

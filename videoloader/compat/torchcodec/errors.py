@@ -5,9 +5,6 @@ Each is an error of this library as well, so that code for either catches it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -52,13 +49,17 @@ _KINDS: dict[type[Exception], type[Exception]] = {
 }
 
 
-@contextmanager
-def as_runtime_errors() -> Iterator[None]:
+class as_runtime_errors:  # noqa: N801  (reads as a clause of `with`)
     """Raise errors about a file, or what is asked of it, as `RuntimeError` too."""
-    try:
-        yield
-    except tuple(_KINDS) as error:
-        if isinstance(error, RuntimeError | TypeError):
-            raise
-        kind = next(kind for known, kind in _KINDS.items() if isinstance(error, known))
-        raise kind(str(error)) from error
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is None or isinstance(error, RuntimeError | TypeError):
+            return
+        for known, kind in _KINDS.items():
+            if isinstance(error, known):
+                raise kind(str(error)) from error

@@ -322,12 +322,8 @@ class VideoDecoder:
         return number
 
     def _frame_numbers(self, indices: torch.Tensor | Sequence[int]) -> NDArray[np.int64]:
-        given = as_frame_numbers(indices)
-        frames = np.where(given < 0, given + self._num_frames, given)
-        outside = (frames < 0) | (frames >= self._num_frames)
-        if outside.any():
-            self._frame_number(int(given[outside][0]))
-        return frames
+        given = as_frame_numbers(indices).tolist()
+        return np.array([self._frame_number(number) for number in given], np.int64)
 
     def _resampled(self, start: float, stop: float, fps: float) -> FrameBatch:
         if not fps > 0:

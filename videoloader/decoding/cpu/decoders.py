@@ -19,7 +19,7 @@ from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.work import Work
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.sampling import DecodePlan, plan_decode
+from videoloader.sampling import Run, plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint, Source
@@ -37,12 +37,12 @@ class Target:
     """Frames of a clip, and the slots that they fill.
 
     Attributes:
-        frames: int64[F], in any order and repeated; -1 where nothing is to be written.
+        frames: F numbers, in any order and repeated; -1 where nothing is to be written.
         slots: (F, H, W, 3), any view of its memory.
         view: which part of a picture fills a slot.
     """
 
-    frames: NDArray[np.int64]
+    frames: Sequence[int] | NDArray[np.int64]
     slots: NDArray[Any]
     view: View
 
@@ -59,7 +59,7 @@ class CpuTask:
         rotate: turn pictures as the container says.
         threads: of the codec.
         max_pixels: of a picture; packets of larger ones do not decode.
-        plan: how to decode `frames`, where that is known.
+        runs: that decode `frames`, where they are known.
         reads_on: see `CpuDecoder.decode`.
         whole: of the source that was opened here, see `Source.whole`.
         tries: workers that it may cost.
@@ -72,7 +72,7 @@ class CpuTask:
     rotate: bool = True
     threads: int = 1
     max_pixels: int | None = None
-    plan: DecodePlan | None = None
+    runs: tuple[Run, ...] | None = None
     reads_on: bool = False
     whole: Fingerprint | None = None
     tries: int = 2
@@ -111,7 +111,7 @@ def fill_slots(
     seconds = 0.0
     places: dict[int, list[tuple[Target, int]]] = {}
     for target in targets:
-        for place, number in enumerate(target.frames.tolist()):
+        for place, number in enumerate(target.frames):
             if number >= 0:
                 places.setdefault(number, []).append((target, place))
     first = (index.width, index.height)
@@ -190,17 +190,19 @@ class Decoders:
         try:
             with blamed_on(task):
                 opened = self._open(task, key, open_video, is_lent)
-                plan = plan_decode(task.index, task.frames) if task.plan is None else task.plan
+                runs = task.runs
+                if runs is None:
+                    runs = plan_decode(task.index, task.frames).runs
                 converter = opened.converter(task.output, rotate=task.rotate)
                 decoder = opened.decoder(task.threads, task.max_pixels)
                 packets, size, given = decoder.packets_fed, decoder.bytes_fed, decoder.frames_given
-                with closing(decoder.decode(plan, reads_on=task.reads_on)) as frames:
+                with closing(decoder.decode(runs, reads_on=task.reads_on)) as frames:
                     converting = fill_slots(frames, task.targets, converter, opened.index)
                 return Work(
                     decoder.packets_fed - packets,
                     decoder.bytes_fed - size,
                     decoder.frames_given - given,
-                    len(plan.frames),
+                    sum(len(run.frames) for run in runs),
                     time.perf_counter() - begin - converting,
                     converting,
                 )

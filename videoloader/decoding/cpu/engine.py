@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -98,7 +97,7 @@ class CpuEngine:
         sources: dict[int, TaskSource],
     ) -> None:
         """Find out which frames of a failed run it is; all of them, if it cost a worker."""
-        reasons: dict[int, Any] = dict.fromkeys(np.unique(run.wants.frames).tolist(), error)
+        reasons: dict[int, Any] = dict.fromkeys(run.run.frames.tolist(), error)
         if isinstance(error, DecodeError) and not isinstance(error, WorkerLostError):
             frames = list(reasons)
             tasks = (self._task(run, assembly, slots, sources, frame=frame) for frame in frames)

@@ -2,7 +2,8 @@
 
 A run is decoded by itself: its packets, an end, and the decoder is empty. Callers that ask for one
 frame after the other would have every GOP decoded again for each of its frames. For them the
-decoder is not emptied: where it holds a frame back, the packets behind it are fed as well.
+decoder is not emptied: where it holds a frame back, the packets behind it are fed as well. Behind
+the last packet of the video it is emptied, and the frames are kept for the calls to come.
 """
 
 from __future__ import annotations
@@ -54,14 +55,13 @@ class ForwardReader:
         self._skipped: set[int] = set()
         self._setup = index.extradata_of(self._start)
         self._early: dict[int, VideoFrame] = {}
+        self._reports_damage = codec_of(index.codec).reports_damage
 
     def reaches(self, run: Run) -> bool:
         """Whether what was fed so far is what a run begins with."""
-        first = int(run.packets[0])
-        before = run.packets[run.packets <= self._last].tolist()
         return (
-            self._start <= first <= self._last + 1
-            and self._skipped.isdisjoint(before)
+            self._start <= int(run.packets[0]) <= self._last + 1
+            and (not self._skipped or self._skipped.isdisjoint(run.packets.tolist()))
             and self._index.extradata_of(int(run.packets[-1])) == self._setup
         )
 
@@ -79,18 +79,31 @@ class ForwardReader:
             self._sort(packet, frame, wanted, found)
         try:
             for number, payload in self._payloads(run) if wanted else ():
-                for frame in self.decoder.decode(make_packet(payload, number)):
-                    if frame.pts is None or self._is_damaged(frame):
-                        return None
-                    self._sort(frame.pts, frame, wanted, found)
+                frames = self.decoder.decode(make_packet(payload, number))
                 self.packets_fed += 1
-                self._skipped.update(range(self._last + 1, number))
+                if number > self._last + 1:
+                    self._skipped.update(range(self._last + 1, number))
                 self._last = number
+                if not self._take(frames, wanted, found):
+                    return None
                 if not wanted:
                     return found
+            is_over = self._last == len(self._index.packets) - 1
+            if wanted and is_over and not self._take(self.decoder.decode(None), wanted, found):
+                return None
         except av.error.FFmpegError:
             return None
         return None if wanted else found
+
+    def _take(
+        self, frames: list[VideoFrame], wanted: dict[int, int], found: dict[int, VideoFrame]
+    ) -> bool:
+        """Sort what the decoder gave; False if something of it is damaged."""
+        for frame in frames:
+            if frame.pts is None or (self._reports_damage and frame.is_corrupt):
+                return False
+            self._sort(frame.pts, frame, wanted, found)
+        return True
 
     def _sort(
         self,
@@ -112,7 +125,8 @@ class ForwardReader:
             for packets, payloads in self._packets.chunks(run, _CHUNK, drop="nothing"):
                 yield from zip(packets.tolist(), payloads, strict=True)
         else:
-            yield from self._fetched(run.packets[run.packets > self._last])
+            fed = int(run.packets.searchsorted(self._last, side="right"))
+            yield from self._fetched(run.packets[fed:])
         behind = int(run.packets[-1]) + 1
         for number in range(behind, min(behind + _BEHIND, len(self._index.packets))):
             if number <= self._last:
@@ -125,6 +139,3 @@ class ForwardReader:
         for start in range(0, len(packets), _CHUNK):
             part = packets[start : start + _CHUNK]
             yield from zip(part.tolist(), self._packets.read(part), strict=True)
-
-    def _is_damaged(self, frame: VideoFrame) -> bool:
-        return bool(frame.is_corrupt) and codec_of(self._index.codec).reports_damage

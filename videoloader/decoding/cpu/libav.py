@@ -6,8 +6,7 @@ makes of the packet, so frames are identified and not counted.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,12 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CpuDecoder"]
 
-# Decoders that call a picture damaged only if it is; those of MPEG-1 and MPEG-4 also say so of
-# streams that merely end a slice early.
-
 _INT_MAX = (1 << 31) - 1
 
 _CHUNK = 128  # packets fetched and classified at a time
+
+_KEY = int(PacketFlags.KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +69,8 @@ class CpuDecoder:
         options: Mapping[str, str] | None = None,
     ) -> None:
         self._index = index
+        self._flags = index.packets["flags"]
+        self._reports_damage = codec_of(index.codec).reports_damage
         self._packets = PacketFeed(index, source, drop=drop)
         self._threads = threads
         self._options = options
@@ -90,12 +90,12 @@ class CpuDecoder:
         reset_after_fork(self, CpuDecoder._begin_anew)
 
     def decode(
-        self, plan: DecodePlan, *, reads_on: bool = False
+        self, plan: Iterable[Run], *, reads_on: bool = False
     ) -> Generator[tuple[int, Surface], None, None]:
         """Frame number and surface of each distinct frame of the plan.
 
         Args:
-            plan: what to decode.
+            plan: the runs of a `DecodePlan`.
             reads_on: go on from the frames of the last call with this set where these follow, and
                 stay behind them for the next.
 
@@ -106,7 +106,7 @@ class CpuDecoder:
         """
         try:
             with blamed_on(self._index.name):
-                for run in self._joined(plan.runs):
+                for run in self._joined(tuple(plan)):
                     found = self._read_on(run) if reads_on and self._threads == 1 else None
                     if found is not None:
                         yield from found
@@ -123,7 +123,7 @@ class CpuDecoder:
             SourceError: the file cannot be read as it was indexed.
         """
         with blamed_on(self._index.name):
-            for run in self._joined(plan.runs):
+            for run in self._joined(tuple(plan)):
                 wanted = self._wanted(run)
                 damage: list[_Damage] = []
                 given = {place for place, _ in self._feed(run, damage)}
@@ -200,7 +200,8 @@ class CpuDecoder:
         for place, frame in self._feed(run, damage):
             number = wanted.pop(place, None)
             if number is not None:
-                self._check(number, damage)
+                if damage:
+                    self._check(number, damage)
                 given.append(number)
                 yield number, Surface(frame)
         for number in wanted.values():
@@ -226,14 +227,21 @@ class CpuDecoder:
 
         What fails goes to `damage`.
         """
-        seen: Counter[int] = Counter()
-        for frame in self._frames(run, damage):
-            assert frame.pts is not None
-            yield (frame.pts, seen[frame.pts]), frame
-            seen[frame.pts] += 1
-        self.frames_given += seen.total()
+        seen: dict[int, int] = {}
+        for frames in self._decoded(run, damage):
+            for frame in frames:
+                packet = frame.pts
+                if packet is None:
+                    continue
+                if self._reports_damage and frame.is_corrupt:
+                    damage.append(_Damage(packet, packet, "its picture is damaged"))
+                part = seen.get(packet, 0)
+                seen[packet] = part + 1
+                self.frames_given += 1
+                yield (packet, part), frame
 
-    def _frames(self, run: Run, damage: list[_Damage]) -> Iterator[VideoFrame]:
+    def _decoded(self, run: Run, damage: list[_Damage]) -> Iterator[list[VideoFrame]]:
+        """What the decoder gives for each packet of a run, and at the end."""
         import av
 
         decoder = self._prepare(int(run.packets[0]))
@@ -247,21 +255,13 @@ class CpuDecoder:
                     first = number - self._threads + 1
                     damage.append(_Damage(first, number, str(error.strerror or error)))
                     continue
-                yield from self._told(frames, damage)
+                yield frames
         try:
-            yield from self._told(decoder.decode(None), damage)
+            yield decoder.decode(None)
         except av.error.FFmpegError as error:
             last = int(run.packets[-1])
             damage.append(_Damage(last - self._threads + 1, last, str(error.strerror or error)))
         decoder.flush_buffers()
-
-    def _told(self, frames: list[VideoFrame], damage: list[_Damage]) -> Iterator[VideoFrame]:
-        """The frames that name their packet; those that the decoder calls damaged are noted."""
-        for frame in frames:
-            if frame.pts is not None:
-                if frame.is_corrupt and codec_of(self._index.codec).reports_damage:
-                    damage.append(_Damage(frame.pts, frame.pts, "its picture is damaged"))
-                yield frame
 
     def _prepare(self, packet: int) -> VideoCodecContext:
         """A decoder set up for the packets from this one on, holding nothing."""
@@ -270,7 +270,7 @@ class CpuDecoder:
         self._forward = None
         setup = self._index.extradata_of(packet)
         # Without a keyframe in front, what comes out would depend on what was decoded before.
-        is_key = bool(self._index.packets["flags"][packet] & np.uint16(PacketFlags.KEY))
+        is_key = int(self._flags[packet]) & _KEY
         if self._decoder is None or setup != self._setup or not is_key:
             self._decoder = open_decoder(
                 self._index.codec,

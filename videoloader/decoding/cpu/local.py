@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import Decoders
+from videoloader.decoding.cpu.forward import MOST_FRAMES
 from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest
@@ -67,7 +68,7 @@ class LocalEngine:
         videos: dict[Any, list[MergedRun]] = {}
         for run in runs:
             videos.setdefault(assembly.clips[run.clip].wanted.video, []).append(run)
-        with self._lock, self._use.hold():
+        with self._lock, self._use:
             try:
                 for of_video in videos.values():
                     self._use.check()
@@ -108,6 +109,9 @@ class LocalEngine:
             if error is None:
                 return
         parts = self._share(runs, clip.index)
+        if len(parts) == 1:
+            self._decode_part(self._lanes[0], *parts[0], assembly, slots)
+            return
 
         def decode(lane: int) -> None:
             self._decode_part(self._lanes[lane], *parts[lane], assembly, slots)
@@ -115,19 +119,22 @@ class LocalEngine:
         _side_by_side(decode, len(parts))
 
     def _follows(self, video: Any, runs: list[MergedRun]) -> bool:
-        """Whether these runs are one, behind the last that was decoded and not worth beginning."""
-        wants = runs[0].wants.frames
-        begin, end = int(wants[0]), int(runs[-1].wants.frames[-1])
+        """Whether these runs are one, and reading on to it costs less than beginning anew."""
+        wants = runs[0].wants
+        begin, end = wants[0][0], runs[-1].wants[-1][0]
         before, self._before = self._before, (video, end)
-        is_near = before[0] == video and 0 < begin - before[1] <= _NEAR
-        return is_near and len(runs) == 1 and len(runs[0].run.packets) >= 2 * len(wants)
+        ahead = begin - before[1] if before[0] == video else 0
+        if len(runs) > 1 or len(wants) > MOST_FRAMES or not 0 < ahead <= _NEAR:
+            return False
+        return ahead == 1 or len(runs[0].run.packets) >= 2 * len(wants)
 
     def _share(self, runs: list[MergedRun], index: VideoIndex) -> list[tuple[list[MergedRun], int]]:
         """Runs of one video as parts to be decoded at once, each with the threads of its codec."""
         count = len(self._lanes)
-        packets = np.array([len(run.run.packets) for run in runs])
-        if count == 1 or packets.sum() * index.width * index.height < _LITTLE_WORK:
+        lengths = [len(run.run.packets) for run in runs]
+        if count == 1 or sum(lengths) * index.width * index.height < _LITTLE_WORK:
             return [(runs, 1)]
+        packets = np.array(lengths)
         longest = int(packets.argmax())
         many = count + SPARE_THREADS if packets[longest] >= _FEW_PACKETS else 1
         if index.packing == "demuxed":  # a second demuxer would begin at the beginning
@@ -156,7 +163,7 @@ class LocalEngine:
             error = self._attempt(lane, runs, assembly, slots)
         if error is None:
             return
-        reasons = {frame: error for run in runs for frame in run.wants.frames.tolist()}
+        reasons = {frame: error for run in runs for frame in run.run.frames.tolist()}
         if not assembly.is_strict and len(runs) > 1:
             for run in runs:
                 self._decode_part(lane, [run], 1, assembly, slots)

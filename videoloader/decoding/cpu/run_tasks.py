@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import CpuTask, Target, TaskSource
 from videoloader.decoding.merge import MergedRun
-from videoloader.sampling import DecodePlan
+from videoloader.sampling import FILLED
 
 __all__ = ["SPARE_THREADS", "UNBALANCED", "task_of"]
 
@@ -42,33 +41,27 @@ def task_of(
         threads: of the codec.
         reads_on: see `CpuDecoder.decode`.
     """
-    wants = [run.wants for run in runs]
-    frames = np.concatenate([each.frames for each in wants])
-    clips = np.concatenate([each.clips for each in wants])
-    positions = np.concatenate([each.positions for each in wants])
-    if frame is not None:
-        chosen = frames == frame
-        frames, clips, positions = frames[chosen], clips[chosen], positions[chosen]
-    targets = []
-    for number in sorted(set(clips.tolist())):
-        clip = assembly.clips[number]
-        mine = clips == number
-        wanted = np.full(len(clip.wanted.frames), -1, dtype=np.int64)
-        wanted[positions[mine]] = frames[mine]
-        targets.append(Target(wanted, slots[number], clip.view))
+    wanted: dict[int, list[int]] = {}  # by clip: the frame at each position
+    for run in runs:
+        for number, owner, position in run.wants:
+            if frame is None or frame == number:
+                if owner not in wanted:
+                    length = len(assembly.clips[owner].wanted.frames)
+                    wanted[owner] = [FILLED] * length
+                wanted[owner][position] = number
     clip = assembly.clips[runs[0].clip]
-    plan = None
-    if frame is None:
-        plan = DecodePlan(tuple(run.run for run in runs), np.unique(frames), positions)
     return CpuTask(
         source=source,
         index=clip.index,
-        targets=tuple(targets),
+        targets=tuple(
+            Target(frames, slots[number], assembly.clips[number].view)
+            for number, frames in wanted.items()
+        ),
         output=assembly.output,
         rotate=clip.orientation == clip.index.orientation,
         threads=threads,
         max_pixels=assembly.rules.max_pixels,
-        plan=plan,
+        runs=tuple(run.run for run in runs) if frame is None else None,
         reads_on=reads_on,
         whole=clip.source.whole,
     )

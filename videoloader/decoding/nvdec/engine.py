@@ -227,7 +227,7 @@ class GpuEngine:
         converter = self._converter(assembly.output)
         order = assembly.output.slot_axes
         targets = {}
-        for number in {number for run in runs for number in run.wants.clips.tolist()}:
+        for number in {number for run in runs for _, number, _ in run.wants}:
             clip = assembly.clips[number]
             frame, row, column, channel = (clip.strides[axis] for axis in order)
             targets[number] = GpuClip(clip.address, (frame, row, column, channel), clip.view)
@@ -286,25 +286,26 @@ class GpuEngine:
         if not runs:
             return
         output = assembly.output
-        numbers = sorted({number for run in runs for number in run.wants.clips.tolist()})
+        positions: dict[int, list[int]] = {}
+        for run in runs:
+            for _, number, position in run.wants:
+                positions.setdefault(number, []).append(position)
         try:
             with blamed_on("frames decoded on the CPU"):
                 staged = {
                     number: cpu.allocate(tuple(assembly.clips[number].tensor.shape), output)
-                    for number in numbers
+                    for number in positions
                 }
         except VideoError as error:
             for run in runs:
-                assembly.blame(run, dict.fromkeys(run.wants.frames.tolist(), error))
+                assembly.blame(run, dict.fromkeys(run.run.frames.tolist(), error))
             return
         slots = {number: as_slots(memory, output) for number, memory in staged.items()}
         cpu.decode_into(runs, assembly, slots)
         axis = output.layout.index("F")
         for number, memory in staged.items():
             clip = assembly.clips[number]
-            mine = np.unique(
-                np.concatenate([run.wants.positions[run.wants.clips == number] for run in runs])
-            )
+            mine = np.sort(positions[number])
             frames = clip.wanted.frames[mine]
             mine = mine[~np.isin(frames, list(clip.failed))]  # nothing was written for these
             try:

@@ -54,21 +54,21 @@ def nvdec_job(
         orientation: the turn for display.
         converter: for this form.
     """
-    wants = merged.wants
+    frames, owners, positions = np.array(merged.wants, dtype=np.int64).T
     picture = picture_of(index, orientation, output)
     rows = None
-    for number in np.unique(wants.clips).tolist():
+    for number in np.unique(owners).tolist():
         clip = clips[number]
         record = describe(picture, clip.view, output, strides=clip.strides[1:], name=index.name)
         if rows is None:
-            rows = np.zeros(len(wants.frames), dtype=record.dtype)
-        mine = wants.clips == number
+            rows = np.zeros(len(frames), dtype=record.dtype)
+        mine = owners == number
         rows[mine] = record
         step = clip.strides[0] * output.numpy_dtype.itemsize
-        rows["destination"][mine] = clip.address + wants.positions[mine] * step
+        rows["destination"][mine] = clip.address + positions[mine] * step
     assert rows is not None, "a run is wanted by somebody"
-    packets = index.frame_packets[wants.frames]
-    starts = np.flatnonzero(np.diff(wants.frames, prepend=-1))
+    packets = index.frame_packets[frames]
+    starts = np.flatnonzero(np.diff(frames, prepend=-1))
     stops = np.append(starts[1:], len(packets))
     places = {
         packet: slice(start, stop)
