@@ -77,10 +77,10 @@ class DecodedForm:
         return replace(self, view=View((height, width), crop, self.view.flip))
 
     def resized(
-        self, size: tuple[int, int], interpolation: Literal["nearest", "bilinear", "triangular"]
+        self, size: tuple[int, int], interpolation: Literal["bilinear", "triangular"]
     ) -> DecodedForm | None:
-        """Another size; None where the decoder, which mirrors last, gives other pixels."""
-        if self.is_resized or (self.view.flip and interpolation == "nearest"):
+        """Another size; None after another one."""
+        if self.is_resized:
             return None
         output = replace(self.output, interpolation=interpolation)
         return replace(self, view=replace(self.view, size=size), output=output, is_resized=True)

@@ -52,13 +52,11 @@ def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | No
         return None
     size = rows.size, columns.size
     match arguments["interp_type"], arguments["antialias"]:
-        case InterpType.INTERP_NN, _:
-            return form.resized(size, "nearest")
         case ((InterpType.INTERP_LINEAR | InterpType.INTERP_TRIANGULAR), True):
             return form.resized(size, "triangular")
         case ((InterpType.INTERP_LINEAR | InterpType.INTERP_TRIANGULAR), False):
             return form.resized(size, "bilinear")
-    return None
+    return None  # INTERP_NN: of two pixels that are equally near, decoders may take the other
 
 
 def _is_whole(arguments: Mapping[str, Any]) -> bool:
