@@ -1,8 +1,5 @@
 import gc
-import mmap
-import re
 import threading
-from pathlib import Path
 
 import pytest
 import torch
@@ -97,19 +94,3 @@ def test_threads_never_share_a_block():
     for thread in threads:
         thread.join()
     assert not clashes
-
-
-@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="Linux only")
-def test_large_memory_is_asked_for_in_large_pages():
-    if not Path("/sys/kernel/mm/transparent_hugepage/enabled").exists():
-        pytest.skip("this kernel has no large pages")
-    tensor = empty(Recycler(keep=1), (16, 1024, 1024), torch.uint8)
-    address = tensor.data_ptr()
-    mappings = re.findall(
-        r"^([0-9a-f]+)-([0-9a-f]+) .*?^VmFlags:([^\n]*)",
-        Path("/proc/self/smaps").read_text(),
-        re.MULTILINE | re.DOTALL,
-    )
-    flags = [flags for begin, end, flags in mappings if int(begin, 16) <= address < int(end, 16)]
-    assert len(flags) == 1
-    assert "hg" in flags[0].split()

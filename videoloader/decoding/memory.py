@@ -1,18 +1,15 @@
 """Memory of frames and batches, used again once nobody holds them any more.
 
 The first write to fresh memory costs a page fault for every 4 KiB, several times the write itself,
-and clips and large pictures are too large for the allocator to keep. A `Recycler` keeps it, and
-asks for new memory in pages of 2 MiB where the system has them: 0.10 s for 600 MB, not 0.27.
+and clips and large pictures are too large for the allocator to keep. A `Recycler` keeps it.
 """
 
 from __future__ import annotations
 
 import math
-import mmap
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -33,9 +30,6 @@ TORCH_TYPES = {
 
 _SMALLEST = 1 << 20
 """Bytes from which memory is worth keeping; below, the allocator does as well."""
-
-_LARGE = 4 << 20
-"""Bytes from which it is worth asking for large pages."""
 
 
 class _Lease(np.ndarray[Any, Any]):
@@ -70,19 +64,9 @@ class Recycler:
             try:
                 block = self._free.popleft()
             except IndexError:
-                return _fresh(size)
+                return torch.empty(size, dtype=torch.uint8)
             if block.numel() == size:
                 return block
-
-
-def _fresh(size: int) -> torch.Tensor:
-    """Bytes of memory that nobody had."""
-    if size < _LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
-        return torch.empty(size, dtype=torch.uint8)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with suppress(OSError):  # a kernel without them
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return torch.frombuffer(memory, dtype=torch.uint8)
 
 
 def _give_back(free: weakref.ref[deque[torch.Tensor]], block: torch.Tensor) -> None:
