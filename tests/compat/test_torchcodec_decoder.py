@@ -6,6 +6,7 @@ import gc
 import io
 import json
 import pickle
+import weakref
 from fractions import Fraction
 
 import av
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from videoloader import VideoError
+from videoloader import DecodeError, VideoError
 from videoloader.compat.torchcodec import Frame, FrameBatch
 from videoloader.compat.torchcodec.decoders import (
     CpuFallbackStatus,
@@ -491,3 +492,55 @@ def test_settings_of_gpus_are_taken_and_checked(path):
     set_nvdec_cache_capacity(before)
     with pytest.raises(ValueError, match="non-negative"):
         set_nvdec_cache_capacity(-1)
+
+
+def test_frames_asked_for_in_a_row_are_decoded_a_few_at_a_time(path, decoded, monkeypatch):
+    requests = []
+    data = VideoDecoder._data
+
+    def noted(self, frames):
+        requests.append(list(frames))
+        return data(self, frames)
+
+    monkeypatch.setattr(VideoDecoder, "_data", noted)
+    decoder = VideoDecoder(path)
+    frames = [decoder[number] for number in range(len(decoder))]
+    assert all(is_same(frame, decoded.data[n]) for n, frame in enumerate(frames))
+    assert requests[:6] == [[0], [1], [2], [3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    assert sum(map(len, requests)) == len(decoder)
+    requests.clear()
+    for number in (7, 8, 20, 21, 22, 3, 3, 4):
+        assert is_same(decoder.get_frame_at(number).data, decoded.data[number])
+    assert requests == [[7], [8], [20], [21], [22], [3], [3], [4]]
+    for frame in frames:
+        frame.fill_(0)  # each is the caller's own
+    assert is_same(decoder[5], decoded.data[5])
+
+
+def test_a_damaged_frame_ahead_does_not_cost_those_before_it(path, monkeypatch):
+    data = VideoDecoder._data
+
+    def failing(self, frames):
+        if 6 in frames:
+            raise DecodeError("frame 6 does not decode")
+        return data(self, frames)
+
+    monkeypatch.setattr(VideoDecoder, "_data", failing)
+    decoder = VideoDecoder(path)
+    for number in range(6):
+        assert decoder[number].shape == (3, 64, 96)
+    with pytest.raises(DecodeError):
+        decoder[6]
+
+
+def test_a_decoder_goes_with_its_last_reference(path):
+    decoder = VideoDecoder(path)
+    for number in range(8):
+        assert decoder[number] is not None
+    gone = weakref.ref(decoder)
+    gc.disable()
+    try:
+        del decoder
+        assert gone() is None
+    finally:
+        gc.enable()

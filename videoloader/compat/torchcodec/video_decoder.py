@@ -26,6 +26,7 @@ from videoloader.compat.torchcodec.errors import (
     as_runtime_errors,
 )
 from videoloader.compat.torchcodec.frames import Frame, FrameBatch
+from videoloader.compat.torchcodec.frames_ahead import FramesAhead
 from videoloader.compat.torchcodec.mappings import check_mappings
 from videoloader.compat.torchcodec.metadata import VideoStreamMetadata
 from videoloader.compat.torchcodec.opening import as_source, naming_stream, read_header
@@ -144,6 +145,7 @@ class VideoDecoder:
         self._dimension_order = dimension_order
         self._seek_mode = seek_mode
         self._num_frames = len(index)
+        self._ahead = FramesAhead(len(index))
         self._times = Timeline.of(index)
         self.metadata = VideoStreamMetadata.of_index(
             self._describe(index), partial(read_header, given, index.stream)
@@ -174,7 +176,7 @@ class VideoDecoder:
         if isinstance(key, slice):
             return self._data(_steps(*key.indices(self._num_frames)))
         if isinstance(key, int | np.integer):
-            return self._data([self._frame_number(int(key))])[0]
+            return self._ahead.frame(self._frame_number(int(key)), self._data)
         raise ArgumentTypeError(
             f"Unsupported key type: {type(key)}. Supported types are int and slice; "
             "get_frames_at takes several numbers"
@@ -335,7 +337,7 @@ class VideoDecoder:
         return FrameBatch(data, torch.from_numpy(times), durations)
 
     def _frame(self, number: int) -> Frame:
-        data = self._data([number])[0]
+        data = self._ahead.frame(number, self._data)
         return Frame(data, self._times.begins[number], self._times.durations[number])
 
     def _batch(self, frames: NDArray[np.int64] | range) -> FrameBatch:
