@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dropin_rows import Row, digest
+from dropin_rows import Row, digest, footage
 from footage import DATA, TestVideo, make
 from numpy.typing import NDArray
 
@@ -52,6 +54,18 @@ def half_minute() -> Path:
     return video.path
 
 
+def fifty() -> list[Path]:
+    """As many files of 300 frames of 360p."""
+    original = footage("h264-360p")()
+    folder = DATA / "fifty"
+    folder.mkdir(exist_ok=True)
+    paths = [folder / f"{number:02}.mp4" for number in range(50)]
+    for path in paths:
+        if not path.exists():
+            shutil.copyfile(original, path)
+    return paths
+
+
 def _shown(batch: Any) -> NDArray[Any]:
     return digest(batch.data.movedim(-3, -1))
 
@@ -60,6 +74,11 @@ def uniform(torchcodec: Any, path: Path, *, count: int = 10, threads: int = 1) -
     decoder = torchcodec.decoders.VideoDecoder(path, num_ffmpeg_threads=threads)
     numbers = np.linspace(0, len(decoder) - 1, count).astype(int)
     return _shown(decoder.get_frames_at(numbers.tolist()))
+
+
+def uniform_of_many(torchcodec: Any, paths: list[Path]) -> NDArray[Any]:
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return np.concatenate(list(pool.map(partial(uniform, torchcodec), paths)))
 
 
 def at_random(torchcodec: Any, path: Path) -> NDArray[Any]:
@@ -93,7 +112,7 @@ def sampled(torchcodec: Any, path: Path, *, count: int) -> NDArray[Any]:
     return np.stack([_shown(decoder.get_frames_played_at(seconds)) for seconds in times])
 
 
-def _row(protocol: str, prepare: Callable[[], Path], run: Any, repeats: int = 5) -> Row:
+def _row(protocol: str, prepare: Callable[[], Any], run: Any, repeats: int = 5) -> Row:
     return Row(
         library="torchcodec",
         drop_in="videoloader.compat.torchcodec",
@@ -111,6 +130,7 @@ ROWS = (
         for what, run in (("10 uniform", uniform), ("10 random", at_random), ("first 100", first))
     ),
     _row("first 100 one by one, mandelbrot of 10 s", partial(mandelbrot, 10), one_by_one),
+    _row("10 uniform of each of 50, 360p, on 2 threads", fifty, uniform_of_many, repeats=3),
     *(
         _row(
             f"32 of 30 s, 1080p, {threads} thread{'s' * (threads > 1)}",

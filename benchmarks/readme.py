@@ -226,12 +226,12 @@ def drop_ins() -> str:
         "Milliseconds of a protocol under the API of a library, by that library and by what "
         f"stands in for it here ([measurement](benchmarks/results/{path.name}), "
         f"{report['machine']['cores']} cores; `make dropins` repeats it). CPU is the time of all "
-        "threads."
+        "threads. Both give the same frames, except in rows with a star."
     )
     rows = [
         [
             row["library"],
-            row["protocol"],
+            row["protocol"] + " *" * (row["differs"] > 1),
             *(f"{row[f'{side}_{kind}']:,.0f}" for kind in ("ms", "cpu_ms") for side in SIDES),
         ]
         for row in report["rows"]
