@@ -131,7 +131,9 @@ def test_indexes_are_kept_up_to_a_number_of_bytes(folder, monkeypatch):
     assert len(asked) == 6 + 18
     dataset[4], dataset[5]
     assert len(asked) == 6 + 18
-    assert len(pickle.dumps(dataset)) == len(pickle.dumps(vl.ClipDataset(folder, SAMPLER)))
+    grown = len(pickle.dumps(dataset)) - len(pickle.dumps(vl.ClipDataset(folder, SAMPLER)))
+    assert abs(grown) < 10  # torch pickles an address of shared memory in decimal digits
+    assert kept.bytes > 100, "which an index in the pickle would add"
 
 
 def test_kept_indexes_are_small_the_same_and_those_used_last(folder):
