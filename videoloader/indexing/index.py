@@ -209,13 +209,11 @@ class VideoIndex:
 
     def seconds(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
         """Presentation times of frames in seconds; -1 for a filled frame (-1)."""
-        return self._seconds[frames]
-
-    @cached_property
-    def _seconds(self) -> NDArray[np.float64]:
-        """The presentation time of each frame, and behind them that of a filled one."""
-        times = self.pts.astype(np.float64) * self.time_base.numerator / self.time_base.denominator
-        return np.append(times, -1.0)
+        times = np.full(frames.shape, -1.0)
+        shown = frames >= 0
+        ticks = self.pts[frames[shown]].astype(np.float64)
+        times[shown] = ticks * self.time_base.numerator / self.time_base.denominator
+        return times
 
     @cached_property
     def boundaries(self) -> NDArray[np.float64]:

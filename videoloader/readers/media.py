@@ -123,7 +123,7 @@ def seconds(index: Index, frames: NDArray[np.int64]) -> NDArray[np.float64]:
     """Time of each frame since the first of the video, in seconds; -1 for a filled frame."""
     if len(index.pts) == 0:
         return np.full(frames.shape, -1.0)
-    ticks = (index.pts - index.pts[0])[frames]
+    ticks = index.pts[frames] - index.pts[0]
     base = index.time_base
     times = ticks * base.numerator / base.denominator
     return np.where(frames == FILLED, -1.0, times)
