@@ -66,12 +66,10 @@ def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor |
     if (
         rows is None
         or columns is None
-        or rows.padded * columns.padded > (_MOST_PADDED * height * width)
+        or rows.padded * columns.padded > _MOST_PADDED * height * width
     ):
         return None
-    pictures = frames.numpy()
-    if len(others) != 1:
-        pictures = pictures.reshape(-1, height, width, channels)
+    pictures = frames.numpy().reshape(-1, height, width, channels)
     padded = _scratch((len(pictures), rows.padded, columns.padded, channels))
     borders = rows.before, rows.behind, columns.before, columns.behind
     for number, picture in enumerate(pictures):
@@ -87,7 +85,7 @@ def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor |
     resized = resized[:, _wanted(rows, axes[0]), _wanted(columns, axes[1])]
     mirrored = [dim for dim, axis in enumerate(axes, start=1) if axis.mirrored]
     resized = resized.flip(mirrored) if mirrored else resized
-    return resized if len(others) == 1 else resized.reshape(*others, *resized.shape[1:])
+    return resized.reshape(*others, *resized.shape[1:])
 
 
 def _wanted(span: _Span, axis: Axis) -> slice:
