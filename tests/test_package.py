@@ -170,7 +170,8 @@ def is_inside(module, packages):
 # inside a function. What a layer below may use, those above may too.
 LAYERS = {
     "errors": "",
-    "deprecation": "",
+    "callers": "",
+    "deprecation": "callers",
     "forking": "",
     "sample_info": "",
     "pickling": "errors",
@@ -190,7 +191,7 @@ LAYERS = {
     "readers": "errors forking writing sample_info types tfrecord tensors sources workers indexing "
     "sampling audio decoding operators",
     "tools": "errors readers",
-    "pipeline": "errors pickling types tensors sampling decoding workers operators readers",
+    "pipeline": "errors callers pickling types tensors sampling decoding workers operators readers",
     "fn": "errors deprecation types tensors sampling operators readers pipeline",
     "math": "types pipeline fn",
     "auto_aug": "errors types pipeline fn math",

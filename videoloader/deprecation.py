@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
 
-__all__ = ["warn_deprecated"]
+from videoloader.callers import frame_of_user
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+__all__ = ["warn_deprecated"]
 
 
 def warn_deprecated(text: str) -> None:
     """Give a `DeprecationWarning` that points at the innermost line outside of this package."""
-    frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
-        frame = frame.f_back
+    frame = frame_of_user()
     names = frame.f_globals
     warnings.warn_explicit(
         text,

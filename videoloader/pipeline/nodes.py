@@ -6,12 +6,12 @@ A node belongs to nobody when it is made: inside a definition, outside, before a
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from videoloader.callers import frame_of_user
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DataNode", "Node", "Outputs", "add_node", "make_node", "place_of_call"]
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
 
 _numbers = itertools.count()
 
@@ -287,7 +286,5 @@ def add_node(*description: Any) -> tuple[DataNode, ...]:
 
 def place_of_call() -> str:
     """File and line of the definition: the nearest frame outside this package."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
+    frame = frame_of_user()
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
