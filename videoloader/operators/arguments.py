@@ -34,6 +34,7 @@ __all__ = [
     "PerFrame",
     "PerSample",
     "column",
+    "each_value",
 ]
 
 
@@ -98,6 +99,26 @@ class PerSample:
         """The values of the `count` frames of a sample."""
         value = self.values[position]
         return value.values if isinstance(value, PerFrame) else (value,) * count
+
+
+def each_value(*arguments: PerSample, make: Callable[..., Any]) -> list[list[Any]]:
+    """What `make` gives for the arguments of each sample, or of each of its frames if they differ.
+
+    >>> scale, shift = PerSample((2, PerFrame((3, 4)))), PerSample((1, 1))
+    >>> each_value(scale, shift, make=lambda scale, shift: 10 * scale + shift)
+    [[21], [31, 41]]
+    """
+    size = len(arguments[0])
+    if size and all(not each.has_frames and each.is_all(each[0]) for each in arguments):
+        return [[make(*(each[0] for each in arguments))]] * size
+    found = []
+    for given in zip(*arguments, strict=True):
+        count = max((len(value) for value in given if isinstance(value, PerFrame)), default=1)
+        frames = (
+            value.values if isinstance(value, PerFrame) else (value,) * count for value in given
+        )
+        found.append([make(*own) for own in zip(*frames, strict=True)])
+    return found
 
 
 def column(values: Sequence[Any], ndim: int, device: str) -> Any:

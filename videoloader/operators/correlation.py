@@ -19,9 +19,11 @@ from videoloader.operators.filters import (
     Axes,
     infer_filtered,
     padded,
+    picture_axes,
 )
 from videoloader.operators.geometry.sampling import opencv_border
 from videoloader.operators.inputs import Input
+from videoloader.operators.neighborhoods_on_gpu import correlate_on_gpu
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
@@ -37,6 +39,8 @@ _BORDERS = {
     "edge": "clamp",
 }
 """Other names of borders."""
+_ON_GPU = {"reflect_1001": "reflect", "clamp": "replicate"}
+"""Other names of borders in kernels."""
 _OPENCV_TYPES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 
 
@@ -74,6 +78,41 @@ def _infer(
     return replace(spec, shapes=tuple(shapes))
 
 
+def _anchors(axes: Axes, anchor: Sequence[int], extents: Sequence[int]) -> tuple[int, ...]:
+    """The place in a window, along each axis, that lies on the pixel."""
+    found = tuple(
+        extent // 2 if own == -1 else own
+        for own, extent in zip(axes.each("anchor", anchor), extents, strict=True)
+    )
+    if any(own >= extent for own, extent in zip(found, extents, strict=True)):
+        raise ArgumentError(f"anchor {list(found)} is not in a window of {tuple(extents)}")
+    return found
+
+
+def _on_gpu(
+    context: Context,
+    frames: Batch,
+    windows: Batch,
+    fill_values: Batch | None = None,
+    *,
+    anchor: PerSample,
+    border: str,
+    mode: str,
+    dtype: torch.dtype | None,  # noqa: ARG001
+) -> Any:
+    axes = picture_axes(frames.layout)
+    if axes is None:
+        return NotImplemented
+    anchors = [
+        _anchors(axes, own, extents)
+        for own, extents in zip(anchor, windows.spec.shapes, strict=True)
+    ]
+    if mode == "valid":
+        anchors = [(0,) * axes.count] * len(anchors)
+    border = _ON_GPU.get(border, border)
+    return correlate_on_gpu(context, frames, windows, fill_values, anchors, border)
+
+
 @declare(
     "filter",
     inputs=(FRAMES_OR_VOLUME, Input("window"), Input("fill_value", is_optional=True)),
@@ -103,6 +142,7 @@ def _infer(
         DTYPE_ARGUMENT,
     ),
     infer=_infer,
+    kernels={"cuda": _on_gpu},
 )
 def correlate(
     context: Context,
@@ -125,12 +165,7 @@ def correlate(
         axes = Axes.of(frames.layout, sample.ndim)
         fill = 0.0 if fill_values is None else float(fill_values[position])
         extents = tuple(window.shape)
-        anchors = [
-            extent // 2 if own == -1 else own
-            for own, extent in zip(axes.each("anchor", anchor[position]), extents, strict=True)
-        ]
-        if any(own >= extent for own, extent in zip(anchors, extents, strict=True)):
-            raise ArgumentError(f"anchor {anchors} is not in a window of {extents}")
+        anchors = _anchors(axes, anchor[position], extents)
         window = window.float()
         made = None
         if mode == "same":

@@ -2,7 +2,7 @@
 
 A sample is filtered along its data axes: all but `C`, which comes first or last, and `F`. The
 borders are reflected without repeating the outermost values. Plain torch is the reference; on the
-CPU OpenCV filters picture by picture, on a GPU a kernel blurs a batch. All compute in float32.
+CPU OpenCV filters picture by picture, on a GPU a kernel filters a batch. All compute in float32.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,15 +26,24 @@ from videoloader.operators.arguments import (
     Argument,
     PerFrame,
     PerSample,
+    each_value,
 )
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.filters_on_gpu import filter_on_gpu
+from videoloader.operators.filters_on_gpu import Pass, filter_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import saturate
 
-__all__ = ["FRAMES_OR_VOLUME", "Axes", "gaussian_blur", "infer_filtered", "laplacian", "padded"]
+__all__ = [
+    "FRAMES_OR_VOLUME",
+    "Axes",
+    "gaussian_blur",
+    "infer_filtered",
+    "laplacian",
+    "padded",
+    "picture_axes",
+]
 
 FRAMES_OR_VOLUME = Input("frames", is_frames=True)
 DTYPE_ARGUMENT = Argument("dtype", DTYPE, None, "element type of the output: the input's or FLOAT")
@@ -90,6 +99,13 @@ class Axes:
                 f"{name} is one value or one for each of {self.count} axes, got {values}"
             )
         return tuple(values) * (self.count if len(values) == 1 else 1)
+
+
+def picture_axes(layout: str) -> Axes | None:
+    """The data axes of a layout if they are H and W in this order, else None."""
+    if layout.replace("C", "").replace("F", "") != "HW":
+        return None
+    return Axes.of(layout, len(layout))
 
 
 def infer_filtered(context: Context, frames: Spec, *, dtype: torch.dtype | None, **_: Any) -> Spec:  # noqa: ARG001
@@ -220,6 +236,11 @@ def _gaussian_windows(
     return tuple(_gaussian_window(*each) for each in sizes)
 
 
+@lru_cache(maxsize=1024)
+def _blur_pass(axes: Axes, sigma: Sequence[float], window_size: Sequence[int]) -> tuple[Pass, ...]:
+    return (Pass(*_gaussian_windows(axes, sigma, window_size)),)
+
+
 def _blur_on_gpu(
     context: Context,
     frames: Batch,
@@ -228,15 +249,12 @@ def _blur_on_gpu(
     window_size: PerSample,
     dtype: torch.dtype | None,  # noqa: ARG001
 ) -> Any:
-    if "HW" not in frames.layout:
+    axes = picture_axes(frames.layout)
+    if axes is None:
         return NotImplemented
-    windows = []
-    for sample, *given in zip(frames, sigma, window_size, strict=True):
-        axes = Axes.of(frames.layout, sample.ndim)
-        count = max((len(value) for value in given if isinstance(value, PerFrame)), default=1)
-        pairs = zip(*(PerSample((value,)).frames(0, count) for value in given), strict=True)
-        windows.append([_gaussian_windows(axes, *pair) for pair in pairs])
-    return filter_on_gpu(context, frames, windows)
+    return filter_on_gpu(
+        context, frames, each_value(sigma, window_size, make=partial(_blur_pass, axes))
+    )
 
 
 @declare(
@@ -298,6 +316,67 @@ def _check_window(name: str, sizes: Sequence[int], least: int) -> None:
             raise ArgumentError(f"{name} is odd, from {least} to {_LARGEST}, got {size}")
 
 
+class _Derivative(NamedTuple):
+    """The windows of one partial derivative, one for each axis, and its factor."""
+
+    kernels: Kernels
+    factor: float
+
+
+@lru_cache(maxsize=1024)
+def _derivatives(
+    axes: Axes,
+    window_size: Sequence[int],
+    smoothing_size: Sequence[int] | None,
+    scale: Sequence[float],
+    *,
+    normalized: bool,
+) -> tuple[_Derivative, ...]:
+    windows = axes.each("window_size", window_size)
+    _check_window("window_size", windows, 3)
+    if smoothing_size is not None:
+        smooth = axes.each("smoothing_size", smoothing_size)
+        _check_window("smoothing_size", smooth, 1)
+    found = []
+    for axis, factor in enumerate(axes.each("scale", scale)):
+        if smoothing_size is None:
+            smooth = (windows[axis],) * axes.count
+        kernels = tuple(
+            _second_derivative(windows[other]) if other == axis else _smoothing(smooth[other])
+            for other in range(axes.count)
+        )
+        if normalized:
+            factor = 2.0 ** (axes.count + 2 - sum(map(len, kernels)))
+        found.append(_Derivative(kernels, factor))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _laplacian_passes(*given: Any, normalized: bool) -> tuple[Pass, ...]:
+    return tuple(
+        Pass(*kernels, factor) for kernels, factor in _derivatives(*given, normalized=normalized)
+    )
+
+
+def _laplacian_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    window_size: PerSample,
+    smoothing_size: PerSample,
+    scale: PerSample,
+    normalized_kernel: bool,
+    dtype: torch.dtype | None,  # noqa: ARG001
+) -> Any:
+    axes = picture_axes(frames.layout)
+    if axes is None:
+        return NotImplemented
+    passes = partial(_laplacian_passes, axes, normalized=normalized_kernel)
+    return filter_on_gpu(
+        context, frames, each_value(window_size, smoothing_size, scale, make=passes)
+    )
+
+
 @declare(
     "laplacian",
     inputs=(FRAMES_OR_VOLUME,),
@@ -320,6 +399,7 @@ def _check_window(name: str, sizes: Sequence[int], least: int) -> None:
     ),
     infer=infer_filtered,
     check=_check_laplacian,
+    kernels={"cuda": _laplacian_on_gpu},
 )
 def laplacian(
     context: Context,
@@ -345,21 +425,10 @@ def laplacian(
         smoothing_size: Sequence[int] | None,
         scale: Sequence[float],
     ) -> torch.Tensor:
-        windows = axes.each("window_size", window_size)
-        _check_window("window_size", windows, 3)
-        if smoothing_size is not None:
-            smooth = axes.each("smoothing_size", smoothing_size)
-            _check_window("smoothing_size", smooth, 1)
         total: torch.Tensor | None = None
-        for axis, factor in enumerate(axes.each("scale", scale)):
-            if smoothing_size is None:
-                smooth = (windows[axis],) * axes.count
-            kernels = [
-                _second_derivative(windows[other]) if other == axis else _smoothing(smooth[other])
-                for other in range(axes.count)
-            ]
-            if normalized_kernel:
-                factor = 2.0 ** (axes.count + 2 - sum(map(len, kernels)))
+        for kernels, factor in _derivatives(
+            axes, window_size, smoothing_size, scale, normalized=normalized_kernel
+        ):
             derivative = _separable(values, axes, kernels).mul_(factor)
             total = derivative if total is None else total.add_(derivative)
         assert total is not None

@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.kernels import ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import BORDERS, ELEMENTS, Kernel, are_frames, row_type, rows_of
 
-__all__ = ["filter_on_gpu"]
+__all__ = ["Mask", "Pass", "extremes_on_gpu", "filter_on_gpu"]
 
 Window = NDArray[np.float32]
 
+_SUM, _LARGEST, _SMALLEST = range(3)  # as in filters.cu
 _TILE = 32
+_MOST_PASSES = 2
+_WINDOW = np.dtype([("first", "i4"), ("taps", "i4"), ("anchor", "i4")])
+_PASS = np.dtype([("down", _WINDOW), ("across", _WINDOW), ("factor", "f4")])
 _SEPARABLE = Kernel(
-    "filters.cu",
-    "separable",
-    row_type(("down", "i4"), ("down_taps", "i4"), ("across", "i4"), ("across_taps", "i4")),
+    "filters.cu", "separable", row_type(("passes", _PASS, _MOST_PASSES), ("count", "i4"))
 )
 
 
+class Pass(NamedTuple):
+    """A window down the columns and one along the rows, each of odd length; factor of the sum."""
+
+    down: Window
+    across: Window
+    factor: float = 1.0
+
+
+class Mask(NamedTuple):
+    """A rectangle, and its point that lies on the pixel."""
+
+    width: int
+    height: int
+    x: int
+    y: int
+
+
 def filter_on_gpu(
-    context: Context, frames: Batch, windows: Sequence[Sequence[Sequence[Window]]]
+    context: Context, frames: Batch, passes: Sequence[Sequence[tuple[Pass, ...]]]
 ) -> Any:
     """Filter rows and columns, in float32; borders are mirrored and not repeated.
 
@@ -33,31 +52,88 @@ def filter_on_gpu(
     Args:
         context: of the call.
         frames: whose layout has H before W.
-        windows: for each sample a window down the columns and one along the rows, each of odd
-            length; or such a pair for each of its frames.
+        passes: for each sample one or two passes, whose results are added up; or such passes for
+            each of its frames.
     """
     out = context.empty()
     if not are_frames(frames, out):
         return NotImplemented
-    rows, _ = rows_of(_SEPARABLE.row, frames, out, [len(own) > 1 for own in windows])
-    pairs = [pair for own in windows for pair in own]
-    weights = {id(window): window for pair in pairs for window in pair}
-    starts = dict(zip(weights, np.cumsum([0, *map(len, weights.values())]), strict=False))
-    for name, at in (("down", 0), ("across", 1)):
-        rows[name] = [starts[id(pair[at])] for pair in pairs]
-        rows[f"{name}_taps"] = [len(pair[at]) for pair in pairs]
-    if frames.layout[-1] != "C":
+    weights: dict[int, Window] = {
+        id(window): window
+        for own in passes
+        for each in own
+        for given in each
+        for window in given[:2]
+    }
+    starts = np.cumsum([0, *map(len, weights.values())]).tolist()
+    first = dict(zip(weights, starts, strict=False))
+    table = [
+        tuple(
+            (
+                *((first[id(window)], len(window), len(window) // 2) for window in given[:2]),
+                given.factor,
+            )
+            for given in each
+        )
+        for own in passes
+        for each in own
+    ]
+    _launch(
+        *(frames, out, [len(own) > 1 for own in passes], table),
+        {"OPERATION": _SUM, "BORDER": BORDERS.index("reflect_101")},
+        np.concatenate(list(weights.values())),
+    )
+    return out
+
+
+def extremes_on_gpu(
+    context: Context, frames: Batch, masks: Sequence[Sequence[Mask]], border: str, *, largest: bool
+) -> Any:
+    """The largest or smallest value under a mask; NotImplemented as `filter_on_gpu` gives it.
+
+    Args:
+        context: of the call.
+        frames: pictures or clips.
+        masks: of each sample one, or one for each of its frames.
+        border: one of `BORDERS`; `constant` is nothing at all.
+        largest: or else the smallest.
+    """
+    out = context.empty()
+    if not are_frames(frames, out):
+        return NotImplemented
+    table = [
+        (((0, mask.height, mask.y), (0, mask.width, mask.x), 1.0),) for own in masks for mask in own
+    ]
+    macros = {"OPERATION": _LARGEST if largest else _SMALLEST, "BORDER": BORDERS.index(border)}
+    _launch(frames, out, [len(own) > 1 for own in masks], table, macros, None)
+    return out
+
+
+def _launch(
+    frames: Batch,
+    out: Batch,
+    by_frame: Sequence[bool],
+    passes: Sequence[tuple[Any, ...]],
+    macros: dict[str, int],
+    weights: NDArray[np.float32] | None,
+) -> None:
+    rows, _ = rows_of(_SEPARABLE.row, frames, out, by_frame)
+    counts = [len(each) for each in passes]
+    for number in range(max(counts)):
+        rows["passes"][:, number] = np.array([each[number] for each in passes], _PASS)
+    rows["count"] = counts
+    if not _is_interleaved(rows):
         rows = _planes(rows, frames, out)
     sizes = rows["source"]["sizes"].astype(np.int64)
-    macros = {
-        "SOURCE": ELEMENTS[frames.spec.dtype],
-        "TARGET": ELEMENTS[out.spec.dtype],
-        "CHANNELS": int(sizes[0, 3]),
-    }
     tiles = sizes[:, 0] * -(-sizes[:, 1] // _TILE) * -(-sizes[:, 2] // _TILE)
-    values = np.concatenate(list(weights.values()))
-    _SEPARABLE.launch(rows, tiles, macros, frames.spec.device, values)
-    return out
+    types = {"SOURCE": ELEMENTS[frames.spec.dtype], "TARGET": ELEMENTS[out.spec.dtype]}
+    macros = {**types, "CHANNELS": int(sizes[0, 3]), **macros}
+    _SEPARABLE.launch(rows, tiles, macros, frames.spec.device, weights)
+
+
+def _is_interleaved(rows: NDArray[Any]) -> bool:
+    """Whether the channels of a pixel lie side by side."""
+    return all((rows[name]["strides"][:, 3] == 1).all() for name in ("source", "target"))
 
 
 def _planes(rows: NDArray[Any], frames: Batch, out: Batch) -> NDArray[Any]:

@@ -191,3 +191,18 @@ __device__ inline int reflect_101(int index, int length) {
     int period = max(2 * (length - 1), 1), phase = modulo(index, period);
     return min(phase, period - phase);
 }
+
+enum { CONSTANT, REPLICATE, REFLECT, REFLECT_101, WRAP };  // BORDERS of kernels.py
+
+// The pixel of an axis that stands for one that may lie outside; -1 for a constant border.
+__device__ inline int inside(int index, int length, int border) {
+    if (index >= 0 && index < length) return index;
+    if (border == CONSTANT) return -1;
+    if (border == REPLICATE) return min(max(index, 0), length - 1);
+    if (border == WRAP) return modulo(index, length);
+    if (border == REFLECT) {
+        int phase = modulo(index, 2 * length);
+        return min(phase, 2 * length - 1 - phase);
+    }
+    return reflect_101(index, length);
+}

@@ -23,10 +23,23 @@ from numpy.typing import NDArray
 from videoloader.decoding.nvdec.launching import launch_kernel
 from videoloader.operators.batch import Batch
 
-__all__ = ["ELEMENTS", "VIEW", "Kernel", "are_frames", "has_cupy", "queue", "row_type", "rows_of"]
+__all__ = [
+    "BORDERS",
+    "ELEMENTS",
+    "VIEW",
+    "Kernel",
+    "are_frames",
+    "has_cupy",
+    "queue",
+    "row_type",
+    "rows_of",
+]
 
 ELEMENTS = {torch.uint8: 0, torch.uint16: 1, torch.float16: 2, torch.float32: 3}
 """Element types of kernels that compute, and their numbers in kernels.cu."""
+
+BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")
+"""What stands outside of pictures; their numbers in kernels.cu."""
 
 VIEW = np.dtype([("address", "u8"), ("strides", "i8", 4), ("sizes", "i4", 4)], align=True)
 """Pixels of a row, `View` in kernels.cu: frames, rows, columns, channels; strides in elements."""

@@ -1,8 +1,12 @@
-"""Order statistics of neighbourhoods: dilation, erosion, median."""
+"""Order statistics of neighbourhoods: dilation, erosion, median.
+
+Plain torch is the reference; on the CPU OpenCV filters most pictures, on a GPU a kernel a batch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +14,20 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import INT, INTS, TEXT, Argument, PerFrame, PerSample
+from videoloader.operators.arguments import (
+    INT,
+    INTS,
+    TEXT,
+    Argument,
+    PerFrame,
+    PerSample,
+    each_value,
+)
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.filters import padded
+from videoloader.operators.filters_on_gpu import Mask, extremes_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.neighborhoods_on_gpu import median_on_gpu
 from videoloader.operators.operator import declare
 
 __all__ = ["median_blur"]
@@ -29,7 +43,8 @@ _BORDERS = {
     "reflect_101": "reflect_101",
     "wrap": "wrap",
 }
-
+_ON_GPU = {"edge": "replicate", "reflect_1001": "reflect"}
+"""Other names of borders in kernels."""
 
 _STORED_ONLY = (torch.uint16, torch.uint32, torch.uint64)
 _BY_OPENCV = (torch.uint8, torch.uint16, torch.int16, torch.float32)
@@ -149,6 +164,37 @@ _ARGUMENTS = (
 )
 
 
+def _mask(mask_size: Pair, anchor: Pair, *, border: str, iterations: int) -> Mask | None:
+    """One mask for some iterations; None if there is no such mask."""
+    size, given = _pair("mask_size", mask_size, 1), _pair("anchor", anchor, -1)
+    _check_anchor(size, given)
+    own = tuple(side // 2 if at == -1 else at for at, side in zip(given, size, strict=True))
+    is_even = any(side != 2 * at + 1 for at, side in zip(own, size, strict=True))
+    if iterations > 1 and is_even and border.startswith("reflect"):
+        return None  # what is mirrored is moved the other way
+    width, height = (iterations * (side - 1) + 1 for side in size)
+    return Mask(width, height, iterations * own[0], iterations * own[1])
+
+
+def _extreme_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    mask_size: PerSample,
+    anchor: PerSample,
+    iterations: int,
+    border_mode: str,
+    largest: bool,
+) -> Any:
+    border = _BORDERS[border_mode]
+    border = _ON_GPU.get(border, border)
+    make = partial(_mask, border=border, iterations=iterations)
+    masks = each_value(mask_size, anchor, make=make)
+    if any(mask is None for own in masks for mask in own):
+        return NotImplemented
+    return extremes_on_gpu(context, frames, masks, border, largest=largest)
+
+
 def _declare(name: str, doc: str, *, largest: bool) -> None:
     pick = torch.maximum if largest else torch.minimum
 
@@ -184,7 +230,12 @@ def _declare(name: str, doc: str, *, largest: bool) -> None:
         return out
 
     run.__doc__ = doc
-    declare(name, inputs=(Input("frames", FRAMES),), arguments=_ARGUMENTS)(run)
+    declare(
+        name,
+        inputs=(Input("frames", FRAMES),),
+        arguments=_ARGUMENTS,
+        kernels={"cuda": partial(_extreme_on_gpu, largest=largest)},
+    )(run)
 
 
 _declare(
@@ -222,19 +273,29 @@ def _is_of_opencv(pictures: torch.Tensor, size: int) -> bool:
     return pictures.dtype == torch.uint8 or (pictures.dtype == torch.float32 and size <= 5)
 
 
+def _median_window(window_size: Pair) -> tuple[int, int]:
+    width, height = _pair("window_size", window_size, 1)
+    if width % 2 == 0 or height % 2 == 0:
+        raise ArgumentError(f"window_size is odd, got {(width, height)}")
+    return width, height
+
+
+def _median_on_gpu(context: Context, frames: Batch, *, window_size: PerSample) -> Any:
+    return median_on_gpu(context, frames, [_median_window(size) for size in window_size])
+
+
 @declare(
     "median_blur",
     inputs=(Input("frames", FRAMES),),
     arguments=(
         Argument("window_size", INTS, (3, 3), "(width, height), odd", per_sample=True, least=1),
     ),
+    kernels={"cuda": _median_on_gpu},
 )
 def median_blur(context: Context, frames: Batch, *, window_size: PerSample) -> Batch:
     """Replace each value by the median of a window around it; the outermost values are repeated."""
     out = context.empty()
     for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
-        width, height = _pair("window_size", window_size[position], 1)
-        if width % 2 == 0 or height % 2 == 0:
-            raise ArgumentError(f"window_size is odd, got {(width, height)}")
+        width, height = _median_window(window_size[position])
         place.copy_(_median(_frames(sample), width, height).reshape(place.shape))
     return out

@@ -13,25 +13,10 @@ struct Row {
 };
 static_assert(sizeof(Row) == ROW_BYTES, "the table of warps_on_gpu.py");
 
-enum { CONSTANT, REPLICATE, REFLECT, REFLECT_101, WRAP };  // border; warps_on_gpu.py
-
 typedef Element<SOURCE> From;
 typedef Element<TARGET> To;
 
 const int TILE = 32;  // rows and columns of a tile; warps_on_gpu.py
-
-// The pixel of an axis that stands for one that may lie outside; -1 for a constant border.
-__device__ inline int inside(int index, int length, int border) {
-    if (index >= 0 && index < length) return index;
-    if (border == CONSTANT) return -1;
-    if (border == REPLICATE) return min(max(index, 0), length - 1);
-    if (border == WRAP) return modulo(index, length);
-    if (border == REFLECT) {
-        int phase = modulo(index, 2 * length);
-        return min(phase, 2 * length - 1 - phase);
-    }
-    return reflect_101(index, length);
-}
 
 struct Taps {
     int near, far;

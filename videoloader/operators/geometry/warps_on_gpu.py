@@ -10,13 +10,12 @@ import torch
 
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.matrices import Matrix
-from videoloader.operators.kernels import ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import BORDERS, ELEMENTS, Kernel, are_frames, row_type, rows_of
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 
 __all__ = ["warp_on_gpu"]
 
-_BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")  # as in warp.cu
 _INTERPOLATIONS = (InterpType.INTERP_NN, InterpType.INTERP_LINEAR)
 _TILE = 32
 _WARP = Kernel(
@@ -52,7 +51,7 @@ def warp_on_gpu(
     if interp_type is InterpType.INTERP_NN:  # it takes pixels as they are, those of the border too
         fill = saturate(torch.tensor(fill, dtype=torch.float64), out.spec.dtype).tolist()
     rows["fill"][:, :channels] = fill
-    rows["border"] = _BORDERS.index(border)
+    rows["border"] = BORDERS.index(border)
     macros = {
         "SOURCE": ELEMENTS[frames.spec.dtype],
         "TARGET": ELEMENTS[out.spec.dtype],
