@@ -19,6 +19,7 @@ from videoloader.decoding.nvdec.convert import Converter, compile_options, grid,
 from videoloader.decoding.output import OutputFormat
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.operator import OPERATORS
+from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 
 # What CUDA brings along. Blocks run one after another, a block's threads as threads if TEAM.
@@ -149,7 +150,13 @@ class OperatorKernels:
             Batch(each.tensors if each.block is None else each.block, each.layout())
             for each in inputs
         ]
-        made = replaced.apply(Context(len(batches[0])), batches, declared.bind(arguments))
+        given = dict(arguments)
+        context = Context(len(batches[0]))
+        if "seed" in given:
+            seed = given.pop("seed")
+            context.random = lambda position: generator(seed, sample=position)
+        bound = {k: v for k, v in declared.bind(given).items() if k != "seed"}
+        made = replaced.apply(context, batches, bound)
         return [TensorList(each.samples, each.layout) for each in made]
 
 

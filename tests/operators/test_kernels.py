@@ -222,9 +222,6 @@ def test_right_angles_only_move_pixels(machine, interp_type, turns):
 
 def test_warps_that_no_kernel_makes_are_made_without_it(machine):
     batch = batch_of("HWC")
-    cubic = {"matrix": PERSPECTIVE, "interp_type": types.INTERP_CUBIC}
-    name = "experimental.warp_perspective"
-    check(machine, name, [batch], cubic, bound=2, off=0.1, launches=0)
     volume = TensorList([torch.rand(4, 5, 6, 2)] * 2, "DHWC")
     arguments = {"angle": 20.0, "axis": [[0.0, 0.0, 1.0]] * 2, "fill_value": 0.0}
     check(machine, "rotate", [volume], arguments, bound=1e-4, launches=0)

@@ -80,7 +80,7 @@ def test_extremes_have_every_layout(machine, name, layout, memory):
     check(machine, name, [batch], {"mask_size": [5, 4]}, bound=0)
 
 
-@pytest.mark.parametrize(("border", "channels"), zip(BORDERS, (1, 2, 4, 3, 2, 1), strict=True))
+@pytest.mark.parametrize(("border", "channels"), [*zip(BORDERS, (1, 2, 4, 3, 2, 1), strict=True)])
 def test_extremes_have_every_border(machine, border, channels):
     batch = batch_of("HWC", channels=channels, side=50)
     arguments = {"mask_size": [7, 4], "anchor": [[-1, -1], [0, 3], [6, 0], [2, 2], [5, 1]]}
@@ -165,7 +165,7 @@ def test_correlations_have_every_layout(machine, layout, memory):
 
 
 @pytest.mark.parametrize(
-    ("border", "channels"), zip(correlation.BORDERS, (1, 2, 4, 3, 4), strict=True)
+    ("border", "channels"), [*zip(correlation.BORDERS, (1, 2, 4, 3, 4), strict=True)]
 )
 @pytest.mark.parametrize("fill", [None, 77.0])
 def test_correlations_have_every_border(machine, border, channels, fill):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.kernels import BORDERS, ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.operands import floats_of
 
 __all__ = ["correlate_on_gpu", "median_on_gpu"]
 
@@ -42,25 +42,23 @@ def correlate_on_gpu(
     Args:
         context: of the call.
         frames: whose layout has H before W.
-        windows: the weights (height, width) of each sample, on the device of the frames.
-        fill: a number for each sample, there too: a constant border.
+        windows: the weights (height, width) of each sample.
+        fill: a number for each sample: a constant border.
         anchors: (row, column) in the window of each sample that lies on the pixel. What is left
             out of the picture at its end decides the size of the output.
         border: one of `BORDERS`.
     """
     out = context.empty()
-    given = (windows,) if fill is None else (windows, fill)
-    is_far = any(each.spec.device != frames.spec.device for each in given)
-    if is_far or not are_frames(frames, out):
+    if not are_frames(frames, out):
         return NotImplemented
     rows, _ = rows_of(_ROW, frames, out)
-    weights = _floats(windows)
-    rows["weights"] = _addresses(weights)
+    weights = floats_of(windows, frames.spec.device)
+    rows["weights"] = weights.addresses
     rows["height"], rows["width"] = np.array(windows.spec.shapes).T
     rows["y"], rows["x"] = np.array(anchors).T
-    fills = None if fill is None else _floats(fill)
+    fills = None if fill is None else floats_of(fill, frames.spec.device)
     if fills is not None:
-        rows["fill"] = _addresses(fills)
+        rows["fill"] = fills.addresses
     _launch(_CORRELATE, rows, frames, out, {"BORDER": BORDERS.index(border)})
     return out
 
@@ -77,22 +75,6 @@ def median_on_gpu(context: Context, frames: Batch, windows: Sequence[Pair]) -> A
     macros = {"BORDER": BORDERS.index("replicate")}
     _launch(_MEDIAN, rows, frames, out, macros, (height, width) if is_kept else (0, 0))
     return out
-
-
-def _floats(batch: Batch) -> Batch:
-    """The numbers of a batch as float32, those of a sample one behind the other."""
-
-    def converted(values: torch.Tensor) -> torch.Tensor:
-        return values.to(torch.float32).contiguous()
-
-    return batch.each(converted)
-
-
-def _addresses(batch: Batch) -> NDArray[np.uint64]:
-    if batch.block is None:
-        return np.array([each.data_ptr() for each in batch], np.uint64)
-    step = batch.block.stride(0) * batch.block.element_size()
-    return (batch.block.data_ptr() + step * np.arange(len(batch))).astype(np.uint64)
 
 
 def _launch(

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.operators.arguments import FLOAT, INT, INTERP, Argument, PerSample
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
+from videoloader.operators.geometry.warps_on_gpu import displace_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.operators.random import SEED
@@ -59,7 +61,23 @@ def _moved(
     return out
 
 
-@declare("sphere", inputs=(Input("frames", FRAMES, is_image=True),), arguments=_ARGUMENTS)
+def _sphere_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    mask: PerSample,
+    fill_value: float,
+    interp_type: InterpType,
+) -> Any:
+    return displace_on_gpu(context, frames, "sphere", mask.values, interp_type, fill_value)
+
+
+@declare(
+    "sphere",
+    inputs=(Input("frames", FRAMES, is_image=True),),
+    arguments=_ARGUMENTS,
+    kernels={"cuda": _sphere_on_gpu},
+)
 def sphere(
     context: Context,
     frames: Batch,
@@ -81,6 +99,24 @@ def sphere(
     return _moved(context, frames, mask, interp_type, fill_value, places_of)
 
 
+_WAVES = ("ampl_x", "ampl_y", "freq_x", "freq_y", "phase_x", "phase_y")
+
+
+def _water_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    mask: PerSample,
+    fill_value: float,
+    interp_type: InterpType,
+    **waves: float,
+) -> Any:
+    numbers = [waves[name] for name in _WAVES]
+    return displace_on_gpu(
+        context, frames, "water", mask.values, interp_type, fill_value, numbers=numbers
+    )
+
+
 @declare(
     "water",
     inputs=(Input("frames", FRAMES, is_image=True),),
@@ -93,6 +129,7 @@ def sphere(
         Argument("phase_y", FLOAT, 0.0, "of the waves along y, in radians"),
         *_ARGUMENTS,
     ),
+    kernels={"cuda": _water_on_gpu},
 )
 def water(
     context: Context,
@@ -118,6 +155,31 @@ def water(
     return _moved(context, frames, mask, interp_type, fill_value, places_of)
 
 
+def _moves(context: Context, position: int, sides: Sequence[int], degree: int) -> NDArray[np.int16]:
+    """How far each pixel of a sample is moved, (*sides, 2), x first."""
+    half = math.floor(degree / 2)
+    rng = context.random(position)
+    return rng.integers(-half, half, (*sides, 2), np.int16, endpoint=True)
+
+
+def _jitter_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    nDegree: int,  # noqa: N803  (DALI's name)
+    mask: PerSample,
+    fill_value: float,
+    interp_type: InterpType,
+) -> Any:
+    moves = [
+        _moves(context, position, shape[-3:-1], nDegree) if is_moved else None
+        for position, (shape, is_moved) in enumerate(zip(frames.spec.shapes, mask, strict=True))
+    ]
+    return displace_on_gpu(
+        context, frames, "moves", mask.values, interp_type, fill_value, moves=moves
+    )
+
+
 @declare(
     "jitter",
     inputs=(Input("frames", FRAMES, is_image=True),),
@@ -133,6 +195,7 @@ def water(
         SEED,
     ),
     draws=True,
+    kernels={"cuda": _jitter_on_gpu},
 )
 def jitter(
     context: Context,
@@ -144,10 +207,9 @@ def jitter(
     interp_type: InterpType,
 ) -> Batch:
     """Move every pixel by a random whole number of pixels, in all frames of a clip alike."""
-    half = math.floor(nDegree / 2)
 
     def places_of(position: int, sides: Sequence[int], device: torch.device) -> torch.Tensor:
-        moves = context.random(position).integers(-half, half, (*sides, 2), np.int16, endpoint=True)
+        moves = _moves(context, position, sides, nDegree)
         return pixel_places(sides, device) + torch.from_numpy(moves).to(device)
 
     return _moved(context, frames, mask, interp_type, fill_value, places_of)

@@ -25,7 +25,7 @@ from videoloader.operators.geometry.matrices import Matrix, numbers
 from videoloader.operators.geometry.sampling import BORDERS, chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
-from videoloader.operators.geometry.warps_on_gpu import warp_on_gpu
+from videoloader.operators.geometry.warps_on_gpu import remap_on_gpu, warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
@@ -230,7 +230,7 @@ def warp_perspective(
 ) -> Any:
     """See frames through a perspective transform, every frame of a clip alike by default."""
     shift = np.eye(3)
-    shift[:2, 2] = 0.5 if pixel_origin == "center" else 0.0
+    shift[:2, 2] = _shift(pixel_origin)
     back = np.linalg.inv(shift)
     tables = []
     counts = [shape[0] if "F" in frames.layout else 1 for shape in frames.spec.shapes]
@@ -286,6 +286,22 @@ def _infer_remap(
     return replace(frames, shapes=tuple(shapes))
 
 
+def _shift(pixel_origin: str) -> float:
+    return 0.5 if pixel_origin == "center" else 0.0
+
+
+def _remap_on_gpu(
+    context: Context,
+    frames: Batch,
+    map_x: Batch,
+    map_y: Batch,
+    *,
+    interp: InterpType,
+    pixel_origin: str,
+) -> Any:
+    return remap_on_gpu(context, frames, (map_x, map_y), _shift(pixel_origin), interp)
+
+
 @declare(
     "experimental.remap",
     inputs=(Input("frames", FRAMES), Input("mapx"), Input("mapy")),
@@ -300,6 +316,7 @@ def _infer_remap(
         _ORIGIN,
     ),
     infer=_infer_remap,
+    kernels={"cuda": _remap_on_gpu},
 )
 def remap(
     context: Context,
@@ -316,7 +333,7 @@ def remap(
     input is 0. Maps are for all frames of a clip, or for each.
     """
     out = context.empty()
-    shift = 0.5 if pixel_origin == "center" else 0.0
+    shift = _shift(pixel_origin)
     for sample, result, *maps in zip(frames, out, map_x, map_y, strict=True):
         pictures, slots = (_planes(each, frames.layout) for each in (sample, result))
         sides = slots.shape[1:3]

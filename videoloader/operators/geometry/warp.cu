@@ -1,15 +1,21 @@
-// Pictures seen through a matrix: each pixel of the target from its place in the source.
+// Pictures seen through a matrix, a rule or maps: each pixel of the target from a place in the source.
 //
 // Pixel i reaches from i to i + 1 along an axis. Macros: SOURCE and TARGET, element types; CHANNELS;
-// LINEAR, or else the nearest pixel; ROW_BYTES.
+// PLACES, where a pixel comes from; INTERPOLATION; ROW_BYTES.
+
+enum { MATRIX, SPHERE, WATER, MOVES, MAPS };  // PLACES; warps_on_gpu.py
+#define LINEAR (INTERPOLATION == 1)
+#define CUBIC (INTERPOLATION == 2)  // or else the nearest pixel
 
 const int MOST = 4;  // channels
 
 struct Row {
     View source, target;
-    float matrix[9];   // from (x, y, 1) of the target to the source
+    u64 maps[2];       // addresses: x and y of each pixel, shifted by numbers[0]
+    float numbers[9];  // matrix from (x, y, 1) of the target to the source; or waves
     float fill[MOST];  // of a constant border; for the nearest pixel in the source's type
     int border, is_affine;
+    int is_moved, first;  // or else copied by SPHERE, WATER, MOVES; the first move in the values
 };
 static_assert(sizeof(Row) == ROW_BYTES, "the table of warps_on_gpu.py");
 
@@ -18,6 +24,38 @@ typedef Element<TARGET> To;
 
 const int TILE = 32;  // rows and columns of a tile; warps_on_gpu.py
 
+// Of what lies along an axis if the border is mirrored or repeated.
+__device__ inline float period_of(int length, int border) {
+    if (border == WRAP) return length;
+    return border == REFLECT ? 2.0f * length : fmaxf(2.0f * length - 2.0f, 1.0f);
+}
+
+#if CUBIC
+struct Taps {
+    int at[4];
+    float weights[4];
+};
+
+__device__ inline Taps taps_at(float place, int length, int border) {
+    float center = place - 0.5f;
+    if (border == CONSTANT || border == REPLICATE) {
+        center = fminf(fmaxf(center, -3.0f), length + 2.0f);
+    } else {
+        float period = period_of(length, border);
+        center = fabsf(center) < 1e30f ? fmodf(center, period) : 0.0f;
+    }
+    float below = floorf(center), share = center - below, a = -0.75f;
+    Taps taps;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        taps.at[k] = inside((int)below - 1 + k, length, border);
+        float far = fabsf(share + 1 - k);
+        taps.weights[k] = far > 1.0f ? ((a * far - 5.0f * a) * far + 8.0f * a) * far - 4.0f * a
+                                     : ((a + 2.0f) * far - (a + 3.0f)) * far * far + 1.0f;
+    }
+    return taps;
+}
+#else
 struct Taps {
     int near, far;
     float share;  // of `far`
@@ -31,8 +69,7 @@ __device__ inline Taps taps_at(float place, int length, int border) {
     } else if (border == REPLICATE) {
         center = fminf(fmaxf(center, 0.0f), length - 1.0f);
     } else {
-        float period = border == WRAP ? length : border == REFLECT ? 2.0f * length
-                                                                   : fmaxf(2.0f * length - 2.0f, 1.0f);
+        float period = period_of(length, border);
         center = fabsf(center) < 1e30f ? fmodf(center, period) : 0.0f;
     }
     float below = floorf(center);
@@ -44,6 +81,7 @@ __device__ inline Taps taps_at(float place, int length, int border) {
     return {near, near, 0.0f};
 #endif
 }
+#endif
 
 __device__ inline float tap(const From::Stored* row, int column, const Row& r, int channel) {
     if (!row || column < 0) return r.fill[channel];
@@ -54,6 +92,21 @@ __device__ inline void sample(const Row& r, int frame, float x, float y, To::Sto
     Taps across = taps_at(x, r.source.sizes[2], r.border);
     Taps down = taps_at(y, r.source.sizes[1], r.border);
     const From::Stored* first = pixel_at<From::Stored>(r.source, frame, 0, 0);
+#if CUBIC
+    for (int c = 0; c < CHANNELS; c++) {
+        float sum = 0.0f;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const From::Stored* row = down.at[i] < 0 ? nullptr : first + down.at[i] * r.source.strides[1];
+            float line = 0.0f;
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                line = fmaf(across.weights[k], tap(row, across.at[k], r, c), line);
+            sum = fmaf(down.weights[i], line, sum);
+        }
+        pixel[c] = To::encode(sum);
+    }
+#else
     const From::Stored* near = down.near < 0 ? nullptr : first + down.near * r.source.strides[1];
 #if LINEAR
     const From::Stored* far = down.far < 0 ? nullptr : first + down.far * r.source.strides[1];
@@ -67,14 +120,55 @@ __device__ inline void sample(const Row& r, int frame, float x, float y, To::Sto
 #else
     for (int c = 0; c < CHANNELS; c++) pixel[c] = To::encode(tap(near, across.near, r, c));
 #endif
+#endif
 }
 
-extern "C" __global__ void __launch_bounds__(256, 3) warp(const Row* rows, const u8*) {
+struct Place {
+    float x, y;
+};
+
+// Where a pixel of the target comes from; `moves` of a row are pairs (x, y).
+__device__ inline Place place_of(const Row& r, const short* moves, int row, int column) {
+    const float* m = r.numbers;
+    int height = r.target.sizes[1], width = r.target.sizes[2];
+    float x = column + 0.5f, y = row + 0.5f;
+    i64 pixel = (i64)row * width + column;
+    if (PLACES == MAPS)
+        return {((const float*)r.maps[0])[pixel] + m[0], ((const float*)r.maps[1])[pixel] + m[0]};
+    if (PLACES == MOVES) {
+        const short* move = moves + 2 * (r.first + pixel);
+        return {x + move[0], y + move[1]};
+    }
+    if (PLACES == WATER)
+        return {column + m[0] * sinf(m[2] * row + m[4]), row + m[1] * cosf(m[3] * column + m[5])};
+    if (PLACES == SPHERE) {
+        float middle_x = width / 2.0f, middle_y = height / 2.0f;
+        x -= middle_x, y -= middle_y;
+        float factor = sqrtf(x * x + y * y) / max(max(width, height) / 2, 1);
+        return {middle_x + x * factor, middle_y + y * factor};
+    }
+    float across = fmaf(y, m[1], x * m[0]) + m[2], down = fmaf(y, m[4], x * m[3]) + m[5];
+    if (!r.is_affine) {
+        float depth = fmaf(y, m[7], x * m[6]) + m[8];
+        // What lies at infinity is taken for the centre of the first pixel.
+        across = depth == 0.0f ? 0.5f : across / depth;
+        down = depth == 0.0f ? 0.5f : down / depth;
+    }
+    return {across, down};
+}
+
+__device__ inline void copy_group(const Row& r, Group group, To::Stored* pixels) {
+    From::Stored values[4 * CHANNELS] = {};
+    load<From::Stored, CHANNELS>(r.source, group, values);
+    for (int k = 0; k < 4 * CHANNELS; k++) pixels[k] = To::encode(From::decode(values[k]));
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3) warp(const Row* rows, const u8* values) {
     __shared__ Row r;
     for (int i = threadIdx.x; i < (int)(sizeof(Row) / sizeof(u32)); i += blockDim.x)
         ((u32*)&r)[i] = ((const u32*)(rows + blockIdx.y))[i];
     __syncthreads();
-    const float* m = r.matrix;
+    const bool is_copied = PLACES != MATRIX && PLACES != MAPS && !r.is_moved;
     int height = r.target.sizes[1], width = r.target.sizes[2];
     int tall = (height + TILE - 1) / TILE, wide = (width + TILE - 1) / TILE;
     for (int tile = blockIdx.x; tile < r.target.sizes[0] * tall * wide; tile += gridDim.x) {
@@ -85,19 +179,12 @@ extern "C" __global__ void __launch_bounds__(256, 3) warp(const Row* rows, const
             Group group = {frame, row, column, min(4, width - column)};
             if (row >= height || group.count <= 0) continue;
             To::Stored pixels[4 * CHANNELS] = {};
-            float y = row + 0.5f;
+            if (is_copied) copy_group(r, group, pixels);
 #pragma unroll
             for (int j = 0; j < 4; j++) {
-                if (j >= group.count) continue;
-                float x = column + j + 0.5f;
-                float across = fmaf(y, m[1], x * m[0]) + m[2], down = fmaf(y, m[4], x * m[3]) + m[5];
-                if (!r.is_affine) {
-                    float depth = fmaf(y, m[7], x * m[6]) + m[8];
-                    // What lies at infinity is taken for the centre of the first pixel.
-                    across = depth == 0.0f ? 0.5f : across / depth;
-                    down = depth == 0.0f ? 0.5f : down / depth;
-                }
-                sample(r, frame, across, down, pixels + CHANNELS * j);
+                if (j >= group.count || is_copied) continue;
+                Place place = place_of(r, (const short*)values, row, column + j);
+                sample(r, frame, place.x, place.y, pixels + CHANNELS * j);
             }
             store<To::Stored, CHANNELS>(r.target, group, pixels);
         }

@@ -1,27 +1,36 @@
-"""Affine and perspective warps of pictures on the GPU, a ragged batch in one launch."""
+"""Pictures whose pixels come from other places, on the GPU: a ragged batch in one launch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.matrices import Matrix
 from videoloader.operators.kernels import BORDERS, ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.operands import floats_of
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 
-__all__ = ["warp_on_gpu"]
+__all__ = ["displace_on_gpu", "remap_on_gpu", "warp_on_gpu"]
 
-_INTERPOLATIONS = (InterpType.INTERP_NN, InterpType.INTERP_LINEAR)
+_PLACES = ("matrix", "sphere", "water", "moves", "maps")  # as in warp.cu
+_INTERPOLATIONS = (InterpType.INTERP_NN, InterpType.INTERP_LINEAR, InterpType.INTERP_CUBIC)
 _TILE = 32
 _WARP = Kernel(
     "geometry/warp.cu",
     "warp",
-    row_type(("matrix", "f4", 9), ("fill", "f4", 4), ("border", "i4"), ("is_affine", "i4")),
+    row_type(
+        ("maps", "u8", 2),
+        ("numbers", "f4", 9),
+        ("fill", "f4", 4),
+        *((name, "i4") for name in ("border", "is_affine", "is_moved", "first")),
+    ),
 )
 
 
@@ -42,23 +51,114 @@ def warp_on_gpu(
     if interp_type not in _INTERPOLATIONS or not are_frames(frames, out):
         return NotImplemented
     rows, _ = rows_of(_WARP.row, frames, out, [len(own) > 1 for own in matrices])
-    channels = int(rows["source"]["sizes"][0, 3])
-    if len(fill) not in (1, channels):
+    if len(fill) not in (1, int(rows["source"]["sizes"][0, 3])):
         return NotImplemented
     numbers = np.stack([matrix for own in matrices for matrix in own]).reshape(len(rows), -1)
-    rows["matrix"][:, : numbers.shape[1]] = numbers
+    rows["numbers"][:, : numbers.shape[1]] = numbers
     rows["is_affine"] = numbers.shape[1] == 6
+    _launch(rows, frames, out, "matrix", interp_type, border, fill)
+    return out
+
+
+def displace_on_gpu(
+    context: Context,
+    frames: Batch,
+    rule: Literal["sphere", "water", "moves"],
+    mask: Sequence[int],
+    interp_type: InterpType,
+    fill: float,
+    *,
+    numbers: Sequence[float] = (),
+    moves: Sequence[NDArray[np.int16] | None] = (),
+) -> Any:
+    """Move pixels by a rule, in all frames of a clip alike; NotImplemented as `warp_on_gpu`.
+
+    Args:
+        context: of the call.
+        frames: pictures or clips.
+        rule: that of an operator; `moves` are those of each pixel.
+        mask: 0 leaves a sample as it is.
+        interp_type: nearest or linear.
+        fill: what lies outside.
+        numbers: of water: amplitudes, frequencies and phases, each along x and along y.
+        moves: of each sample (height, width, 2), x first; None where there are none.
+    """
+    out = context.empty()
+    if not are_frames(frames, out):
+        return NotImplemented
+    rows, _ = rows_of(_WARP.row, frames, out)
+    rows["is_moved"] = mask
+    rows["numbers"][:, : len(numbers)] = numbers
+    given = [each.reshape(-1, 2) for each in moves if each is not None]
+    counts = [0 if each is None else each.size // 2 for each in moves]
+    if counts:
+        rows["first"] = np.cumsum(counts) - counts
+    values = np.concatenate(given) if given else None
+    _launch(rows, frames, out, rule, interp_type, "constant", (fill,), values)
+    return out
+
+
+def remap_on_gpu(
+    context: Context, frames: Batch, maps: tuple[Batch, Batch], shift: float, interp: InterpType
+) -> Any:
+    """Take pixels from where maps say; NotImplemented as `warp_on_gpu`.
+
+    Args:
+        context: of the call.
+        frames: pictures or clips.
+        maps: places along x and along y: for each sample one of the size of the output, or one for
+            each of its frames.
+        shift: added to places.
+        interp: how a pixel is computed.
+    """
+    out = context.empty()
+    if not are_frames(frames, out):
+        return NotImplemented
+    axes = [frames.layout.index(letter) for letter in "HW"]
+    sizes = [np.prod([shape[axis] for axis in axes]) for shape in out.spec.shapes]
+    counts = [
+        np.prod(shape, dtype=np.int64) // size
+        for shape, size in zip(maps[0].spec.shapes, sizes, strict=True)
+    ]
+    rows, samples = rows_of(_WARP.row, frames, out, [count > 1 for count in counts])
+    number = np.arange(len(rows)) - np.searchsorted(samples, samples)
+    places = [floats_of(each, frames.spec.device) for each in maps]
+    for at, each in enumerate(places):
+        step = 4 * number * np.array(sizes)[samples]
+        rows["maps"][:, at] = each.addresses[samples] + step.astype(np.uint64)
+    rows["numbers"][:, 0] = shift
+    _launch(rows, frames, out, "maps", interp, "constant", (0.0,))
+    return out
+
+
+@lru_cache(maxsize=256)
+def _stored(fill: tuple[float, ...], dtype: torch.dtype) -> tuple[float, ...]:
+    """Numbers as a type holds them."""
+    return tuple(saturate(torch.tensor(fill, dtype=torch.float64), dtype).tolist())
+
+
+def _launch(
+    rows: NDArray[Any],
+    frames: Batch,
+    out: Batch,
+    places: str,
+    interp_type: InterpType,
+    border: str,
+    fill: Sequence[float],
+    values: NDArray[Any] | None = None,
+) -> None:
+    channels = int(rows["source"]["sizes"][0, 3])
     if interp_type is InterpType.INTERP_NN:  # it takes pixels as they are, those of the border too
-        fill = saturate(torch.tensor(fill, dtype=torch.float64), out.spec.dtype).tolist()
+        fill = _stored(tuple(fill), out.spec.dtype)
     rows["fill"][:, :channels] = fill
     rows["border"] = BORDERS.index(border)
     macros = {
         "SOURCE": ELEMENTS[frames.spec.dtype],
         "TARGET": ELEMENTS[out.spec.dtype],
         "CHANNELS": channels,
-        "LINEAR": int(interp_type is InterpType.INTERP_LINEAR),
+        "PLACES": _PLACES.index(places),
+        "INTERPOLATION": _INTERPOLATIONS.index(interp_type),
     }
     count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
     tiles = count * -(-height // _TILE) * -(-width // _TILE)
-    _WARP.launch(rows, tiles, macros, frames.spec.device)
-    return out
+    _WARP.launch(rows, tiles, macros, frames.spec.device, values)
