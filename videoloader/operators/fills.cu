@@ -16,16 +16,6 @@ struct Box {
     int start[4], stop[4];  // frames, rows, columns, channels
 };
 
-template <int>
-struct Bits;
-template <>
-struct Bits<1> { typedef u8 Type; };
-template <>
-struct Bits<2> { typedef u16 Type; };
-template <>
-struct Bits<4> { typedef u32 Type; };
-template <>
-struct Bits<8> { typedef u64 Type; };
 typedef Bits<SIZE>::Type Stored;
 
 __device__ inline bool is_between(int place, const Box& box, int dim) {

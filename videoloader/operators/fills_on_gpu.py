@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.kernels import Kernel, are_frames, row_type, rows_of
 
-__all__ = ["erase_regions", "mask_squares"]
+__all__ = ["SIZES", "bits_of", "erase_regions", "mask_squares"]
 
 _MOST_CHANNELS = 4
 _ROW = row_type(
@@ -24,7 +24,7 @@ _ROW = row_type(
 )
 _ERASE = Kernel("fills.cu", "erase", _ROW)
 _GRID_MASK = Kernel("fills.cu", "grid_mask", _ROW)
-_SIZES = {
+SIZES = {
     dtype: dtype.itemsize
     for dtype in (
         *(torch.bool, torch.uint8, torch.int8, torch.uint16, torch.int16, torch.float16),
@@ -32,6 +32,8 @@ _SIZES = {
         torch.float64,
     )
 }
+"""Element types of kernels that compute nothing, and their bytes."""
+
 _LETTERS = "FHWC"
 _PIXELS = 1024  # of a block: four for each thread
 
@@ -52,7 +54,7 @@ def erase_regions(
             the CPU.
     """
     out = context.empty()
-    if not are_frames(values, out, dtypes=_SIZES):
+    if not are_frames(values, out, dtypes=SIZES):
         return NotImplemented
     rows, _ = rows_of(_ROW, values, out)
     boxes = [
@@ -65,7 +67,7 @@ def erase_regions(
     numbers: dict[int, NDArray[np.uint64]] = {}
     for row, fill in zip(rows, fills, strict=True):
         if id(fill) not in numbers:
-            numbers[id(fill)] = _bits(fill)
+            numbers[id(fill)] = bits_of(fill)
         row["fill"] = numbers[id(fill)]
     _launch(_ERASE, rows, values, np.array(boxes, dtype=np.int32))
     return out
@@ -85,7 +87,7 @@ def mask_squares(
     NotImplemented for batches that the kernel does not take.
     """
     out = context.empty()
-    if not are_frames(frames, out, dtypes=_SIZES):
+    if not are_frames(frames, out, dtypes=SIZES):
         return NotImplemented
     rows, _ = rows_of(_ROW, frames, out)
     pairs = list(zip(angle, tile, strict=True))
@@ -108,7 +110,7 @@ def _box(region: Sequence[slice], layout: str, sizes: Sequence[int]) -> list[int
     return [*(start for start, _ in bounds), *(stop for _, stop in bounds)]
 
 
-def _bits(fill: torch.Tensor) -> NDArray[np.uint64]:
+def bits_of(fill: torch.Tensor) -> NDArray[np.uint64]:
     """The bytes of a value for each channel, as integers of 64 bits."""
     values = fill.reshape(-1).expand(_MOST_CHANNELS) if fill.numel() == 1 else fill.reshape(-1)
     own = values.contiguous().view(torch.uint8).reshape(len(values), -1).numpy()

@@ -84,6 +84,19 @@ struct Element<3> {
     __device__ static float encode(float value) { return value; }
 };
 
+// ---- elements whose values stay as they are, by their bytes
+
+template <int>
+struct Bits;
+template <>
+struct Bits<1> { typedef u8 Type; };
+template <>
+struct Bits<2> { typedef u16 Type; };
+template <>
+struct Bits<4> { typedef u32 Type; };
+template <>
+struct Bits<8> { typedef u64 Type; };
+
 // ---- groups of four pixels side by side; `pixels` holds their channels one behind the other
 
 struct Group {

@@ -13,6 +13,7 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import DTYPE, INTS, Argument, Kind, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.geometry.paste_on_gpu import Region, paste_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
@@ -23,7 +24,8 @@ _NAME = "multi_paste"
 _RELATIVE = ("in_anchors", "shapes", "out_anchors")
 
 Pair = tuple[int, int]
-Region = tuple[int, Pair, Pair, Pair]
+Shape = Sequence[int]
+Part = tuple[int, Pair, Pair, Pair]
 """A frame by its number, where the region begins in it, its size, where it begins on the canvas."""
 
 
@@ -128,6 +130,45 @@ def _infer(
     return replace(inputs[0], shapes=tuple(shapes), dtype=dtype or inputs[0].dtype, layout=layout)
 
 
+def _by_frame(own: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Arguments of a sample: one mapping for all its frames, or one for each of them."""
+    count = max((len(value) for value in own.values() if isinstance(value, PerFrame)), default=0)
+    if not count:
+        return [own]
+    return [
+        {k: v.values[at] if isinstance(v, PerFrame) else v for k, v in own.items()}
+        for at in range(count)
+    ]
+
+
+def _on_gpu(
+    context: Context,
+    *inputs: Batch,
+    in_ids: PerSample,
+    output_size: PerSample,  # noqa: ARG001
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **places: PerSample,
+) -> Any:
+    specs = [batch.spec for batch in inputs]
+    regions = []
+    for position, canvas in enumerate(context.outputs[0].shapes):
+        sources = _sources(specs, in_ids, position)
+        shapes = [specs[number].shapes[at] for number, at in sources]
+        own = _by_frame({name: value[position] for name, value in places.items()})
+        if len(own) > 1 and len(own) != canvas[0]:
+            return NotImplemented
+        regions.append(
+            [
+                [
+                    Region(*sources[number], frame, start, size, place)
+                    for number, start, size, place in _regions(shapes, canvas, given, position)
+                ]
+                for frame, given in enumerate(own)
+            ]
+        )
+    return paste_on_gpu(context, inputs, regions)
+
+
 @declare(
     _NAME,
     inputs=(Input("frames", FRAMES, is_repeated=True),),
@@ -154,6 +195,7 @@ def _infer(
     infer=_infer,
     check=_check,
     whole_batch=lambda arguments: "in_ids" not in arguments or arguments["in_ids"] is not None,
+    kernels={"cuda": _on_gpu},
 )
 def multi_paste(
     context: Context,
@@ -176,16 +218,12 @@ def multi_paste(
         frames = [inputs[number][at] for number, at in sources]
         own = {name: value[position] for name, value in places.items()}
         canvas.zero_()
-        counts = {len(value) for value in own.values() if isinstance(value, PerFrame)}
-        if not counts:
+        if not any(isinstance(value, PerFrame) for value in own.values()):
             _paste(frames, canvas, own, position)
-        for at in range(max(counts, default=0)):
-            _paste(
-                [frame[at] if frame.ndim > 3 else frame for frame in frames],
-                canvas[at],
-                {k: v.values[at] if isinstance(v, PerFrame) else v for k, v in own.items()},
-                position,
-            )
+            continue
+        for at, given in enumerate(_by_frame(own)):
+            pictures = [frame[at] if frame.ndim > 3 else frame for frame in frames]
+            _paste(pictures, canvas[at], given, position)
     return out
 
 
@@ -193,7 +231,8 @@ def _paste(
     frames: Sequence[torch.Tensor], canvas: torch.Tensor, given: Mapping[str, Any], position: int
 ) -> None:
     """Copy regions of frames, or of clips, to their places on a canvas."""
-    for number, start, size, place in _regions(frames, canvas.shape, given, position):
+    shapes = [frame.shape for frame in frames]
+    for number, start, size, place in _regions(shapes, canvas.shape, given, position):
         piece = _window(frames[number], start, size)
         _window(canvas, place, size).copy_(saturate(piece, canvas.dtype))
 
@@ -203,11 +242,11 @@ def _window(frames: torch.Tensor, start: Pair, size: Pair) -> torch.Tensor:
 
 
 def _regions(
-    frames: Sequence[torch.Tensor],
-    canvas: Sequence[int],
+    frames: Sequence[Shape],
+    canvas: Shape,
     given: Mapping[str, Any],
     position: int,
-) -> list[Region]:
+) -> list[Part]:
     """The regions to paste on a canvas; an error where they reach outside."""
     found = []
     sides = (canvas[-3], canvas[-2])
@@ -218,7 +257,7 @@ def _regions(
                 f"sample {position}"
             )
     for number, frame in enumerate(frames):
-        own = (frame.shape[-3], frame.shape[-2])
+        own = (frame[-3], frame[-2])
         start = _measure(given, "in_anchors", number, own) or (0, 0)
         rest = (own[0] - start[0], own[1] - start[1])
         size = _measure(given, "shapes", number, own, math.ceil) or rest

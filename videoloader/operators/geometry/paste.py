@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.geometry.paste_on_gpu import Region, paste_on_gpu
 from videoloader.operators.geometry.windows import Window, cut
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
@@ -20,20 +22,25 @@ def _place(name: str, doc: str) -> Argument:
     return Argument(name, FLOAT, 0.5, doc, per_sample=True, least=0, most=1)
 
 
+@lru_cache(maxsize=1024)
+def _canvas(
+    sides: tuple[int, int], ratio: float, least: float, paste_y: float, paste_x: float
+) -> Window:
+    """The canvas of a frame as a window of it."""
+    if ratio < 1:
+        raise ArgumentError(f"fn.paste: ratio must be at least 1, got {ratio}")
+    if least < 0:
+        raise ArgumentError(f"fn.paste: min_canvas_size must be at least 0, got {least}")
+    size = tuple(max(_product(side, ratio), int(least)) for side in sides)
+    each = zip((paste_y, paste_x), size, sides, strict=True)
+    return Window(tuple(-_product(n - side, place) for place, n, side in each), size)
+
+
 def _canvases(frames: Spec, given: dict[str, PerSample]) -> list[Window]:
     """The canvas of each sample as a window of its frames."""
-    found = []
-    for at, shape in enumerate(frames.shapes):
-        ratio, least = given["ratio"][at], given["min_canvas_size"][at]
-        if ratio < 1:
-            raise ArgumentError(f"fn.paste: ratio must be at least 1, got {ratio}")
-        if least < 0:
-            raise ArgumentError(f"fn.paste: min_canvas_size must be at least 0, got {least}")
-        size = tuple(max(_product(side, ratio), int(least)) for side in shape[-3:-1])
-        places = given["paste_y"][at], given["paste_x"][at]
-        each = zip(places, size, shape[-3:-1], strict=True)
-        found.append(Window(tuple(-_product(n - side, place) for place, n, side in each), size))
-    return found
+    names = ("ratio", "min_canvas_size", "paste_y", "paste_x")
+    each = zip(frames.shapes, *(given[name] for name in names), strict=True)
+    return [_canvas((shape[-3], shape[-2]), *own) for shape, *own in each]
 
 
 def _product(length: int, part: float) -> int:
@@ -53,6 +60,22 @@ def _infer(
     return frames.with_frames(sizes)
 
 
+def _paste_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    fill_value: tuple[float, ...],
+    n_channels: int,  # noqa: ARG001
+    **given: Any,
+) -> Any:
+    spec = frames.spec
+    regions = []
+    for at, (shape, window) in enumerate(zip(spec.shapes, _canvases(spec, given), strict=True)):
+        (top, left), (height, width) = window.start, shape[-3:-1]
+        regions.append([[Region(0, at, 0, (0, 0), (height, width), (-top, -left))]])
+    return paste_on_gpu(context, [frames], regions, fill_value)
+
+
 @declare(
     "paste",
     inputs=(Input("frames", FRAMES, is_image=True),),
@@ -67,6 +90,7 @@ def _infer(
         Argument("n_channels", INT, 3, "taken; the frames know their channels", least=1),
     ),
     infer=_infer,
+    kernels={"cuda": _paste_on_gpu},
 )
 def paste(
     context: Context,

@@ -1,0 +1,113 @@
+"""Regions of frames on canvases on the GPU, a ragged batch in one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.fills_on_gpu import SIZES, bits_of
+from videoloader.operators.geometry.windows import filled
+from videoloader.operators.kernels import ELEMENTS, VIEW, Kernel, are_frames, row_type, rows_of
+
+__all__ = ["Region", "paste_on_gpu"]
+
+_MOST_CHANNELS = 4
+_PASTE = Kernel(
+    "geometry/paste.cu",
+    "paste",
+    row_type(("fill", "u8", _MOST_CHANNELS), ("first", "i4"), ("count", "i4")),
+)
+_REGION = np.dtype([("pixels", VIEW), ("top", "i4"), ("left", "i4")], align=True)
+_PIXELS = 1024  # of a block: four for each thread
+
+
+class Region(NamedTuple):
+    """A part of a frame, and its place on a canvas.
+
+    Attributes:
+        batch: number of the input.
+        sample: of that input.
+        frame: that is pasted, for a canvas of one frame; else 0, and all frames are.
+        start: row and column where the region begins in its frame.
+        size: height and width.
+        place: row and column where it begins on the canvas.
+    """
+
+    batch: int
+    sample: int
+    frame: int
+    start: tuple[int, int]
+    size: tuple[int, int]
+    place: tuple[int, int]
+
+
+def paste_on_gpu(
+    context: Context,
+    inputs: Sequence[Batch],
+    regions: Sequence[Sequence[Sequence[Region]]],
+    fill: Sequence[float] = (0.0,),
+) -> Any:
+    """Paste regions, which lie inside their frames and canvases, one after the other.
+
+    NotImplemented for batches that the kernel does not take.
+
+    Args:
+        context: of the call.
+        inputs: pictures or clips of one element type.
+        regions: of each sample those of its only canvas, or of each of its frames.
+        fill: of canvases, for all channels or each.
+    """
+    out = context.empty()
+    source, target = inputs[0].spec.dtype, out.spec.dtype
+    taken = SIZES if source == target else ELEMENTS
+    is_far = any(batch.spec.device != out.spec.device for batch in inputs)
+    if is_far or not are_frames(*inputs, out, dtypes=taken):
+        return NotImplemented
+    rows, _ = rows_of(_PASTE.row, out, out, [len(own) > 1 for own in regions])
+    views = [rows_of(_PASTE.row, batch, batch)[0]["source"] for batch in inputs]
+    channels = int(rows["target"]["sizes"][0, 3])
+    if any(int(each["sizes"][0, 3]) != channels for each in views):
+        return NotImplemented
+    canvases = [each for own in regions for each in own]
+    rows["count"] = [len(each) for each in canvases]
+    rows["first"] = np.cumsum(rows["count"]) - rows["count"]
+    rows["fill"] = _fill_bits(tuple(fill), channels, target)
+    types = {"SIZE": source.itemsize, "SOURCE": 0, "TARGET": 0}
+    if source != target:
+        types = {"SIZE": 0, "SOURCE": ELEMENTS[source], "TARGET": ELEMENTS[target]}
+    macros = {**types, "CHANNELS": channels, "REGION_BYTES": _REGION.itemsize}
+    table = _regions([each for own in canvases for each in own], views, source.itemsize)
+    sizes = rows["target"]["sizes"].astype(np.int64)
+    groups = sizes[:, 0] * sizes[:, 1] * -(-sizes[:, 2] // 4)
+    _PASTE.launch(rows, -(-4 * groups // _PIXELS), macros, out.spec.device, table)
+    return out
+
+
+def _regions(
+    regions: Sequence[Region], views: Sequence[NDArray[Any]], itemsize: int
+) -> NDArray[Any] | None:
+    """Regions as the kernel sees them."""
+    if not regions:
+        return None
+    table = np.zeros(len(regions), _REGION)
+    firsts = np.cumsum([0, *map(len, views)])
+    batch, sample, frame, starts, sizes, places = zip(*regions, strict=True)
+    pixels = np.concatenate(views)[firsts[list(batch)] + np.array(sample)]
+    begin = np.column_stack([np.array(frame), np.array(starts)])
+    moved = (begin * pixels["strides"][:, :3]).sum(axis=1) * itemsize
+    pixels["address"] += moved.astype(np.uint64)
+    pixels["sizes"][:, 1:3] = sizes
+    table["pixels"] = pixels
+    table["top"], table["left"] = np.array(places).T
+    return table
+
+
+@lru_cache(maxsize=256)
+def _fill_bits(fill: tuple[float, ...], channels: int, dtype: torch.dtype) -> NDArray[np.uint64]:
+    return bits_of(filled(torch.empty(0, dtype=dtype), (channels,), fill))
