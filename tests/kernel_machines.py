@@ -49,6 +49,9 @@ static void __syncthreads() {}
 static unsigned __float_as_uint(float value) {
     unsigned bits; std::memcpy(&bits, &value, 4); return bits;
 }
+static unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned __int128)a * b >> 64;
+}
 static float __uint_as_float(unsigned bits) {
     float value; std::memcpy(&value, &bits, 4); return value;
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 
 from videoloader.operators.arguments import BOOL, FLOAT, Argument, PerSample
 from videoloader.operators.batch import Batch, Context
+from videoloader.operators.noise_on_gpu import salt_on_gpu
 from videoloader.operators.operator import declare
 from videoloader.operators.random import SEED
 from videoloader.tensors import saturate
@@ -101,6 +103,26 @@ def _extremes(dtype: torch.dtype) -> tuple[float, float]:
     return limits.min, limits.max
 
 
+def _salt_on_gpu(
+    context: Context,
+    values: Batch,
+    *,
+    prob: PerSample,
+    salt_vs_pepper: PerSample,
+    salt_val: PerSample,
+    pepper_val: PerSample,
+    per_channel: bool,
+) -> Any:
+    shapes, layout = values.spec.shapes, values.layout
+    drawn = shapes if per_channel else [_mask_shape(shape, layout) for shape in shapes]
+    low, high = _extremes(values.spec.dtype)
+    extremes = [
+        (high if salt is None else salt, low if pepper is None else pepper)
+        for salt, pepper in zip(salt_val, pepper_val, strict=True)
+    ]
+    return salt_on_gpu(context, values, drawn, prob.values, salt_vs_pepper.values, extremes)
+
+
 @declare(
     "noise.salt_and_pepper",
     draws=True,
@@ -117,6 +139,7 @@ def _extremes(dtype: torch.dtype) -> tuple[float, float]:
         ),
         SEED,
     ),
+    kernels={"cuda": _salt_on_gpu},
 )
 def salt_and_pepper(
     context: Context,
