@@ -28,6 +28,7 @@ from videoloader import types
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.kernels import has_cupy
 from videoloader.operators.operator import OPERATORS, Operator
+from videoloader.sampling import generator
 
 BATCH, FRAMES = 8, 16
 SIZES = {"224x224": (224, 224), "1080p": (1080, 1920)}
@@ -89,7 +90,46 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "grid_mask": ("grid_mask", {"tile": [40 + turn for turn in TURNS], "angle": 0.4}),
     "gaussian_blur, sigma 1.5": ("gaussian_blur", {"sigma": [[1.5 + 0.01 * t] for t in TURNS]}),
     "gaussian_blur, sigma 5": ("gaussian_blur", {"sigma": [[5 + 0.01 * t] for t in TURNS]}),
+    "laplacian, 3": ("laplacian", {}),
+    "laplacian, 9": ("laplacian", {"window_size": 9, "normalized_kernel": True}),
+    "filter, 3 x 3": ("filter", {}),
+    "filter, 9 x 9": ("filter", {}),
+    "dilate, 3 x 3": ("dilate", {}),
+    "erode, 3 x 3 five times": ("erode", {"iterations": 5}),
+    "median_blur, 3 x 3": ("median_blur", {}),
+    "median_blur, 7 x 7": ("median_blur", {"window_size": [7, 7]}),
+    "sphere": ("sphere", {}),
+    "water": ("water", {"interp_type": types.INTERP_LINEAR}),
+    "jitter": ("jitter", {}),
+    "remap": ("experimental.remap", {}),
+    "remap, cubic": ("experimental.remap", {"interp": types.INTERP_CUBIC}),
+    "paste": ("paste", {"ratio": [1.1 + 0.01 * turn for turn in TURNS], "fill_value": 9.0}),
+    "multi_paste": (
+        "multi_paste",
+        {
+            "in_ids": [[turn, 7 - turn] for turn in TURNS],
+            "shapes_rel": [[[0.5, 0.5], [0.3, 0.4]]] * BATCH,
+            "out_anchors_rel": [[[0.0, 0.1], [0.3, 0.2]]] * BATCH,
+            "output_size": [180, 200],
+        },
+    ),
+    "salt_and_pepper": ("noise.salt_and_pepper", {"prob": [0.01 * turn for turn in TURNS]}),
 }
+
+
+def other_inputs(case: str, frames: Batch) -> list[Batch]:
+    """What an operator takes beside frames."""
+    device = frames.spec.device
+    if case.startswith("filter"):
+        size = int(case[-1])
+        return [Batch(torch.rand((BATCH, size, size), device=device) / size**2)]
+    if case.startswith("remap"):
+        sides = [tuple(shape[1:3]) for shape in frames.spec.shapes]
+        return [
+            Batch([torch.rand(each, device=device) * each[axis] for each in sides])
+            for axis in (1, 0)
+        ]
+    return []
 
 
 @dataclass(frozen=True)
@@ -164,9 +204,12 @@ def measure(case: str, size: str, memory: str, device: str, sides: tuple[int, in
     name, given = CASES[case]
     declared = OPERATORS[name]
     frames, bound = clips(sides, memory, device), declared.bind(given)
+    bound.pop("seed", None)
+    inputs = [frames, *other_inputs(case, frames)]
 
     def apply(operator: Operator) -> Batch:
-        return operator.apply(Context(BATCH, frames.spec.device), [frames], bound)[0]
+        context = Context(BATCH, frames.spec.device, lambda at: generator(1, sample=at))
+        return operator.apply(context, inputs, bound)[0]
 
     def wait() -> None:
         if device != "cpu":

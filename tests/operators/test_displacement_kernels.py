@@ -41,8 +41,9 @@ def bounds_of(interp_type, dtype):
     return {"bound": bounds[dtype], "off": 1.0 if dtype == torch.uint16 else 0.02}
 
 
-@pytest.mark.parametrize("name", ["sphere", "water"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("name", "dtype"), [*zip(("sphere", "water", "sphere", "water"), DTYPES, strict=True)]
+)
 def test_rules_have_every_type(machine, name, dtype):
     batch = batch_of("FHWC", dtype)
     arguments = {**RULES[name], "mask": [1, 1, 0, 1, 1]}
@@ -99,8 +100,9 @@ def maps_of(batch, frames=0, dtype=torch.float32):
     return found
 
 
-@pytest.mark.parametrize("interp", [NEAREST, LINEAR, CUBIC])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("interp", "dtype"), [*zip((NEAREST, LINEAR, CUBIC, NEAREST), DTYPES, strict=True)]
+)
 def test_maps_have_every_type_and_interpolation(machine, interp, dtype):
     batch = batch_of("FHWC", dtype)
     bounds = bounds_of(interp, dtype)

@@ -169,6 +169,17 @@ def test_morphology_is_the_extreme_of_a_rectangle(border, name, dtype):
     assert torch.equal(twice[0], operator(once, mask_size=3, border_mode=border)[0])
 
 
+@pytest.mark.parametrize("shape", [(0, 5, 6, 3), (2, 0, 6, 3), (2, 5, 0, 3)])
+def test_what_is_empty_has_empty_extremes_and_medians(shape):
+    frames = TensorList([torch.zeros(shape, dtype=torch.uint8)], "FHWC")
+    for made in (
+        fn.experimental.dilate(frames),
+        fn.experimental.erode(frames, border_mode="reflect"),
+        fn.experimental.median_blur(frames),
+    ):
+        assert made.shape() == [shape]
+
+
 @pytest.mark.parametrize("size", [(3, 3), (1, 5), (7, 3), (1, 1)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 def test_a_median_is_that_of_the_window(size, dtype):

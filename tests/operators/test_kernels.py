@@ -387,6 +387,12 @@ EVERY_OPERATOR = {
     "erase": {**REGIONS, "axis_names": "HW"},
     "grid_mask": {"tile": [9, 12, 7, 5, 40]},
     "gaussian_blur": {"sigma": [[0.5], [1.0], [2.0], [3.0], [0.7]]},
+    "laplacian": {"scale": [[0.5], [1.0], [2.0], [3.0], [0.7]]},
+    "dilate": {"mask_size": [[1, 3], [2, 2], [5, 5], [3, 3], [7, 1]]},
+    "median_blur": {"window_size": [3, 5]},
+    "sphere": {"mask": [0, 1, 1, 0, 1]},
+    "water": {"ampl_x": 3.0, "interp_type": LINEAR},
+    "paste": {"ratio": [1.1, 1.3, 1.0, 1.05, 1.2], "fill_value": [1.0, 2.0, 3.0]},
 }
 
 
@@ -411,7 +417,7 @@ def test_tables_of_many_rows_take_several_launches(machine, monkeypatch):
 @pytest.mark.parametrize("shape", [(0, 5, 6, 3), (2, 0, 6, 3), (2, 5, 0, 3)])
 def test_empty_samples_need_no_kernel(machine, shape):
     batch = TensorList([torch.zeros(shape, dtype=torch.uint8), *batch_of("FHWC")[:4]], "FHWC")
-    for name in ("color_twist", "erase", "grid_mask", "gaussian_blur"):
+    for name in ("color_twist", "erase", "grid_mask", "gaussian_blur", "dilate", "paste"):
         arguments = EVERY_OPERATOR[name]
         check(machine, name, [batch], arguments, bound=1, off=0.05, launches=0)
 

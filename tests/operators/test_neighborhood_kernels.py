@@ -124,7 +124,7 @@ def test_nan_stays_in_extremes_and_medians(machine):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("size", [[3, 3], [7, 7], [5, 1], [11, 9]])
+@pytest.mark.parametrize("size", [[5, 3], [11, 9]])
 def test_medians_have_every_type(machine, dtype, size):
     batch = batch_of("FHWC", dtype, side=20)
     check(machine, "median_blur", [batch], {"window_size": size}, bound=0, kernel="median")

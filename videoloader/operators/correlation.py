@@ -103,12 +103,10 @@ def _on_gpu(
     axes = picture_axes(frames.layout)
     if axes is None:
         return NotImplemented
-    anchors = [
-        _anchors(axes, own, extents)
-        for own, extents in zip(anchor, windows.spec.shapes, strict=True)
-    ]
-    if mode == "valid":
-        anchors = [(0,) * axes.count] * len(anchors)
+    anchors = []
+    for own, extents in zip(anchor, windows.spec.shapes, strict=True):
+        row, column = _anchors(axes, own, extents)
+        anchors.append((row, column) if mode == "same" else (0, 0))
     border = _ON_GPU.get(border, border)
     return correlate_on_gpu(context, frames, windows, fill_values, anchors, border)
 

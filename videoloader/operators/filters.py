@@ -112,8 +112,8 @@ def infer_filtered(context: Context, frames: Spec, *, dtype: torch.dtype | None,
     """The input's spec, with its element type or float32."""
     if dtype not in (None, frames.dtype, torch.float32):
         raise ArgumentError(f"dtype is the input's, {frames.dtype}, or FLOAT; got {dtype}")
-    for shape in frames.shapes:
-        Axes.of(frames.layout, len(shape))
+    for ndim in {len(shape) for shape in frames.shapes}:
+        Axes.of(frames.layout, ndim)
     return replace(frames, dtype=dtype or frames.dtype)
 
 
@@ -238,7 +238,8 @@ def _gaussian_windows(
 
 @lru_cache(maxsize=1024)
 def _blur_pass(axes: Axes, sigma: Sequence[float], window_size: Sequence[int]) -> tuple[Pass, ...]:
-    return (Pass(*_gaussian_windows(axes, sigma, window_size)),)
+    down, across = _gaussian_windows(axes, sigma, window_size)
+    return (Pass(down, across),)
 
 
 def _blur_on_gpu(
@@ -354,7 +355,8 @@ def _derivatives(
 @lru_cache(maxsize=1024)
 def _laplacian_passes(*given: Any, normalized: bool) -> tuple[Pass, ...]:
     return tuple(
-        Pass(*kernels, factor) for kernels, factor in _derivatives(*given, normalized=normalized)
+        Pass(down, across, factor)
+        for (down, across), factor in _derivatives(*given, normalized=normalized)
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from videoloader.operators.kernels import BORDERS, ELEMENTS, Kernel, are_frames,
 __all__ = ["Mask", "Pass", "extremes_on_gpu", "filter_on_gpu"]
 
 Window = NDArray[np.float32]
+T = TypeVar("T")
 
 _SUM, _LARGEST, _SMALLEST = range(3)  # as in filters.cu
 _TILE = 32
@@ -58,31 +59,25 @@ def filter_on_gpu(
     out = context.empty()
     if not are_frames(frames, out):
         return NotImplemented
-    weights: dict[int, Window] = {
+    distinct = _distinct(passes)
+    weights = {
         id(window): window
-        for own in passes
+        for own in distinct.values()
         for each in own
-        for given in each
-        for window in given[:2]
+        for window in (each.down, each.across)
     }
     starts = np.cumsum([0, *map(len, weights.values())]).tolist()
     first = dict(zip(weights, starts, strict=False))
-    table = [
-        tuple(
-            (
-                *((first[id(window)], len(window), len(window) // 2) for window in given[:2]),
-                given.factor,
-            )
-            for given in each
-        )
-        for own in passes
-        for each in own
-    ]
-    _launch(
-        *(frames, out, [len(own) > 1 for own in passes], table),
-        {"OPERATION": _SUM, "BORDER": BORDERS.index("reflect_101")},
-        np.concatenate(list(weights.values())),
-    )
+
+    def window_of(window: Window) -> tuple[int, int, int]:
+        return first[id(window)], len(window), len(window) // 2
+
+    table = {
+        key: [(window_of(each.down), window_of(each.across), each.factor) for each in own]
+        for key, own in distinct.items()
+    }
+    macros = {"OPERATION": _SUM, "BORDER": BORDERS.index("reflect_101")}
+    _launch(frames, out, passes, table, macros, np.concatenate(list(weights.values())))
     return out
 
 
@@ -101,27 +96,38 @@ def extremes_on_gpu(
     out = context.empty()
     if not are_frames(frames, out):
         return NotImplemented
-    table = [
-        (((0, mask.height, mask.y), (0, mask.width, mask.x), 1.0),) for own in masks for mask in own
-    ]
+    table = {
+        key: [((0, mask.height, mask.y), (0, mask.width, mask.x), 1.0)]
+        for key, mask in _distinct(masks).items()
+    }
     macros = {"OPERATION": _LARGEST if largest else _SMALLEST, "BORDER": BORDERS.index(border)}
-    _launch(frames, out, [len(own) > 1 for own in masks], table, macros, None)
+    _launch(frames, out, masks, table, macros, None)
     return out
+
+
+def _distinct(given: Sequence[Sequence[T]]) -> dict[int, T]:
+    """The objects among what samples, or their frames, are given, by their identity."""
+    return {id(each): each for own in given for each in own}
 
 
 def _launch(
     frames: Batch,
     out: Batch,
-    by_frame: Sequence[bool],
-    passes: Sequence[tuple[Any, ...]],
-    macros: dict[str, int],
+    given: Sequence[Sequence[Any]],
+    table: Mapping[int, Sequence[tuple[Any, ...]]],
+    macros: Mapping[str, int],
     weights: NDArray[np.float32] | None,
 ) -> None:
-    rows, _ = rows_of(_SEPARABLE.row, frames, out, by_frame)
-    counts = [len(each) for each in passes]
-    for number in range(max(counts)):
-        rows["passes"][:, number] = np.array([each[number] for each in passes], _PASS)
-    rows["count"] = counts
+    """Queue the kernel with the passes that a table has for what samples or frames are given."""
+    rows, _ = rows_of(_SEPARABLE.row, frames, out, [len(own) > 1 for own in given])
+    passes = np.zeros((len(table), _MOST_PASSES), _PASS)
+    for at, own in enumerate(table.values()):
+        for number, each in enumerate(own):
+            passes[at, number] = each
+    counts = np.array([len(own) for own in table.values()])
+    place = dict(zip(table, range(len(table)), strict=True))
+    places = [place[id(each)] for own in given for each in own]
+    rows["passes"], rows["count"] = passes[places], counts[places]
     if not _is_interleaved(rows):
         rows = _planes(rows, frames, out)
     sizes = rows["source"]["sizes"].astype(np.int64)

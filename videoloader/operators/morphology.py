@@ -210,6 +210,8 @@ def _declare(name: str, doc: str, *, largest: bool) -> None:
         out = context.empty()
         fill = _limits(frames.spec.dtype)[0 if largest else 1]
         for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
+            if not sample.numel():
+                continue
             pictures = _frames(sample)
             masks = mask_size.frames(position, len(pictures))
             anchors = anchor.frames(position, len(pictures))
@@ -220,13 +222,13 @@ def _declare(name: str, doc: str, *, largest: bool) -> None:
                 pair = _pair("mask_size", mask, 1), _pair("anchor", own, -1)
                 _check_anchor(*pair)
                 is_plain = border_mode == "constant" and part.dtype in _BY_OPENCV
-                if part.device.type == "cpu" and is_plain and part.numel():
+                if part.device.type == "cpu" and is_plain:
                     made.append(_extreme_by_opencv(part, *pair, iterations, largest=largest))
                     continue
                 for _ in range(iterations):
                     part = _extreme(part, *pair, _BORDERS[border_mode], pick, fill)
                 made.append(part)
-            place.copy_(torch.cat(made).reshape(place.shape) if made else place)
+            place.copy_(torch.cat(made).reshape(place.shape))
         return out
 
     run.__doc__ = doc
@@ -268,7 +270,7 @@ def _median(pictures: torch.Tensor, width: int, height: int) -> torch.Tensor:
 
 
 def _is_of_opencv(pictures: torch.Tensor, size: int) -> bool:
-    if pictures.shape[-1] not in (1, 3, 4) or not pictures.numel() or size == 1:
+    if pictures.shape[-1] not in (1, 3, 4) or size == 1:
         return False
     return pictures.dtype == torch.uint8 or (pictures.dtype == torch.float32 and size <= 5)
 
@@ -297,5 +299,6 @@ def median_blur(context: Context, frames: Batch, *, window_size: PerSample) -> B
     out = context.empty()
     for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
         width, height = _median_window(window_size[position])
-        place.copy_(_median(_frames(sample), width, height).reshape(place.shape))
+        if sample.numel():
+            place.copy_(_median(_frames(sample), width, height).reshape(place.shape))
     return out

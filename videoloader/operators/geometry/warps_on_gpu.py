@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -115,10 +116,9 @@ def remap_on_gpu(
     if not are_frames(frames, out):
         return NotImplemented
     axes = [frames.layout.index(letter) for letter in "HW"]
-    sizes = [np.prod([shape[axis] for axis in axes]) for shape in out.spec.shapes]
+    sizes = [math.prod(shape[axis] for axis in axes) for shape in out.spec.shapes]
     counts = [
-        np.prod(shape, dtype=np.int64) // size
-        for shape, size in zip(maps[0].spec.shapes, sizes, strict=True)
+        math.prod(shape) // size for shape, size in zip(maps[0].spec.shapes, sizes, strict=True)
     ]
     rows, samples = rows_of(_WARP.row, frames, out, [count > 1 for count in counts])
     number = np.arange(len(rows)) - np.searchsorted(samples, samples)
