@@ -169,8 +169,8 @@ def _mask(mask_size: Pair, anchor: Pair, *, border: str, iterations: int) -> Mas
     size, given = _pair("mask_size", mask_size, 1), _pair("anchor", anchor, -1)
     _check_anchor(size, given)
     own = tuple(side // 2 if at == -1 else at for at, side in zip(given, size, strict=True))
-    is_even = any(side != 2 * at + 1 for at, side in zip(own, size, strict=True))
-    if iterations > 1 and is_even and border.startswith("reflect"):
+    is_centered = all(side == 2 * at + 1 for at, side in zip(own, size, strict=True))
+    if iterations > 1 and not is_centered and border.startswith("reflect"):
         return None  # what is mirrored is moved the other way
     width, height = (iterations * (side - 1) + 1 for side in size)
     return Mask(width, height, iterations * own[0], iterations * own[1])
