@@ -478,6 +478,21 @@ def test_tables_of_many_rows_take_several_launches(machine, monkeypatch):
         check(machine, name, [batch_of("FHWC")], arguments, bound=1, off=0.05, launches=3)
 
 
+@pytest.mark.parametrize("count", [5, 40])
+def test_tables_larger_than_the_parameters_of_a_launch_are_uploaded(machine, count):
+    few = batch_of("FHWC")
+    batch = TensorList([few[at % 5] for at in range(count)], "FHWC")
+    for name, arguments in EVERY_OPERATOR.items():
+        given = {
+            key: [value[at % 5] for at in range(count)]
+            if isinstance(value, list) and len(value) == 5
+            else value
+            for key, value in arguments.items()
+        }
+        check(machine, name, [batch], given, bound=1, off=0.05)
+    assert machine.uploaded.total() == (len(EVERY_OPERATOR) if count == 40 else 0)
+
+
 @pytest.mark.parametrize("shape", [(0, 5, 6, 3), (2, 0, 6, 3), (2, 5, 0, 3)])
 def test_empty_samples_need_no_kernel(machine, shape):
     batch = TensorList([torch.zeros(shape, dtype=torch.uint8), *batch_of("FHWC")[:4]], "FHWC")

@@ -1,8 +1,9 @@
 // What the kernels of operators share: views of pixels, element types, groups of four pixels.
 //
-// Every kernel gets a table `const Row* rows`, with `source` and `target` among its fields, and
-// numbers `const u8* values` that rows refer to. blockIdx.y is the row; the blocks along x share its
-// pixels. Products are rounded before they are summed (--fmad=false), so that results are those of
+// Every kernel is `KERNEL(name, threads) {...}`. It gets a table `const Row* rows`, with `source` and
+// `target` among its fields, and numbers `const u8* values` that rows refer to; both lie in memory, or
+// with TABLE_BYTES among the parameters of the launch. blockIdx.y is the row; the blocks along x share
+// its pixels. Products are rounded before they are summed (--fmad=false), so that results are those of
 // the CPU; `fmaf` is called where that does not matter.
 //
 // No include and no type of CUDA's: a C++ compiler takes these files too, which is how the
@@ -14,6 +15,25 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
+
+struct Row;
+
+#ifdef TABLE_BYTES
+struct alignas(16) Table {
+    u8 bytes[TABLE_BYTES];  // rows; from `start` on what they refer to
+};
+#define KERNEL(name, ...)                                                            \
+    static __device__ __forceinline__ void name##_of(const Row*, const u8*);         \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                        \
+        name(const __grid_constant__ Table table, u32 start) {                       \
+        name##_of((const Row*)table.bytes, table.bytes + start);                     \
+    }                                                                                \
+    static __device__ __forceinline__ void name##_of(const Row* rows, const u8* values)
+#else
+#define KERNEL(name, ...)                                                            \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                        \
+        name(const Row* rows, const u8* values)
+#endif
 
 struct View {
     u64 address;

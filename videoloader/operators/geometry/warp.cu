@@ -84,7 +84,7 @@ __device__ inline void sample(const Row& r, int frame, float x, float y, To::Sto
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(256, 3) warp(const Row* rows, const u8*) {
+KERNEL(warp, 256, 3) {
     __shared__ Row r;
     for (int i = threadIdx.x; i < (int)(sizeof(Row) / sizeof(u32)); i += blockDim.x)
         ((u32*)&r)[i] = ((const u32*)(rows + blockIdx.y))[i];
