@@ -360,6 +360,28 @@ def test_regions_may_be_of_frames_and_channels(machine):
     check(machine, "erase", [batch], {**relative, "centered_anchor": True}, bound=0)
 
 
+def test_a_region_is_filled_with_the_zero_that_was_given(machine):
+    batch = batch_of("HWC", torch.float32, memory="dense")
+    for fill in (0.0, -0.0, [[-0.0], [0.0], [0.0], [-0.0], [0.0]]):
+        arguments = {"anchor": [1, 1], "shape": [3, 3], "fill_value": fill, "axis_names": "HW"}
+        (made,) = machine.run("erase", [batch], arguments)
+        signs = [bool(each[2, 2, 0].signbit()) for each in made]
+        own = [each[0] for each in fill] if isinstance(fill, list) else [fill] * 5
+        assert signs == [str(each).startswith("-") for each in own]
+
+
+def test_batches_are_those_of_their_own_arguments(machine):
+    batches = [batch_of("FHWC", memory=memory, seed=3) for memory in ("dense", "ragged", "dense")]
+    for _, batch in itertools.product(range(2), batches):
+        for angle in (10.0, [20.0, 10.0, 30.0, 10.0, -20.0]):
+            check(machine, "rotate", [batch], {"angle": angle}, bound=1)
+        for place in ([1, 2], [2, 1], [[1, 1], [0, 0], [3, 3], [2, 2], [1, 1]]):
+            given = {"anchor": place, "shape": [4, 3], "axis_names": "HW", "fill_value": 7.0}
+            check(machine, "erase", [batch], given, bound=0)
+        for sigma in (1.0, 2.0, [[0.5], [1.0], [2.0], [1.0], [0.7]]):
+            check(machine, "gaussian_blur", [batch], {"sigma": sigma}, bound=1)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
 @pytest.mark.parametrize("dtype", DTYPES)

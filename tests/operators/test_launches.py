@@ -15,8 +15,10 @@ import torch
 from videoloader.decoding.nvdec import launching
 from videoloader.decoding.nvdec.launching import TABLE_BYTES, launch_kernel
 from videoloader.operators import kernels
-from videoloader.operators.batch import Batch
+from videoloader.operators.arguments import PerSample
+from videoloader.operators.batch import Batch, Context
 from videoloader.operators.kernels import Kernel, are_frames, row_type, rows_of
+from videoloader.operators.operator import OPERATORS
 
 KERNEL = Kernel("color.cu", "scale", row_type(("more", "f4", 20)))
 
@@ -33,7 +35,9 @@ class Driver:
         monkeypatch.setattr(launching, "_launch_kernel", lambda: self._launch)
         monkeypatch.setattr(torch.cuda, "current_device", lambda: self.device)
         monkeypatch.setattr(torch.cuda, "device", self._on)
-        monkeypatch.setattr(kernels, "_index", lambda device: int(device[-1:]))
+        monkeypatch.setattr(
+            kernels, "_index", lambda device: int(device[-1:]) if ":" in device else 0
+        )
         monkeypatch.setattr(
             torch._C, "_cuda_getCurrentRawStream", lambda index: 70 + index, raising=False
         )
@@ -193,3 +197,36 @@ def test_a_warm_launch_takes_few_calls(driver):
     assert called <= 25
     assert in_c <= 60
     assert len(driver.launches) == 2
+
+
+WARM = {  # calls of Python and of C that a batch of clips takes, those of its launch included
+    "rotate": ({"angle": 10.0, "keep_size": True, "fill_value": 0}, 52, 65),
+    "warp_affine": ({"matrix": [1.1, 0.1, -10.0, -0.1, 0.9, 5.0], "fill_value": 0}, 52, 65),
+    "experimental.warp_perspective": ({"matrix": [1, 0, 2, 0, 1, 3, 0, 0, 1]}, 52, 75),
+    "gaussian_blur": ({"sigma": 1.5}, 60, 125),
+    "erase": ({"anchor": [2, 3], "shape": [6, 4], "axis_names": "HW"}, 72, 135),
+    "grid_mask": ({"tile": 30}, 44, 70),
+}
+
+
+@pytest.mark.parametrize("name", WARM)
+def test_an_operator_works_out_once_what_its_arguments_say(driver, name):
+    given, most_calls, most_in_c = WARM[name]
+    declared = OPERATORS[name]
+    arguments = declared.bind(given)
+    for each in declared.per_sample:
+        if not isinstance(arguments[each], PerSample):
+            arguments[each] = PerSample((arguments[each],) * 8)
+    frames = clips()
+    context = Context(8, outputs=(declared.infer(Context(8), frames.spec, **arguments),))
+
+    def run():
+        assert declared.kernels["cuda"](context, frames, **arguments) is not NotImplemented
+
+    run()
+    frames = clips()
+    assert frames.spec
+    called, in_c = calls_of(run)
+    assert len(driver.launches) == 2
+    assert called <= most_calls
+    assert in_c <= most_in_c

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.matrices import Matrix
 from videoloader.operators.kernels import ELEMENTS, Kernel, are_frames, row_type, rows_of
-from videoloader.tensors import saturate
+from videoloader.tensors import saturate_numbers
 from videoloader.types import InterpType
 
 __all__ = ["warp_on_gpu"]
@@ -46,11 +45,11 @@ def warp_on_gpu(
     channels = int(rows["source"]["sizes"][0, 3])
     if len(fill) not in (1, channels):
         return NotImplemented
-    numbers = np.stack([matrix for own in matrices for matrix in own]).reshape(len(rows), -1)
+    numbers = np.array([matrix for own in matrices for matrix in own]).reshape(len(rows), -1)
     rows["matrix"][:, : numbers.shape[1]] = numbers
     rows["is_affine"] = numbers.shape[1] == 6
     if interp_type is InterpType.INTERP_NN:  # it takes pixels as they are, those of the border too
-        fill = saturate(torch.tensor(fill, dtype=torch.float64), out.spec.dtype).tolist()
+        fill = saturate_numbers(fill, out.spec.dtype)
     rows["fill"][:, :channels] = fill
     rows["border"] = _BORDERS.index(border)
     macros = {
