@@ -35,9 +35,7 @@ class Driver:
         monkeypatch.setattr(launching, "_launch_kernel", lambda: self._launch)
         monkeypatch.setattr(torch.cuda, "current_device", lambda: self.device)
         monkeypatch.setattr(torch.cuda, "device", self._on)
-        monkeypatch.setattr(
-            kernels, "_index", lambda device: int(device[-1:]) if ":" in device else 0
-        )
+        monkeypatch.setattr(kernels, "_index", lambda device: int("0" + device[5:]))
         monkeypatch.setattr(
             torch._C, "_cuda_getCurrentRawStream", lambda index: 70 + index, raising=False
         )
