@@ -52,6 +52,9 @@ static void __syncthreads() {}
 static unsigned __float_as_uint(float value) {
     unsigned bits; std::memcpy(&bits, &value, 4); return bits;
 }
+static unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
+}
 static float __uint_as_float(unsigned bits) {
     float value; std::memcpy(&value, &bits, 4); return value;
 }

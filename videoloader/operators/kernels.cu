@@ -47,7 +47,7 @@ struct alignas(4 * sizeof(T)) Four {
     T at[4];
 };
 
-// ---- element types: 0 uint8, 1 uint16, 2 float16, 3 float32
+// ---- element types: 0 uint8, 1 uint16, 2 float16, 3 float32; `of_word` takes the lowest bits
 
 // CuPy compiles with -ftz=true, so no float in between may be subnormal.
 __device__ inline float half_value(u16 bits) {
@@ -79,6 +79,7 @@ struct Element;
 template <>
 struct Element<0> {
     typedef u8 Stored;
+    __device__ static u8 of_word(u32 bits) { return (u8)bits; }
     __device__ static float decode(u8 bits) { return bits; }
     __device__ static u8 encode(float value) { return (u8)whole(value, 255.0f); }
 };
@@ -86,6 +87,7 @@ struct Element<0> {
 template <>
 struct Element<1> {
     typedef u16 Stored;
+    __device__ static u16 of_word(u32 bits) { return (u16)bits; }
     __device__ static float decode(u16 bits) { return bits; }
     __device__ static u16 encode(float value) { return (u16)whole(value, 65535.0f); }
 };
@@ -93,6 +95,7 @@ struct Element<1> {
 template <>
 struct Element<2> {
     typedef u16 Stored;
+    __device__ static u16 of_word(u32 bits) { return (u16)bits; }
     __device__ static float decode(u16 bits) { return half_value(bits); }
     __device__ static u16 encode(float value) { return half_bits(value); }
 };
@@ -100,6 +103,7 @@ struct Element<2> {
 template <>
 struct Element<3> {
     typedef float Stored;
+    __device__ static float of_word(u32 bits) { return __uint_as_float(bits); }
     __device__ static float decode(float value) { return value; }
     __device__ static float encode(float value) { return value; }
 };

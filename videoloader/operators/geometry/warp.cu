@@ -65,13 +65,73 @@ __device__ inline float tap(const From::Stored* row, int column, const Row& r, i
     return From::decode(row[column * r.source.strides[2] + channel * r.source.strides[3]]);
 }
 
-__device__ inline void sample(const Row& r, int frame, float x, float y, To::Stored* pixel) {
-    Taps across = taps_at(x, r.source.sizes[2], r.border);
-    Taps down = taps_at(y, r.source.sizes[1], r.border);
-    const From::Stored* first = pixel_at<From::Stored>(r.source, frame, 0, 0);
-    const From::Stored* near = down.near < 0 ? nullptr : first + down.near * r.source.strides[1];
+// A frame of the source. Where its pixels are dense, places within it take 32 bits.
+struct Picture {
+    const From::Stored* first;
+    int height, width, step;  // elements from one row to the next
+    bool is_dense;
+};
+
+__device__ inline Picture picture_of(const View& v, int frame) {
+    int step = (int)v.strides[1];
+    bool is_dense = is_interleaved<CHANNELS>(v) && step == v.strides[1];
+    return {pixel_at<From::Stored>(v, frame, 0, 0), v.sizes[1], v.sizes[2], step, is_dense};
+}
+
+// COUNT elements side by side. All of the words read hold some of them, so no memory of others is
+// read but what shares a word with them.
+template <int COUNT>
+__device__ inline void load_words(const From::Stored* from, float* values) {
+    const int BYTES = COUNT * sizeof(From::Stored), WORDS = (BYTES + 3) / 4;
+    u32 offset = (u64)from % 4, words[WORDS + 1] = {};
+    const u32* at = (const u32*)((u64)from - offset);
+#pragma unroll
+    for (int k = 0; k <= WORDS; k++)
+        if (4 * k < (int)offset + BYTES) words[k] = at[k];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) words[k] = __funnelshift_r(words[k], words[k + 1], 8 * offset);
+#pragma unroll
+    for (int n = 0; n < COUNT; n++) {
+        int byte = n * sizeof(From::Stored);
+        values[n] = From::decode(From::of_word(words[byte / 4] >> 8 * (byte % 4)));
+    }
+}
+
+// The same as `sample` for what lies within a dense picture, and whether it does.
+__device__ inline bool sample_inside(const Picture& p, float x, float y, To::Stored* pixel) {
+    const float half = LINEAR ? 0.5f : 0.0f;
+    x -= half, y -= half;
+    if (!(p.is_dense && x >= 0.0f && y >= 0.0f && x < p.width && y < p.height)) return false;
+    int column = (int)x, row = (int)y;
 #if LINEAR
-    const From::Stored* far = down.far < 0 ? nullptr : first + down.far * r.source.strides[1];
+    if (column + 1 >= p.width || row + 1 >= p.height) return false;
+    const From::Stored* near = p.first + (i64)row * p.step + column * CHANNELS;
+    float across = x - column, down = y - row, above[2 * CHANNELS], below[2 * CHANNELS];
+    load_words<2 * CHANNELS>(near, above);
+    load_words<2 * CHANNELS>(near + p.step, below);
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) {
+        float upper = fmaf(across, above[CHANNELS + c] - above[c], above[c]);
+        float lower = fmaf(across, below[CHANNELS + c] - below[c], below[c]);
+        pixel[c] = To::encode(fmaf(down, lower - upper, upper));
+    }
+#else
+    if (column >= p.width || row >= p.height) return false;  // if these are rounded as float
+    float values[CHANNELS];
+    load_words<CHANNELS>(p.first + (i64)row * p.step + column * CHANNELS, values);
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) pixel[c] = To::encode(values[c]);
+#endif
+    return true;
+}
+
+__device__ inline void sample(const Row& r, const Picture& p, float x, float y, To::Stored* pixel) {
+    if (sample_inside(p, x, y, pixel)) return;
+    Taps across = taps_at(x, p.width, r.border);
+    Taps down = taps_at(y, p.height, r.border);
+    const From::Stored* near = down.near < 0 ? nullptr : p.first + down.near * r.source.strides[1];
+#if LINEAR
+    const From::Stored* far = down.far < 0 ? nullptr : p.first + down.far * r.source.strides[1];
     for (int c = 0; c < CHANNELS; c++) {
         float a = tap(near, across.near, r, c), b = tap(near, across.far, r, c);
         float above = fmaf(across.share, b - a, a);
@@ -84,37 +144,62 @@ __device__ inline void sample(const Row& r, int frame, float x, float y, To::Sto
 #endif
 }
 
+struct Place {
+    float x, y;
+};
+
+// Where a pixel of the target comes from.
+__device__ inline Place place_of(const Row& r, int row, int column) {
+    const float* m = r.matrix;
+    float x = column + 0.5f, y = row + 0.5f;
+    float across = fmaf(y, m[1], x * m[0]) + m[2], down = fmaf(y, m[4], x * m[3]) + m[5];
+    if (!r.is_affine) {
+        float depth = fmaf(y, m[7], x * m[6]) + m[8];
+        // What lies at infinity is taken for the centre of the first pixel.
+        across = depth == 0.0f ? 0.5f : across / depth;
+        down = depth == 0.0f ? 0.5f : down / depth;
+    }
+    return {across, down};
+}
+
+struct Made {
+    alignas(16) To::Stored pixels[TILE][TILE * CHANNELS];
+};
+
 KERNEL(warp, 256, 3) {
     __shared__ Row r;
+    __shared__ Made made;
     for (int i = threadIdx.x; i < (int)(sizeof(Row) / sizeof(u32)); i += blockDim.x)
         ((u32*)&r)[i] = ((const u32*)(rows + blockIdx.y))[i];
     __syncthreads();
-    const float* m = r.matrix;
     int height = r.target.sizes[1], width = r.target.sizes[2];
     int tall = (height + TILE - 1) / TILE, wide = (width + TILE - 1) / TILE;
     for (int tile = blockIdx.x; tile < r.target.sizes[0] * tall * wide; tile += gridDim.x) {
         int frame = tile / (tall * wide), rest = tile - frame * (tall * wide);
         int top = rest / wide * TILE, left = rest % wide * TILE;
+        Picture picture = picture_of(r.source, frame);
+        // The threads of a warp make 4 rows of 8 pixels: what they read lies close together in every
+        // direction. Four pixels side by side are then stored by one thread.
+        for (int i = threadIdx.x; i < TILE * TILE; i += blockDim.x) {
+            int part = i / 32, row = part / (TILE / 8) * 4 + i % 32 / 8;
+            int column = part % (TILE / 8) * 8 + i % 8;
+            if (top + row >= height || left + column >= width) continue;
+            Place place = place_of(r, top + row, left + column);
+            sample(r, picture, place.x, place.y, &made.pixels[row][CHANNELS * column]);
+        }
+        __syncthreads();
         for (int i = threadIdx.x; i < TILE * TILE / 4; i += blockDim.x) {
-            int row = top + i / (TILE / 4), column = left + i % (TILE / 4) * 4;
-            Group group = {frame, row, column, min(4, width - column)};
-            if (row >= height || group.count <= 0) continue;
-            To::Stored pixels[4 * CHANNELS] = {};
-            float y = row + 0.5f;
+            int row = i / (TILE / 4), column = 4 * (i % (TILE / 4));
+            Group group = {frame, top + row, left + column, min(4, width - left - column)};
+            if (group.row >= height || group.count <= 0) continue;
+            To::Stored pixels[4 * CHANNELS];
 #pragma unroll
-            for (int j = 0; j < 4; j++) {
-                if (j >= group.count) continue;
-                float x = column + j + 0.5f;
-                float across = fmaf(y, m[1], x * m[0]) + m[2], down = fmaf(y, m[4], x * m[3]) + m[5];
-                if (!r.is_affine) {
-                    float depth = fmaf(y, m[7], x * m[6]) + m[8];
-                    // What lies at infinity is taken for the centre of the first pixel.
-                    across = depth == 0.0f ? 0.5f : across / depth;
-                    down = depth == 0.0f ? 0.5f : down / depth;
-                }
-                sample(r, frame, across, down, pixels + CHANNELS * j);
+            for (int k = 0; k < CHANNELS; k++) {
+                auto four = ((const Four<To::Stored>*)&made.pixels[row][CHANNELS * column])[k];
+                for (int j = 0; j < 4; j++) pixels[4 * k + j] = four.at[j];
             }
             store<To::Stored, CHANNELS>(r.target, group, pixels);
         }
+        __syncthreads();
     }
 }
