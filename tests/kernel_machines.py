@@ -35,6 +35,7 @@ template <typename T> static T max(T a, T b) { return a < b ? b : a; }
 #define __noinline__
 #define __forceinline__ inline
 #define __grid_constant__
+#define __builtin_assume(...)
 #define __shared__ static
 #define __launch_bounds__(...)
 struct Dimensions { unsigned x, y, z; };
@@ -54,6 +55,11 @@ static unsigned __float_as_uint(float value) {
 }
 static unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
+}
+static float __fadd_rz(float a, float b) {
+    double sum = (double)a + b;  // exact for what the kernels add
+    float near = (float)sum;
+    return std::fabs(near) > std::fabs(sum) ? std::nextafter(near, 0.0f) : near;
 }
 static float __uint_as_float(unsigned bits) {
     float value; std::memcpy(&value, &bits, 4); return value;

@@ -259,6 +259,31 @@ def test_the_horizon_is_the_first_pixel(machine, interp_type):
     assert torch.equal(made[0][:, 20], wanted)
 
 
+@pytest.mark.parametrize("interp_type", [NEAREST, LINEAR])
+@pytest.mark.parametrize(
+    ("dtype", "channels"), [*((torch.uint8, n) for n in range(1, 5)), *((t, 3) for t in DTYPES[1:])]
+)
+def test_warps_read_whole_words_and_single_values_alike(machine, dtype, channels, interp_type):
+    dense = batch_of("FHWC", dtype, channels=channels, seed=5)
+    apart = []
+    for each in dense:  # values with gaps
+        wide = each.new_zeros((*each.shape[:-1], channels + 1))
+        wide[..., :channels] = each
+        apart.append(wide[..., :channels])
+    for border, matrix in itertools.product(("constant", "wrap"), (PERSPECTIVE, FAR, HORIZON)):
+        given = {"matrix": matrix, "border_mode": border, "interp_type": interp_type}
+        name = "experimental.warp_perspective"
+        (made,) = machine.run(name, [dense], given)
+        (wanted,) = machine.run(name, [TensorList(apart, "FHWC")], given)
+        for got, expected in zip(made, wanted, strict=True):
+            assert got.numpy().tobytes() == expected.numpy().tobytes()
+    given = {"angle": [33.0, -88.0, 179.0, 271.5, 0.5], "interp_type": interp_type}
+    (made,) = machine.run("rotate", [dense], given)
+    (wanted,) = machine.run("rotate", [TensorList(apart, "FHWC")], given)
+    for got, expected in zip(made, wanted, strict=True):
+        assert got.numpy().tobytes() == expected.numpy().tobytes()
+
+
 @pytest.mark.parametrize("layout", ["HW", "FHW"])
 def test_perspectives_of_frames_without_channels(machine, layout):
     batch = batch_of(layout)

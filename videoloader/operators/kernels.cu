@@ -47,7 +47,7 @@ struct alignas(4 * sizeof(T)) Four {
     T at[4];
 };
 
-// ---- element types: 0 uint8, 1 uint16, 2 float16, 3 float32; `of_word` takes the lowest bits
+// ---- element types: 0 uint8, 1 uint16, 2 float16, 3 float32; words hold them in their lowest bits
 
 // CuPy compiles with -ftz=true, so no float in between may be subnormal.
 __device__ inline float half_value(u16 bits) {
@@ -68,9 +68,15 @@ __device__ inline u16 half_bits(float value) {  // to nearest, ties to even
 }
 
 // To the nearest integer, halves up, clamped; NaN is 0. As `saturate` in videoloader.tensors.
-__device__ inline float whole(float value, float top) {
+__device__ inline u32 whole(float value, float top) {
     const float below_half = 0.49999997f;  // adding it rounds halves up, and nothing else
-    return fminf(fmaxf(value + below_half, 0.0f), top);
+    // The sum with 2^23 has whole numbers as last places; see `small`.
+    return __float_as_uint(__fadd_rz(fminf(fmaxf(value + below_half, 0.0f), top), 8388608.0f));
+}
+
+// A whole number below 2^23: the last places of 2^23 plus it. Few units of a GPU convert types.
+__device__ inline float small(u32 number) {
+    return __uint_as_float(number | 0x4b000000u) - 8388608.0f;
 }
 
 template <int KIND>
@@ -79,32 +85,32 @@ struct Element;
 template <>
 struct Element<0> {
     typedef u8 Stored;
-    __device__ static u8 of_word(u32 bits) { return (u8)bits; }
-    __device__ static float decode(u8 bits) { return bits; }
+    __device__ static float decode(u8 bits) { return small(bits); }
+    __device__ static float decode_word(u32 bits) { return small(bits & 0xffu); }
     __device__ static u8 encode(float value) { return (u8)whole(value, 255.0f); }
 };
 
 template <>
 struct Element<1> {
     typedef u16 Stored;
-    __device__ static u16 of_word(u32 bits) { return (u16)bits; }
-    __device__ static float decode(u16 bits) { return bits; }
+    __device__ static float decode(u16 bits) { return small(bits); }
+    __device__ static float decode_word(u32 bits) { return small(bits & 0xffffu); }
     __device__ static u16 encode(float value) { return (u16)whole(value, 65535.0f); }
 };
 
 template <>
 struct Element<2> {
     typedef u16 Stored;
-    __device__ static u16 of_word(u32 bits) { return (u16)bits; }
     __device__ static float decode(u16 bits) { return half_value(bits); }
+    __device__ static float decode_word(u32 bits) { return half_value((u16)bits); }
     __device__ static u16 encode(float value) { return half_bits(value); }
 };
 
 template <>
 struct Element<3> {
     typedef float Stored;
-    __device__ static float of_word(u32 bits) { return __uint_as_float(bits); }
     __device__ static float decode(float value) { return value; }
+    __device__ static float decode_word(u32 bits) { return __uint_as_float(bits); }
     __device__ static float encode(float value) { return value; }
 };
 
@@ -116,7 +122,9 @@ struct Group {
 
 template <typename T>
 __device__ inline T* pixel_at(const View& v, int frame, int row, int column) {
-    return (T*)v.address + frame * v.strides[0] + row * v.strides[1] + column * v.strides[2];
+    T* place = (T*)v.address + frame * v.strides[0] + row * v.strides[1] + column * v.strides[2];
+    __builtin_assume(__isGlobal(place));
+    return place;
 }
 
 template <int N>

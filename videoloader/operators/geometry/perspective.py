@@ -134,7 +134,7 @@ def _shift(pixel_origin: str) -> tuple[Matrix, Matrix]:
     """From places whose origin is this to those from pixel corners, and back."""
     shift = np.eye(3)
     shift[:2, 2] = 0.5 if pixel_origin == "center" else 0.0
-    return shift, np.linalg.inv(shift)
+    return shift, np.asarray(np.linalg.inv(shift), dtype=np.float64)
 
 
 def _warped(
@@ -258,10 +258,10 @@ def warp_perspective(
     warp: Callable[..., Any] = _warped,
 ) -> Any:
     """See frames through a perspective transform, every frame of a clip alike by default."""
-    form = {"is_inverse": inverse_map, "pixel_origin": pixel_origin}
-    tables = (
-        _matrices_of_input(given[0], **form) if given else _matrices_of_argument(matrix, **form)
-    )
+    if given:
+        tables = _matrices_of_input(given[0], is_inverse=inverse_map, pixel_origin=pixel_origin)
+    else:
+        tables = _matrices_of_argument(matrix, is_inverse=inverse_map, pixel_origin=pixel_origin)
     for shape, own in zip(frames.spec.shapes, tables, strict=True):
         count = shape[0] if "F" in frames.layout else 1
         if len(own) not in (1, count):

@@ -65,17 +65,22 @@ __device__ inline float tap(const From::Stored* row, int column, const Row& r, i
     return From::decode(row[column * r.source.strides[2] + channel * r.source.strides[3]]);
 }
 
-// A frame of the source. Where its pixels are dense, places within it take 32 bits.
+// A frame of the source.
 struct Picture {
     const From::Stored* first;
-    int height, width, step;  // elements from one row to the next
-    bool is_dense;
+    int height, width;
+    u32 step;           // elements from one row to the next
+    float tall, wide;  // places in [0, tall) and [0, wide) need no border; none where pixels lie apart
 };
 
 __device__ inline Picture picture_of(const View& v, int frame) {
-    int step = (int)v.strides[1];
-    bool is_dense = is_interleaved<CHANNELS>(v) && step == v.strides[1];
-    return {pixel_at<From::Stored>(v, frame, 0, 0), v.sizes[1], v.sizes[2], step, is_dense};
+    const int exact = 1 << 24;  // such sides are exact as float
+    int height = v.sizes[1], width = v.sizes[2];
+    u32 step = (u32)v.strides[1];
+    bool is_dense = is_interleaved<CHANNELS>(v) && step == (u64)v.strides[1] && height <= exact &&
+                    width <= exact;
+    return {pixel_at<From::Stored>(v, frame, 0, 0), height, width, step,
+            is_dense ? (float)(height - LINEAR) : 0.0f, is_dense ? (float)(width - LINEAR) : 0.0f};
 }
 
 // COUNT elements side by side. All of the words read hold some of them, so no memory of others is
@@ -84,7 +89,7 @@ template <int COUNT>
 __device__ inline void load_words(const From::Stored* from, float* values) {
     const int BYTES = COUNT * sizeof(From::Stored), WORDS = (BYTES + 3) / 4;
     u32 offset = (u64)from % 4, words[WORDS + 1] = {};
-    const u32* at = (const u32*)((u64)from - offset);
+    const u32* at = (const u32*)((const u8*)from - offset);
 #pragma unroll
     for (int k = 0; k <= WORDS; k++)
         if (4 * k < (int)offset + BYTES) words[k] = at[k];
@@ -93,19 +98,18 @@ __device__ inline void load_words(const From::Stored* from, float* values) {
 #pragma unroll
     for (int n = 0; n < COUNT; n++) {
         int byte = n * sizeof(From::Stored);
-        values[n] = From::decode(From::of_word(words[byte / 4] >> 8 * (byte % 4)));
+        values[n] = From::decode_word(words[byte / 4] >> 8 * (byte % 4));
     }
 }
 
-// The same as `sample` for what lies within a dense picture, and whether it does.
+// The same as `sample` for what needs no border, and whether that is so.
 __device__ inline bool sample_inside(const Picture& p, float x, float y, To::Stored* pixel) {
     const float half = LINEAR ? 0.5f : 0.0f;
     x -= half, y -= half;
-    if (!(p.is_dense && x >= 0.0f && y >= 0.0f && x < p.width && y < p.height)) return false;
-    int column = (int)x, row = (int)y;
+    if (!(x >= 0.0f && y >= 0.0f && x < p.wide && y < p.tall)) return false;
+    u32 column = (u32)x, row = (u32)y;
+    const From::Stored* near = p.first + (u64)row * p.step + column * CHANNELS;
 #if LINEAR
-    if (column + 1 >= p.width || row + 1 >= p.height) return false;
-    const From::Stored* near = p.first + (i64)row * p.step + column * CHANNELS;
     float across = x - column, down = y - row, above[2 * CHANNELS], below[2 * CHANNELS];
     load_words<2 * CHANNELS>(near, above);
     load_words<2 * CHANNELS>(near + p.step, below);
@@ -116,9 +120,8 @@ __device__ inline bool sample_inside(const Picture& p, float x, float y, To::Sto
         pixel[c] = To::encode(fmaf(down, lower - upper, upper));
     }
 #else
-    if (column >= p.width || row >= p.height) return false;  // if these are rounded as float
     float values[CHANNELS];
-    load_words<CHANNELS>(p.first + (i64)row * p.step + column * CHANNELS, values);
+    load_words<CHANNELS>(near, values);
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++) pixel[c] = To::encode(values[c]);
 #endif
@@ -180,15 +183,14 @@ KERNEL(warp, 256, 3) {
         Picture picture = picture_of(r.source, frame);
         // The threads of a warp make 4 rows of 8 pixels: what they read lies close together in every
         // direction. Four pixels side by side are then stored by one thread.
-        for (int i = threadIdx.x; i < TILE * TILE; i += blockDim.x) {
-            int part = i / 32, row = part / (TILE / 8) * 4 + i % 32 / 8;
-            int column = part % (TILE / 8) * 8 + i % 8;
+        for (u32 i = threadIdx.x; i < TILE * TILE; i += blockDim.x) {
+            int row = i / (TILE * 4) * 4 + i % 32 / 8, column = i / 32 % (TILE / 8) * 8 + i % 8;
             if (top + row >= height || left + column >= width) continue;
             Place place = place_of(r, top + row, left + column);
             sample(r, picture, place.x, place.y, &made.pixels[row][CHANNELS * column]);
         }
         __syncthreads();
-        for (int i = threadIdx.x; i < TILE * TILE / 4; i += blockDim.x) {
+        for (u32 i = threadIdx.x; i < TILE * TILE / 4; i += blockDim.x) {
             int row = i / (TILE / 4), column = 4 * (i % (TILE / 4));
             Group group = {frame, top + row, left + column, min(4, width - left - column)};
             if (group.row >= height || group.count <= 0) continue;
