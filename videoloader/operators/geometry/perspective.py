@@ -124,13 +124,13 @@ def _matrices_of_argument(
 def _from_output(values: Any, *, is_inverse: bool, pixel_origin: str) -> Matrix:
     """The matrix from places in the output to places in the input, from pixel corners."""
     matrix = _perspective(values)
-    shift, back = _shift(pixel_origin)
+    shift, back = _to_corners(pixel_origin)
     moved: Matrix = shift @ (matrix if is_inverse else _inverse(matrix)) @ back
     return moved
 
 
 @cache
-def _shift(pixel_origin: str) -> tuple[Matrix, Matrix]:
+def _to_corners(pixel_origin: str) -> tuple[Matrix, Matrix]:
     """From places whose origin is this to those from pixel corners, and back."""
     shift = np.eye(3)
     shift[:2, 2] = 0.5 if pixel_origin == "center" else 0.0
