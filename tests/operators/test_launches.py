@@ -201,7 +201,6 @@ WARM = {  # calls of Python and of C that a batch of clips takes, those of its l
     "rotate": ({"angle": 10.0, "keep_size": True, "fill_value": 0}, 52, 65),
     "warp_affine": ({"matrix": [1.1, 0.1, -10.0, -0.1, 0.9, 5.0], "fill_value": 0}, 52, 65),
     "experimental.warp_perspective": ({"matrix": [1, 0, 2, 0, 1, 3, 0, 0, 1]}, 52, 75),
-    "gaussian_blur": ({"sigma": 1.5}, 60, 125),
     "erase": ({"anchor": [2, 3], "shape": [6, 4], "axis_names": "HW"}, 72, 135),
     "grid_mask": ({"tile": 30}, 44, 70),
 }

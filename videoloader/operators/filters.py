@@ -96,8 +96,8 @@ def infer_filtered(context: Context, frames: Spec, *, dtype: torch.dtype | None,
     """The input's spec, with its element type or float32."""
     if dtype not in (None, frames.dtype, torch.float32):
         raise ArgumentError(f"dtype is the input's, {frames.dtype}, or FLOAT; got {dtype}")
-    for ndim in {*map(len, frames.shapes)}:
-        Axes.of(frames.layout, ndim)
+    for shape in frames.shapes:
+        Axes.of(frames.layout, len(shape))
     return replace(frames, dtype=dtype or frames.dtype)
 
 
@@ -230,25 +230,13 @@ def _blur_on_gpu(
 ) -> Any:
     if "HW" not in frames.layout:
         return NotImplemented
-    dimensions = tuple(map(len, frames.spec.shapes))
-    windows = _windows_of_samples(frames.layout, dimensions, sigma, window_size)
-    return filter_on_gpu(context, frames, windows)
-
-
-@lru_cache(maxsize=16)
-def _windows_of_samples(
-    layout: str, dimensions: tuple[int, ...], sigma: PerSample, window_size: PerSample
-) -> tuple[tuple[tuple[NDArray[np.float32], ...], ...], ...]:
-    """For each sample the windows of its axes, or those of each of its frames."""
-    samples = list(zip(dimensions, sigma, window_size, strict=True))
-    found = {}
-    for each in dict.fromkeys(samples):
-        ndim, *given = each
-        axes = Axes.of(layout, ndim)
+    windows = []
+    for sample, *given in zip(frames, sigma, window_size, strict=True):
+        axes = Axes.of(frames.layout, sample.ndim)
         count = max((len(value) for value in given if isinstance(value, PerFrame)), default=1)
         pairs = zip(*(PerSample((value,)).frames(0, count) for value in given), strict=True)
-        found[each] = tuple(_gaussian_windows(axes, *pair) for pair in pairs)
-    return tuple(found[each] for each in samples)
+        windows.append([_gaussian_windows(axes, *pair) for pair in pairs])
+    return filter_on_gpu(context, frames, windows)
 
 
 @declare(
