@@ -16,8 +16,10 @@ import pytest
 
 from videoloader import fn
 from videoloader.decoding.nvdec.convert import Converter, compile_options, grid, kernel_source
+from videoloader.decoding.nvdec.launching import TABLE_BYTES
 from videoloader.decoding.output import OutputFormat
 from videoloader.operators.batch import Batch, Context
+from videoloader.operators.kernels import packed
 from videoloader.operators.operator import OPERATORS
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
@@ -32,6 +34,9 @@ template <typename T> static T max(T a, T b) { return a < b ? b : a; }
 #define __device__
 #define __global__
 #define __noinline__
+#define __forceinline__ inline
+#define __grid_constant__
+#define __builtin_assume(...)
 #define __shared__ static
 #define __launch_bounds__(...)
 struct Dimensions { unsigned x, y, z; };
@@ -51,6 +56,14 @@ static unsigned __float_as_uint(float value) {
 }
 static unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned __int128)a * b >> 64;
+}
+static unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
+}
+static float __fadd_rz(float a, float b) {
+    double sum = (double)a + b;  // exact for what the kernels add
+    float near = (float)sum;
+    return std::fabs(near) > std::fabs(sum) ? std::nextafter(near, 0.0f) : near;
 }
 static float __uint_as_float(unsigned bits) {
     float value; std::memcpy(&value, &bits, 4); return value;
@@ -88,9 +101,10 @@ static void launch(
 """
 ENTRY_IN_CPP = r"""
 extern "C" void launch_NAME(
-    const void* rows, const void* values, int across, int count, int threads
+    const void* rows, const void* values, int start, int across, int count, int threads
 ) {
-    launch([](auto rows, auto values) { CALL; }, rows, values, across, count, threads);
+    (void)start;
+    launch([=](auto rows, auto values) { CALL; }, rows, values, across, count, threads);
 }
 """
 
@@ -114,7 +128,8 @@ class Compiled:
         return memory.ctypes.data
 
     def convert(self, table, output):
-        self._kernel(output)(ctypes.c_void_p(table.ctypes.data), None, *grid(table), self._threads)
+        table_at = ctypes.c_void_p(table.ctypes.data)
+        self._kernel(output)(table_at, None, 0, *grid(table), self._threads)
 
     def _kernel(self, output):
         return compiled(kernel_source(), compile_options(output), self._threads > 1)["convert"]
@@ -123,27 +138,32 @@ class Compiled:
 class OperatorKernels:
     """Runs the CUDA kernels of operators as C++, on batches in the memory of the CPU.
 
-    `launched` counts launches by the name of the kernel.
+    `launched` counts launches by the name of the kernel, `uploaded` those whose table is too large
+    to be passed by value.
     """
 
     def __init__(self, monkeypatch, threads=1):
         if not shutil.which("g++"):
             pytest.skip("needs g++")
         self._threads = threads
-        self.launched = Counter()
+        self.launched, self.uploaded = Counter(), Counter()
         monkeypatch.setattr("videoloader.operators.kernels.has_cupy", lambda: True)
         monkeypatch.setattr("videoloader.operators.kernels.queue", self._queue)
 
-    def _queue(self, kernel, options, rows, values, grid, device):
+    def _queue(self, kernel, macros, rows, values, grid, device):
         assert device == "cpu"
         assert rows.dtype == kernel.row
-        rows = np.ascontiguousarray(rows)
+        memory, start = packed(rows, values)
+        by_value = kernel.takes_table and len(memory) <= TABLE_BYTES
+        table = aligned(max(len(memory), TABLE_BYTES))
+        table[: len(memory)] = np.frombuffer(memory, np.uint8)
+        options = kernel.options(macros, TABLE_BYTES if by_value else 0)
         launch = compiled(kernel.source, options, self._threads > 1)[kernel.name]
-        places = [
-            None if each is None else ctypes.c_void_p(each.ctypes.data) for each in (rows, values)
-        ]
-        launch(*places, *grid, self._threads)
+        address = table.ctypes.data
+        places = [ctypes.c_void_p(each) for each in (address, address + start)]
+        launch(*places, start, *grid, self._threads)
         self.launched[kernel.name] += 1
+        self.uploaded[kernel.name] += not by_value
 
     def run(self, name, inputs, arguments):
         """The outputs of an operator by its kernel for GPUs, as `TensorList`s."""
@@ -164,19 +184,25 @@ class OperatorKernels:
 
 
 class OperatorKernelsOnGpu:
-    """Runs operators on a GPU, and counts launches."""
+    """Runs operators on a GPU, and counts launches like `OperatorKernels`."""
 
     def __init__(self, monkeypatch):
         import videoloader.operators.kernels
 
-        self.launched = Counter()
+        self.launched, self.uploaded = Counter(), Counter()
         queue = videoloader.operators.kernels.queue
+        launch = videoloader.operators.kernels.launch_kernel
 
         def counted(kernel, *arguments):
             queue(kernel, *arguments)
             self.launched[kernel.name] += 1
 
+        def counted_upload(*arguments):
+            launch(*arguments)
+            self.uploaded["all"] += 1
+
         monkeypatch.setattr("videoloader.operators.kernels.queue", counted)
+        monkeypatch.setattr("videoloader.operators.kernels.launch_kernel", counted_upload)
 
     def run(self, name, inputs, arguments):
         made = operator.attrgetter(name)(fn)(*map(self._put, inputs), **arguments)
@@ -205,7 +231,12 @@ def compiled(source, options, with_team):
     calls = {
         name: f"{name}((const {row}*)rows{', (const u8*)values' if row == 'Row' else ''})"
         for name, row in kernels.items()
+        if name != "name"  # of the macro
     }
+    has_table = any(each.startswith("-DTABLE_BYTES") for each in options)
+    own = "*(const Table*)rows, start" if has_table else "(const Row*)rows, (const u8*)values"
+    for name in re.findall(r"^KERNEL\((\w+)", source, re.MULTILINE):
+        calls[name] = f"{name}({own})"
     entries = [
         ENTRY_IN_CPP.replace("NAME", name).replace("CALL", call) for name, call in calls.items()
     ]
@@ -251,6 +282,13 @@ class Gpu:
         self._cupy.cuda.Device().synchronize()
         self._converter(output).launch(pinned, stream)
         stream.synchronize()
+
+
+def aligned(size):
+    """Memory as the driver and torch give it."""
+    memory = np.zeros(size + 15, np.uint8)
+    start = -memory.ctypes.data % 16
+    return memory[start : start + size]
 
 
 def empty_clip(shape, dtype, margin=64):

@@ -192,6 +192,31 @@ def test_the_horizon_is_the_first_pixel(machine, interp_type):
     assert torch.equal(made[0][:, 20], wanted)
 
 
+@pytest.mark.parametrize("interp_type", [NEAREST, LINEAR])
+@pytest.mark.parametrize(
+    ("dtype", "channels"), [*((torch.uint8, n) for n in range(1, 5)), *((t, 3) for t in DTYPES[1:])]
+)
+def test_warps_read_whole_words_and_single_values_alike(machine, dtype, channels, interp_type):
+    dense = batch_of("FHWC", dtype, channels=channels, seed=5)
+    apart = []
+    for each in dense:  # values with gaps
+        wide = each.new_zeros((*each.shape[:-1], channels + 1))
+        wide[..., :channels] = each
+        apart.append(wide[..., :channels])
+    for border, matrix in itertools.product(("constant", "wrap"), (PERSPECTIVE, FAR, HORIZON)):
+        given = {"matrix": matrix, "border_mode": border, "interp_type": interp_type}
+        name = "experimental.warp_perspective"
+        (made,) = machine.run(name, [dense], given)
+        (wanted,) = machine.run(name, [TensorList(apart, "FHWC")], given)
+        for got, expected in zip(made, wanted, strict=True):
+            assert got.numpy().tobytes() == expected.numpy().tobytes()
+    given = {"angle": [33.0, -88.0, 179.0, 271.5, 0.5], "interp_type": interp_type}
+    (made,) = machine.run("rotate", [dense], given)
+    (wanted,) = machine.run("rotate", [TensorList(apart, "FHWC")], given)
+    for got, expected in zip(made, wanted, strict=True):
+        assert got.numpy().tobytes() == expected.numpy().tobytes()
+
+
 @pytest.mark.parametrize("layout", ["HW", "FHW"])
 def test_perspectives_of_frames_without_channels(machine, layout):
     batch = batch_of(layout)
@@ -288,6 +313,28 @@ def test_regions_may_be_of_frames_and_channels(machine):
     check(machine, "erase", [batch], arguments, bound=0)
     relative = {"anchor": [0.2, 0.5], "shape": [0.3, 0.4], "normalized": True, "axis_names": "HC"}
     check(machine, "erase", [batch], {**relative, "centered_anchor": True}, bound=0)
+
+
+def test_a_region_is_filled_with_the_zero_that_was_given(machine):
+    batch = batch_of("HWC", torch.float32, memory="dense")
+    for fill in (0.0, -0.0, [[-0.0], [0.0], [0.0], [-0.0], [0.0]]):
+        arguments = {"anchor": [1, 1], "shape": [3, 3], "fill_value": fill, "axis_names": "HW"}
+        (made,) = machine.run("erase", [batch], arguments)
+        signs = [bool(each[2, 2, 0].signbit()) for each in made]
+        own = [each[0] for each in fill] if isinstance(fill, list) else [fill] * 5
+        assert signs == [str(each).startswith("-") for each in own]
+
+
+def test_batches_are_those_of_their_own_arguments(machine):
+    batches = [batch_of("FHWC", memory=memory, seed=3) for memory in ("dense", "ragged", "dense")]
+    for _, batch in itertools.product(range(2), batches):
+        for angle in (10.0, [20.0, 10.0, 30.0, 10.0, -20.0]):
+            check(machine, "rotate", [batch], {"angle": angle}, bound=1)
+        for place in ([1, 2], [2, 1], [[1, 1], [0, 0], [3, 3], [2, 2], [1, 1]]):
+            given = {"anchor": place, "shape": [4, 3], "axis_names": "HW", "fill_value": 7.0}
+            check(machine, "erase", [batch], given, bound=0)
+        for sigma in (1.0, 2.0, [[0.5], [1.0], [2.0], [1.0], [0.7]]):
+            check(machine, "gaussian_blur", [batch], {"sigma": sigma}, bound=1)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -412,6 +459,21 @@ def test_tables_of_many_rows_take_several_launches(machine, monkeypatch):
     monkeypatch.setattr("videoloader.operators.kernels._MOST_ROWS", 2)
     for name, arguments in EVERY_OPERATOR.items():
         check(machine, name, [batch_of("FHWC")], arguments, bound=1, off=0.05, launches=3)
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_tables_larger_than_the_parameters_of_a_launch_are_uploaded(machine, count):
+    few = batch_of("FHWC")
+    batch = TensorList([few[at % 5] for at in range(count)], "FHWC")
+    for name, arguments in EVERY_OPERATOR.items():
+        given = {
+            key: [value[at % 5] for at in range(count)]
+            if isinstance(value, list) and len(value) == 5
+            else value
+            for key, value in arguments.items()
+        }
+        check(machine, name, [batch], given, bound=1, off=0.05)
+    assert machine.uploaded.total() == (len(EVERY_OPERATOR) if count == 40 else 0)
 
 
 @pytest.mark.parametrize("shape", [(0, 5, 6, 3), (2, 0, 6, 3), (2, 5, 0, 3)])

@@ -14,7 +14,7 @@ typedef Element<SOURCE> From;
 typedef Element<TARGET> To;
 
 // Pixel = factors * pixel + offsets.
-extern "C" __global__ void __launch_bounds__(256) mix(const Row* rows, const u8*) {
+KERNEL(mix, 256) {
     Row r = rows[blockIdx.y];
     merge_rows(r.source, r.target);
     Groups groups = groups_of(r.source);
@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(256) mix(const Row* rows, const u8*
 }
 
 // Value = factors[0][0] * value + offsets[0].
-extern "C" __global__ void __launch_bounds__(256) scale(const Row* rows, const u8*) {
+KERNEL(scale, 256) {
     Row r = rows[blockIdx.y];
     merge_rows(r.source, r.target);
     Groups groups = groups_of(r.source);

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,10 +36,9 @@ def _infer(context: Context, values: Spec, **arguments: Any) -> Spec:  # noqa: A
 
 def _fill_values(values: Batch, fill_value: PerSample) -> list[torch.Tensor]:
     """For each sample one value, or one for each channel, in the type of the batch; on the CPU."""
-    like = torch.empty(0, dtype=values.spec.dtype)
-    made: dict[Any, torch.Tensor] = {}
+    spec = values.spec
     found = []
-    for shape, fill in zip(values.spec.shapes, fill_value, strict=True):
+    for shape, fill in zip(spec.shapes, fill_value, strict=True):
         count = 1
         if len(fill) > 1:
             if "C" not in values.layout:
@@ -45,10 +46,15 @@ def _fill_values(values: Batch, fill_value: PerSample) -> list[torch.Tensor]:
                     f"fn.erase: {len(fill)} values need channels; the layout has no C"
                 )
             count = shape[values.layout.index("C")]
-        if (fill, count) not in made:
-            made[fill, count] = filled(like, (count,), fill)
-        found.append(made[fill, count])
+        found.append(_filled(struct.pack(f"{len(fill)}d", *fill), count, spec.dtype))
     return found
+
+
+@lru_cache(maxsize=256)
+def _filled(packed: bytes, count: int, dtype: torch.dtype) -> torch.Tensor:
+    """The values of some channels, of numbers as bytes: 0.0 is not -0.0."""
+    fill = struct.unpack(f"{len(packed) // 8}d", packed)
+    return filled(torch.empty(0, dtype=dtype), (count,), fill)
 
 
 def _painted(
@@ -128,15 +134,34 @@ def erase(
     reach from end to end. What lies outside of a sample is left out. Where a clip has other regions
     in each frame, `axes` are those of a frame.
     """
-    layout = values.layout
-    relative = (normalized or normalized_anchor, normalized or normalized_shape)
-    given = list(zip(values.spec.shapes, anchor, shape, strict=True))
+    regions = _all_regions(
+        *(values.layout, values.spec.shapes, anchor, shape, axes, axis_names),
+        relative=(normalized or normalized_anchor, normalized or normalized_shape),
+        is_centered=centered_anchor,
+    )
+    return paint(context, values, regions, _fill_values(values, fill_value))
+
+
+@lru_cache(maxsize=16)
+def _all_regions(
+    layout: str,
+    shapes: tuple[Shape, ...],
+    anchor: PerSample,
+    shape: PerSample,
+    axes: tuple[int, ...] | None,
+    axis_names: str | None,
+    *,
+    relative: tuple[bool, bool],
+    is_centered: bool,
+) -> tuple[tuple[Region, ...], ...]:
+    """The regions of each sample; equal samples share them."""
+    given = list(zip(shapes, anchor, shape, strict=True))
 
     def regions_of(
         letters: str, sides: Shape, starts: Sequence[float], lengths: Sequence[float]
     ) -> tuple[Region, ...]:
         along = _axes(len(sides), letters, axes, axis_names)
-        return _regions(sides, along, starts, lengths, relative, is_centered=centered_anchor)
+        return _regions(sides, along, starts, lengths, relative, is_centered=is_centered)
 
     def regions_in(sides: Shape, starts: Any, lengths: Any) -> tuple[Region, ...]:
         if not isinstance(starts, PerFrame) and not isinstance(lengths, PerFrame):
@@ -149,8 +174,7 @@ def erase(
         )
 
     found = {each: regions_in(*each) for each in dict.fromkeys(given)}
-    regions = [found[each] for each in given]
-    return paint(context, values, regions, _fill_values(values, fill_value))
+    return tuple(found[each] for each in given)
 
 
 def _axes(ndim: int, layout: str, axes: Sequence[int] | None, names: str | None) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ __device__ inline bool is_between(int place, const Box& box, int dim) {
     return place >= box.start[dim] && place < box.stop[dim];
 }
 
-extern "C" __global__ void __launch_bounds__(256) erase(const Row* rows, const u8* values) {
+KERNEL(erase, 256) {
     Row r = rows[blockIdx.y];
     const Box* boxes = (const Box*)values + r.first;
     Groups groups = groups_of(r.source);
@@ -50,7 +50,7 @@ __device__ inline bool is_square(const Row& r, float row, float column) {
     return across - floorf(across) < r.ratio && down - floorf(down) < r.ratio;
 }
 
-extern "C" __global__ void __launch_bounds__(256) grid_mask(const Row* rows, const u8*) {
+KERNEL(grid_mask, 256) {
     Row r = rows[blockIdx.y];
     Groups groups = groups_of(r.source);
     int step = gridDim.x * blockDim.x;

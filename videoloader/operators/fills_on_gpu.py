@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -57,18 +58,17 @@ def erase_regions(
     if not are_frames(values, out, dtypes=SIZES):
         return NotImplemented
     rows, _ = rows_of(_ROW, values, out)
-    boxes = [
-        _box(region, values.layout, sizes)
-        for own, sizes in zip(regions, rows["source"]["sizes"].tolist(), strict=True)
-        for region in own
-    ]
-    rows["count"] = [len(own) for own in regions]
-    rows["first"] = np.cumsum(rows["count"]) - rows["count"]
-    numbers: dict[int, NDArray[np.uint64]] = {}
-    for row, fill in zip(rows, fills, strict=True):
-        if id(fill) not in numbers:
-            numbers[id(fill)] = bits_of(fill)
-        row["fill"] = numbers[id(fill)]
+    boxes: list[list[int]] = []
+    places: dict[tuple[int, ...], tuple[int, int]] = {}
+    found = []
+    for own, sizes in zip(regions, rows["source"]["sizes"].tolist(), strict=True):
+        key = (id(own), *sizes)  # equal samples share their regions
+        if key not in places:
+            places[key] = len(boxes), len(own)
+            boxes += [_box(region, values.layout, sizes) for region in own]
+        found.append(places[key])
+    rows["first"], rows["count"] = np.array(found).T
+    rows["fill"] = np.array([bits_of(fill) for fill in fills])
     _launch(_ERASE, rows, values, np.array(boxes, dtype=np.int32))
     return out
 
@@ -110,6 +110,7 @@ def _box(region: Sequence[slice], layout: str, sizes: Sequence[int]) -> list[int
     return [*(start for start, _ in bounds), *(stop for _, stop in bounds)]
 
 
+@lru_cache(maxsize=256)
 def bits_of(fill: torch.Tensor) -> NDArray[np.uint64]:
     """The bytes of a value for each channel, as integers of 64 bits."""
     values = fill.reshape(-1).expand(_MOST_CHANNELS) if fill.numel() == 1 else fill.reshape(-1)

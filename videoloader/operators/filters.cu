@@ -144,7 +144,7 @@ __device__ inline void filter_across(const Window& w, const float* weights, floa
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 3) separable(const Row* rows, const u8* values) {
+KERNEL(separable, 256, 3) {
     __shared__ Row r;
     __shared__ Scratch m;
     for (int i = threadIdx.x; i < (int)(sizeof(Row) / sizeof(u32)); i += blockDim.x)

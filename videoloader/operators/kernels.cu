@@ -1,8 +1,9 @@
 // What the kernels of operators share: views of pixels, element types, groups of four pixels.
 //
-// Every kernel gets a table `const Row* rows`, with `source` and `target` among its fields, and
-// numbers `const u8* values` that rows refer to. blockIdx.y is the row; the blocks along x share its
-// pixels. Products are rounded before they are summed (--fmad=false), so that results are those of
+// Every kernel is `KERNEL(name, threads) {...}`. It gets a table `const Row* rows`, with `source` and
+// `target` among its fields, and numbers `const u8* values` that rows refer to; both lie in memory, or
+// with TABLE_BYTES among the parameters of the launch. blockIdx.y is the row; the blocks along x share
+// its pixels. Products are rounded before they are summed (--fmad=false), so that results are those of
 // the CPU; `fmaf` is called where that does not matter.
 //
 // No include and no type of CUDA's: a C++ compiler takes these files too, which is how the
@@ -14,6 +15,25 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
+
+struct Row;
+
+#ifdef TABLE_BYTES
+struct alignas(16) Table {
+    u8 bytes[TABLE_BYTES];  // rows; from `start` on what they refer to
+};
+#define KERNEL(name, ...)                                                            \
+    static __device__ __forceinline__ void name##_of(const Row*, const u8*);         \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                        \
+        name(const __grid_constant__ Table table, u32 start) {                       \
+        name##_of((const Row*)table.bytes, table.bytes + start);                     \
+    }                                                                                \
+    static __device__ __forceinline__ void name##_of(const Row* rows, const u8* values)
+#else
+#define KERNEL(name, ...)                                                            \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                        \
+        name(const Row* rows, const u8* values)
+#endif
 
 struct View {
     u64 address;
@@ -27,7 +47,7 @@ struct alignas(4 * sizeof(T)) Four {
     T at[4];
 };
 
-// ---- element types: 0 uint8, 1 uint16, 2 float16, 3 float32
+// ---- element types: 0 uint8, 1 uint16, 2 float16, 3 float32; words hold them in their lowest bits
 
 // CuPy compiles with -ftz=true, so no float in between may be subnormal.
 __device__ inline float half_value(u16 bits) {
@@ -48,9 +68,15 @@ __device__ inline u16 half_bits(float value) {  // to nearest, ties to even
 }
 
 // To the nearest integer, halves up, clamped; NaN is 0. As `saturate` in videoloader.tensors.
-__device__ inline float whole(float value, float top) {
+__device__ inline u32 whole(float value, float top) {
     const float below_half = 0.49999997f;  // adding it rounds halves up, and nothing else
-    return fminf(fmaxf(value + below_half, 0.0f), top);
+    // The sum with 2^23 has whole numbers as last places; see `small`.
+    return __float_as_uint(__fadd_rz(fminf(fmaxf(value + below_half, 0.0f), top), 8388608.0f));
+}
+
+// A whole number below 2^23: the last places of 2^23 plus it. Few units of a GPU convert types.
+__device__ inline float small(u32 number) {
+    return __uint_as_float(number | 0x4b000000u) - 8388608.0f;
 }
 
 template <int KIND>
@@ -59,14 +85,16 @@ struct Element;
 template <>
 struct Element<0> {
     typedef u8 Stored;
-    __device__ static float decode(u8 bits) { return bits; }
+    __device__ static float decode(u8 bits) { return small(bits); }
+    __device__ static float decode_word(u32 bits) { return small(bits & 0xffu); }
     __device__ static u8 encode(float value) { return (u8)whole(value, 255.0f); }
 };
 
 template <>
 struct Element<1> {
     typedef u16 Stored;
-    __device__ static float decode(u16 bits) { return bits; }
+    __device__ static float decode(u16 bits) { return small(bits); }
+    __device__ static float decode_word(u32 bits) { return small(bits & 0xffffu); }
     __device__ static u16 encode(float value) { return (u16)whole(value, 65535.0f); }
 };
 
@@ -74,6 +102,7 @@ template <>
 struct Element<2> {
     typedef u16 Stored;
     __device__ static float decode(u16 bits) { return half_value(bits); }
+    __device__ static float decode_word(u32 bits) { return half_value((u16)bits); }
     __device__ static u16 encode(float value) { return half_bits(value); }
 };
 
@@ -81,6 +110,7 @@ template <>
 struct Element<3> {
     typedef float Stored;
     __device__ static float decode(float value) { return value; }
+    __device__ static float decode_word(u32 bits) { return __uint_as_float(bits); }
     __device__ static float encode(float value) { return value; }
 };
 
@@ -105,7 +135,9 @@ struct Group {
 
 template <typename T>
 __device__ inline T* pixel_at(const View& v, int frame, int row, int column) {
-    return (T*)v.address + frame * v.strides[0] + row * v.strides[1] + column * v.strides[2];
+    T* place = (T*)v.address + frame * v.strides[0] + row * v.strides[1] + column * v.strides[2];
+    __builtin_assume(__isGlobal(place));
+    return place;
 }
 
 template <int N>

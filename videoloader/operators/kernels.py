@@ -5,6 +5,8 @@ values of their own. A row says where pixels come from and go to (`VIEW`), and w
 Kernels lie in `.cu` files beside the operators, without includes, behind `kernels.cu`, which they
 share. They are compiled for the element types and numbers of channels at hand; CuPy keeps the
 result on disk. Without CuPy operators run in plain torch.
+
+A small table is a parameter of the launch; a larger one is uploaded on the stream before it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -20,7 +22,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.nvdec.launching import launch_kernel
+from videoloader.decoding.nvdec.launching import (
+    TABLE_BYTES,
+    launch_kernel,
+    launch_with_table,
+)
 from videoloader.operators.batch import Batch
 
 __all__ = [
@@ -30,6 +36,7 @@ __all__ = [
     "Kernel",
     "are_frames",
     "has_cupy",
+    "packed",
     "queue",
     "row_type",
     "rows_of",
@@ -49,13 +56,17 @@ _MOST_CHANNELS = 4
 _MOST_VALUES = 2**31 - 2**12  # of a sample; kernels count them in 32 bits
 _MOST_ROWS = 65535  # of a launch: blocks along y
 _THREADS = 256
-_BLOCKS = 1 << 13  # of a launch; several times what a large GPU keeps resident
+_BLOCKS = 1 << 12  # of a launch; a few times what a large GPU keeps resident
 _ALIGNMENT = 16  # bytes
+
+_functions: dict[tuple[Any, ...], Any] = {}  # compiled, by kernel, macros and GPU
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel `name(const Row* rows, const u8* values)` of a file of this package.
+    """A kernel `KERNEL(name, threads)` of a file of this package; see kernels.cu.
+
+    One without the macro, `name(const Row* rows, const u8* values)`, gets no table by value.
 
     Args:
         file: its path below this package.
@@ -72,9 +83,21 @@ class Kernel:
         """CUDA C++, without includes."""
         return _text("kernels.cu") + _text(self.file)
 
-    def options(self, macros: Mapping[str, int]) -> tuple[str, ...]:
-        """Compiler options; products are rounded before they are summed unless `fmaf` is called."""
+    @cached_property
+    def takes_table(self) -> bool:
+        """Whether it can get its table by value."""
+        return f"KERNEL({self.name}," in _text(self.file)
+
+    def options(self, macros: Mapping[str, int], table_bytes: int = 0) -> tuple[str, ...]:
+        """Compiler options; products are rounded before they are summed unless `fmaf` is called.
+
+        Args:
+            macros: what the kernel is compiled for.
+            table_bytes: capacity of a table by value; 0 for one in memory.
+        """
         sizes = {"VIEW_BYTES": VIEW.itemsize, "ROW_BYTES": self.row.itemsize}
+        if table_bytes:
+            sizes["TABLE_BYTES"] = table_bytes
         named = (f"-D{name}={value}" for name, value in {**sizes, **macros}.items())
         return ("-std=c++17", "--fmad=false", *named)
 
@@ -93,7 +116,7 @@ class Kernel:
 
         Args:
             rows: the table.
-            tiles: pieces of work of each row, one for each block.
+            tiles: pieces of work of each row, of which a block takes one or several.
             macros: what the kernel is compiled for.
             device: torch device of the data.
             values: what rows refer to beside pixels; any numbers.
@@ -102,33 +125,83 @@ class Kernel:
             part = rows[at : at + _MOST_ROWS]
             most = int(tiles[at : at + _MOST_ROWS].max())
             if most:
-                grid = (min(most, max(1, _BLOCKS // len(part))), len(part))
-                queue(self, self.options(macros), part, values, grid, device)
+                queue(self, macros, part, values, _grid(most, len(part)), device)
+
+
+def _grid(tiles: int, rows: int) -> tuple[int, int]:
+    """Blocks along x and y, each with the same number of tiles of a row, as far as that goes."""
+    pieces = -(-tiles * rows // _BLOCKS)
+    return -(-tiles // pieces), rows
 
 
 def queue(
     kernel: Kernel,
-    options: tuple[str, ...],
+    macros: Mapping[str, int],
     rows: NDArray[Any],
     values: NDArray[Any] | None,
     grid: tuple[int, int],
     device: str,
 ) -> None:
-    """Compile a kernel if that was not done yet, upload its table, and launch it."""
-    size = -(-rows.nbytes // _ALIGNMENT) * _ALIGNMENT
-    more = 0 if values is None else values.nbytes
+    """Compile a kernel if that was not done yet, and launch it with its table."""
+    index = _index(device)
+    if index != torch.cuda.current_device():
+        with torch.cuda.device(index):
+            queue(kernel, macros, rows, values, grid, device)
+        return
+    table, start = packed(rows, values)
+    stream = _stream(index)
+    if kernel.takes_table and len(table) <= TABLE_BYTES:
+        function = _function(kernel, macros, TABLE_BYTES, index)
+        launch_with_table(function.ptr, grid, _THREADS, stream, table, start)
+        return
+    function = _function(kernel, macros, 0, index)
     # Torch uses pinned memory again once the copy from it is done, and memory of the GPU for what
     # is queued later on the same stream: nothing here waits.
-    staged = torch.empty(size + more, dtype=torch.uint8, pin_memory=True)
-    memory = staged.numpy()
-    memory[: rows.nbytes] = _bytes(rows)
-    if values is not None:
-        memory[size:] = _bytes(values)
-    with torch.cuda.device(device):
-        table = staged.to("cuda", non_blocking=True)
-        handle = _compiled(kernel, options).kernel.ptr
-        stream = torch.cuda.current_stream().cuda_stream
-        launch_kernel(handle, grid, _THREADS, stream, table.data_ptr(), table.data_ptr() + size)
+    staged = torch.empty(len(table), dtype=torch.uint8, pin_memory=True)
+    staged.numpy()[:] = np.frombuffer(table, np.uint8)
+    uploaded = staged.to("cuda", non_blocking=True)
+    address = uploaded.data_ptr()
+    launch_kernel(function.ptr, grid, _THREADS, stream, address, address + start)
+
+
+def packed(rows: NDArray[Any], values: NDArray[Any] | None) -> tuple[bytes, int]:
+    """A table and what its rows refer to as one piece of memory, and where the latter begins."""
+    table = rows.tobytes()
+    if values is None:
+        return table, 0
+    start = -(-len(table) // _ALIGNMENT) * _ALIGNMENT
+    return table.ljust(start, b"\0") + values.tobytes(), start
+
+
+@cache
+def _given_index(device: str) -> int | None:
+    return torch.device(device).index
+
+
+def _index(device: str) -> int:
+    """The number of a GPU."""
+    index = _given_index(device)
+    return torch.cuda.current_device() if index is None else index
+
+
+def _stream(index: int) -> int:
+    """The handle of the current stream of a GPU."""
+    try:
+        return int(torch._C._cuda_getCurrentRawStream(index))
+    except AttributeError:  # private to torch: it may go
+        return int(torch.cuda.current_stream(index).cuda_stream)
+
+
+def _function(kernel: Kernel, macros: Mapping[str, int], table_bytes: int, index: int) -> Any:
+    """The compiled kernel on the current GPU."""
+    key = (kernel.file, kernel.name, table_bytes, index, *macros.items())
+    found = _functions.get(key)
+    if found is None:
+        import cupy
+
+        options = kernel.options(macros, table_bytes)
+        found = _functions[key] = cupy.RawKernel(kernel.source, kernel.name, options).kernel
+    return found
 
 
 @cache
@@ -147,21 +220,26 @@ def are_frames(*batches: Batch, dtypes: Mapping[torch.dtype, int] = ELEMENTS) ->
     Layouts have H and W, and F and C in any places or not at all. No sample is empty.
     """
     for batch in batches:
-        spec, layout = batch.spec, batch.layout
-        if not len(spec) or spec.dtype not in dtypes:
+        block, layout = batch.block, batch.layout
+        if block is not None:
+            dtype, shapes = block.dtype, {tuple(block.shape[1:])} if len(block) else set()
+        else:
+            dtype, shapes = batch.spec.dtype, set(batch.spec.shapes)
+        counts = {_channels(layout, shape) for shape in shapes}
+        if dtype not in dtypes or len(counts) != 1 or 0 in counts:
             return False
-        if not {*"HW"} <= {*layout} <= {*_LETTERS} or len({*layout}) < len(layout):
-            return False
-        shapes = set(spec.shapes)
-        if any(len(shape) != len(layout) for shape in shapes):
-            return False
-        if any(not 0 < math.prod(shape) <= _MOST_VALUES for shape in shapes):
-            return False
-        if "C" in layout:
-            counts = {shape[layout.index("C")] for shape in shapes}
-            if len(counts) > 1 or not 1 <= counts.pop() <= _MOST_CHANNELS:
-                return False
     return has_cupy()
+
+
+@lru_cache(maxsize=1024)
+def _channels(layout: str, shape: tuple[int, ...]) -> int:
+    """The channels of a sample that kernels take; 0 for any other."""
+    if not {*"HW"} <= {*layout} <= {*_LETTERS} or len({*layout}) < len(layout):
+        return 0
+    if len(shape) != len(layout) or not 0 < math.prod(shape) <= _MOST_VALUES:
+        return 0
+    count = shape[layout.index("C")] if "C" in layout else 1
+    return count if count <= _MOST_CHANNELS else 0
 
 
 def row_type(*fields: tuple[Any, ...]) -> np.dtype[Any]:
@@ -177,9 +255,18 @@ def rows_of(
     Returns:
         The table, with nothing but the views, and the number of the sample of each row.
     """
-    table = np.zeros(len(source), row)
-    for name, batch in (("source", source), ("target", target)):
-        table[name] = _views(batch)
+    if source.block is not None and target.block is not None:
+        table = _dense_rows(row, source.block, source.layout, target.block, target.layout)
+    else:
+        table = np.zeros(len(source), row)
+        for name, batch in (("source", source), ("target", target)):
+            _set_views(
+                table[name],
+                batch.layout,
+                [each.data_ptr() for each in batch],
+                [tuple(each.shape) for each in batch],
+                [each.stride() for each in batch],
+            )
     if not any(by_frame):
         return table, np.arange(len(table))
     frames = table["source"]["sizes"][:, 0]
@@ -195,35 +282,48 @@ def rows_of(
     return table, samples
 
 
-def _views(batch: Batch) -> NDArray[Any]:
-    """Where the pixels of each sample are."""
-    axes = [batch.layout.find(letter) for letter in _LETTERS]
-    views = np.zeros(len(batch), VIEW)
-    if batch.block is not None:
-        block = batch.block
-        step = block.stride(0) * block.element_size()
-        views["address"] = block.data_ptr() + step * np.arange(len(batch))
-        shapes, strides = [tuple(block.shape[1:])], [block.stride()[1:]]
-    else:
-        views["address"] = [each.data_ptr() for each in batch]
-        shapes = [tuple(each.shape) for each in batch]
-        strides = [each.stride() for each in batch]
+def _dense_rows(
+    row: np.dtype[Any],
+    source: torch.Tensor,
+    source_layout: str,
+    target: torch.Tensor,
+    target_layout: str,
+) -> NDArray[Any]:
+    """A row for each sample of two blocks; only addresses differ from those of like blocks."""
+    places = (
+        (source_layout, source.shape, source.stride(), source.element_size()),
+        (target_layout, target.shape, target.stride(), target.element_size()),
+    )
+    table = _rows_from_zero(row, places).copy()
+    table["source"]["address"] += np.uint64(source.data_ptr())
+    table["target"]["address"] += np.uint64(target.data_ptr())
+    return table
+
+
+@lru_cache(maxsize=64)
+def _rows_from_zero(row: np.dtype[Any], places: tuple[Any, Any]) -> NDArray[Any]:
+    """The rows of a source and a target at address 0."""
+    table = np.zeros(places[0][1][0], row)
+    for name, (layout, shape, strides, size) in zip(("source", "target"), places, strict=True):
+        addresses = strides[0] * size * np.arange(shape[0])
+        _set_views(table[name], layout, addresses, [tuple(shape[1:])], [strides[1:]])
+    return table
+
+
+def _set_views(
+    views: NDArray[Any],
+    layout: str,
+    addresses: Any,
+    shapes: Sequence[Sequence[int]],
+    strides: Sequence[Sequence[int]],
+) -> None:
+    """Say where the pixels of samples are; shapes and strides are of each, or one for all."""
+    axes = [layout.find(letter) for letter in _LETTERS]
+    views["address"] = addresses
     views["sizes"] = [[shape[axis] if axis >= 0 else 1 for axis in axes] for shape in shapes]
     views["strides"] = [[own[axis] if axis >= 0 else 0 for axis in axes] for own in strides]
-    return views
-
-
-def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 @cache
 def _text(file: str) -> str:
     return files("videoloader.operators").joinpath(file).read_text(encoding="utf-8")
-
-
-@cache
-def _compiled(kernel: Kernel, options: tuple[str, ...]) -> Any:
-    import cupy
-
-    return cupy.RawKernel(kernel.source, kernel.name, options)

@@ -46,7 +46,7 @@ __device__ inline void correlate_group(const Row& r, Group group, float fill, fl
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) correlate(const Row* rows, const u8*) {
+KERNEL(correlate, 256) {
     Row r = rows[blockIdx.y];
     float fill = r.fill ? *(const float*)r.fill : 0.0f;
     Groups groups = groups_of(r.target);
@@ -139,7 +139,7 @@ __device__ inline From::Stored median_of(const Row& r, Group pixel, int c) {
     return value_of(median);
 }
 
-extern "C" __global__ void __launch_bounds__(256) median(const Row* rows, const u8*) {
+KERNEL(median, 256) {
     Row r = rows[blockIdx.y];
     Groups groups = groups_of(r.target);
     int step = gridDim.x * blockDim.x;

@@ -45,7 +45,7 @@ __device__ inline double draw(const Row& r, Block& block, i64 number) {
     return (double)((number & 1 ? odd : even) >> 11) * (1.0 / 9007199254740992.0);
 }
 
-extern "C" __global__ void __launch_bounds__(256) salt_and_pepper(const Row* rows, const u8*) {
+KERNEL(salt_and_pepper, 256) {
     Row r = rows[blockIdx.y];
     Groups groups = groups_of(r.target);
     Block hits = {~0ull, {}}, salts = {~0ull, {}};

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from videoloader.tensors.batch import TensorList
-from videoloader.tensors.conversion import saturate, truncate
+from videoloader.tensors.conversion import saturate, saturate_numbers, truncate
 from videoloader.tensors.devices import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 from videoloader.tensors.importing import to_tensor
 from videoloader.tensors.sample import SampleTensor
@@ -18,6 +18,7 @@ __all__ = [
     "TensorListCPU",
     "TensorListGPU",
     "saturate",
+    "saturate_numbers",
     "to_tensor",
     "truncate",
 ]

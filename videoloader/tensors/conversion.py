@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+from functools import lru_cache
+
 import torch
 
-__all__ = ["saturate", "truncate"]
+__all__ = ["saturate", "saturate_numbers", "truncate"]
 
 # The largest number below one half: adding it rounds halves away from zero, and nothing else up.
 _BELOW_HALF = {torch.float32: 0.5 - 2.0**-25, torch.float64: 0.5 - 2.0**-54}
@@ -42,6 +46,22 @@ def saturate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if dtype.is_floating_point or dtype == torch.bool or _fits(values.dtype, dtype):
         return values.to(dtype)
     return _from_integer(values, dtype)
+
+
+def saturate_numbers(numbers: Sequence[float], dtype: torch.dtype) -> tuple[float, ...]:
+    """A few numbers, such as those of an argument, as `saturate` makes them; quick to ask again.
+
+    >>> saturate_numbers((2.5, -1.0), torch.uint8)
+    (3.0, 0.0)
+    """
+    return _saturated(struct.pack(f"{len(numbers)}d", *numbers), dtype)  # 0.0 is not -0.0
+
+
+@lru_cache(maxsize=256)
+def _saturated(packed: bytes, dtype: torch.dtype) -> tuple[float, ...]:
+    numbers = struct.unpack(f"{len(packed) // 8}d", packed)
+    values = saturate(torch.tensor(numbers, dtype=torch.float64), dtype)
+    return tuple(map(float, values.tolist()))
 
 
 def truncate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

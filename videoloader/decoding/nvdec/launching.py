@@ -3,10 +3,32 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from functools import cache
 from typing import Any
 
-__all__ = ["launch_kernel"]
+__all__ = ["TABLE_BYTES", "launch_kernel", "launch_with_table"]
+
+TABLE_BYTES = 4000
+"""Size of a table that is passed by value: every GPU takes 4 KB of parameters."""
+
+_MOST_POINTERS = 8
+
+
+class _Arguments(threading.local):
+    """Memory for the arguments of a thread's launches; the driver copies them in its call."""
+
+    def __init__(self) -> None:
+        self.numbers = (ctypes.c_uint64 * _MOST_POINTERS)()
+        first = ctypes.addressof(self.numbers)
+        places = range(first, first + 8 * _MOST_POINTERS, 8)
+        self.places = (ctypes.c_void_p * _MOST_POINTERS)(*places)
+        buffer = ctypes.create_string_buffer(TABLE_BYTES)
+        self.table = memoryview(buffer).cast("B")
+        self.places_with_table = (ctypes.c_void_p * 2)(ctypes.addressof(buffer), first)
+
+
+_arguments = _Arguments()
 
 
 def launch_kernel(
@@ -21,10 +43,32 @@ def launch_kernel(
         stream: handle.
         *pointers: the arguments, all of them addresses.
     """
-    values = (ctypes.c_uint64 * len(pointers))(*pointers)
-    first = ctypes.addressof(values)
-    arguments = (ctypes.c_void_p * len(pointers))(*range(first, first + 8 * len(pointers), 8))
-    status = _launch_kernel()(kernel, *grid, 1, threads, 1, 1, 0, stream, arguments, None)
+    own = _arguments
+    own.numbers[: len(pointers)] = [*pointers]
+    _launch(kernel, grid, threads, stream, own.places)
+
+
+def launch_with_table(
+    kernel: int, grid: tuple[int, int], threads: int, stream: int, table: bytes, start: int
+) -> None:
+    """The same for a kernel that takes a structure of `TABLE_BYTES` by value, and a number.
+
+    Args:
+        kernel: handle of the function.
+        grid: blocks along x and y.
+        threads: of a block.
+        stream: handle.
+        table: the first bytes of the structure; what is behind them is undefined.
+        start: the number, of 32 bits.
+    """
+    own = _arguments
+    own.table[: len(table)] = table
+    own.numbers[0] = start
+    _launch(kernel, grid, threads, stream, own.places_with_table)
+
+
+def _launch(kernel: int, grid: tuple[int, int], threads: int, stream: int, places: Any) -> None:
+    status = _launch_kernel()(kernel, *grid, 1, threads, 1, 1, 0, stream, places, None)
     if status:
         raise RuntimeError(f"a kernel with a grid of {grid} was not launched: CUDA error {status}")
 

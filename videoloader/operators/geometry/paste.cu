@@ -57,7 +57,7 @@ __device__ inline bool paste_group(const Region& region, Group group, To* pixels
     return all;
 }
 
-extern "C" __global__ void __launch_bounds__(256) paste(const Row* rows, const u8* values) {
+KERNEL(paste, 256) {
     Row r = rows[blockIdx.y];
     const Region* regions = (const Region*)values + r.first;
     Groups groups = groups_of(r.target);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
 from videoloader.operators.geometry.warps_on_gpu import remap_on_gpu, warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
-from videoloader.tensors import saturate
+from videoloader.tensors import saturate, saturate_numbers
 from videoloader.types import InterpType
 
 __all__ = ["remap", "warp_perspective"]
@@ -88,24 +89,52 @@ def _perspective(values: Any) -> Matrix:
     return table.reshape(3, 3)
 
 
-def _matrices(context: Context, matrix: PerSample, given: tuple[Batch, ...]) -> list[list[Matrix]]:
+def _matrices_of_input(
+    given: Batch, *, is_inverse: bool, pixel_origin: str
+) -> tuple[tuple[Matrix, ...], ...]:
     """The matrices of each sample: one, or one for each frame."""
-    if given:
-        tables = [value.detach().cpu().double().numpy() for value in given[0]]
-        return [
-            [_perspective(each) for each in (table if table.ndim == 3 else [table])]
-            for table in tables
-        ]
-    found = []
-    for position in range(context.count):
-        value = matrix[position]
+    tables = [value.detach().cpu().double().numpy() for value in given]
+    return tuple(
+        tuple(
+            _from_output(each, is_inverse=is_inverse, pixel_origin=pixel_origin)
+            for each in (table if table.ndim == 3 else [table])
+        )
+        for table in tables
+    )
+
+
+@lru_cache(maxsize=16)
+def _matrices_of_argument(
+    matrix: PerSample, *, is_inverse: bool, pixel_origin: str
+) -> tuple[tuple[Matrix, ...], ...]:
+    """The matrices of each sample; equal samples share them."""
+    found = {}
+    for value in dict.fromkeys(matrix):
         if value is None:
             raise ArgumentError(
                 "fn.experimental.warp_perspective needs a matrix, as an argument or an input"
             )
-        own = value.values if isinstance(value, PerFrame) else (value,)
-        found.append([_perspective(each) for each in own])
-    return found
+        found[value] = tuple(
+            _from_output(each, is_inverse=is_inverse, pixel_origin=pixel_origin)
+            for each in (value.values if isinstance(value, PerFrame) else (value,))
+        )
+    return tuple(found[value] for value in matrix)
+
+
+def _from_output(values: Any, *, is_inverse: bool, pixel_origin: str) -> Matrix:
+    """The matrix from places in the output to places in the input, from pixel corners."""
+    matrix = _perspective(values)
+    shift, back = _to_corners(pixel_origin)
+    moved: Matrix = shift @ (matrix if is_inverse else _inverse(matrix)) @ back
+    return moved
+
+
+@cache
+def _to_corners(pixel_origin: str) -> tuple[Matrix, Matrix]:
+    """From places whose origin is this to those from pixel corners, and back."""
+    shift = np.eye(3)
+    shift[:2, 2] = _shift(pixel_origin)
+    return shift, np.asarray(np.linalg.inv(shift), dtype=np.float64)
 
 
 def _warped(
@@ -229,21 +258,18 @@ def warp_perspective(
     warp: Callable[..., Any] = _warped,
 ) -> Any:
     """See frames through a perspective transform, every frame of a clip alike by default."""
-    shift = np.eye(3)
-    shift[:2, 2] = _shift(pixel_origin)
-    back = np.linalg.inv(shift)
-    tables = []
-    counts = [shape[0] if "F" in frames.layout else 1 for shape in frames.spec.shapes]
-    for own, count in zip(_matrices(context, matrix, given), counts, strict=True):
+    if given:
+        tables = _matrices_of_input(given[0], is_inverse=inverse_map, pixel_origin=pixel_origin)
+    else:
+        tables = _matrices_of_argument(matrix, is_inverse=inverse_map, pixel_origin=pixel_origin)
+    for shape, own in zip(frames.spec.shapes, tables, strict=True):
+        count = shape[0] if "F" in frames.layout else 1
         if len(own) not in (1, count):
             raise ArgumentError(
                 f"fn.experimental.warp_perspective: {len(own)} matrices for {count} frames"
             )
-        own = own if inverse_map else [_inverse(each) for each in own]
-        tables.append([shift @ each @ back for each in own])
-    fill = torch.tensor(fill_value or (0.0,), dtype=torch.float64)
-    fill = saturate(fill, context.outputs[0].dtype)  # what lies outside is as a pixel can be
-    return warp(context, frames, tables, interp_type, border_mode, tuple(map(float, fill)))
+    fill = saturate_numbers(fill_value or (0.0,), context.outputs[0].dtype)  # as a pixel can be
+    return warp(context, frames, tables, interp_type, border_mode, fill)
 
 
 def _inverse(matrix: Matrix) -> Matrix:

@@ -88,16 +88,84 @@ __device__ inline float tap(const From::Stored* row, int column, const Row& r, i
     return From::decode(row[column * r.source.strides[2] + channel * r.source.strides[3]]);
 }
 
-__device__ inline void sample(const Row& r, int frame, float x, float y, To::Stored* pixel) {
-    Taps across = taps_at(x, r.source.sizes[2], r.border);
-    Taps down = taps_at(y, r.source.sizes[1], r.border);
-    const From::Stored* first = pixel_at<From::Stored>(r.source, frame, 0, 0);
+// A frame of the source.
+struct Picture {
+    const From::Stored* first;
+    int height, width;
+    u32 step;           // elements from one row to the next
+    float tall, wide;  // places in [0, tall) and [0, wide) need no border; none where pixels lie apart
+};
+
+__device__ inline Picture picture_of(const View& v, int frame) {
+    const int exact = 1 << 24;  // such sides are exact as float
+    int height = v.sizes[1], width = v.sizes[2];
+    u32 step = (u32)v.strides[1];
+    bool is_dense = is_interleaved<CHANNELS>(v) && step == (u64)v.strides[1] && height <= exact &&
+                    width <= exact;
+    return {pixel_at<From::Stored>(v, frame, 0, 0), height, width, step,
+            is_dense ? (float)(height - LINEAR) : 0.0f, is_dense ? (float)(width - LINEAR) : 0.0f};
+}
+
+#if !CUBIC
+// COUNT elements side by side. All of the words read hold some of them, so no memory of others is
+// read but what shares a word with them.
+template <int COUNT>
+__device__ inline void load_words(const From::Stored* from, float* values) {
+    const int BYTES = COUNT * sizeof(From::Stored), WORDS = (BYTES + 3) / 4;
+    u32 offset = (u64)from % 4, words[WORDS + 1] = {};
+    const u32* at = (const u32*)((const u8*)from - offset);
+#pragma unroll
+    for (int k = 0; k <= WORDS; k++)
+        if (4 * k < (int)offset + BYTES) words[k] = at[k];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) words[k] = __funnelshift_r(words[k], words[k + 1], 8 * offset);
+#pragma unroll
+    for (int n = 0; n < COUNT; n++) {
+        int byte = n * sizeof(From::Stored);
+        values[n] = From::decode_word(words[byte / 4] >> 8 * (byte % 4));
+    }
+}
+
+// The same as `sample` for what needs no border, and whether that is so.
+__device__ inline bool sample_inside(const Picture& p, float x, float y, To::Stored* pixel) {
+    const float half = LINEAR ? 0.5f : 0.0f;
+    x -= half, y -= half;
+    if (!(x >= 0.0f && y >= 0.0f && x < p.wide && y < p.tall)) return false;
+    u32 column = (u32)x, row = (u32)y;
+    const From::Stored* near = p.first + (u64)row * p.step + column * CHANNELS;
+#if LINEAR
+    float across = x - column, down = y - row, above[2 * CHANNELS], below[2 * CHANNELS];
+    load_words<2 * CHANNELS>(near, above);
+    load_words<2 * CHANNELS>(near + p.step, below);
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) {
+        float upper = fmaf(across, above[CHANNELS + c] - above[c], above[c]);
+        float lower = fmaf(across, below[CHANNELS + c] - below[c], below[c]);
+        pixel[c] = To::encode(fmaf(down, lower - upper, upper));
+    }
+#else
+    float values[CHANNELS];
+    load_words<CHANNELS>(near, values);
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) pixel[c] = To::encode(values[c]);
+#endif
+    return true;
+}
+#endif
+
+__device__ inline void sample(const Row& r, const Picture& p, float x, float y, To::Stored* pixel) {
+#if !CUBIC
+    if (sample_inside(p, x, y, pixel)) return;
+#endif
+    Taps across = taps_at(x, p.width, r.border);
+    Taps down = taps_at(y, p.height, r.border);
 #if CUBIC
     for (int c = 0; c < CHANNELS; c++) {
         float sum = 0.0f;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const From::Stored* row = down.at[i] < 0 ? nullptr : first + down.at[i] * r.source.strides[1];
+            const From::Stored* row =
+                down.at[i] < 0 ? nullptr : p.first + down.at[i] * r.source.strides[1];
             float line = 0.0f;
 #pragma unroll
             for (int k = 0; k < 4; k++)
@@ -107,9 +175,9 @@ __device__ inline void sample(const Row& r, int frame, float x, float y, To::Sto
         pixel[c] = To::encode(sum);
     }
 #else
-    const From::Stored* near = down.near < 0 ? nullptr : first + down.near * r.source.strides[1];
+    const From::Stored* near = down.near < 0 ? nullptr : p.first + down.near * r.source.strides[1];
 #if LINEAR
-    const From::Stored* far = down.far < 0 ? nullptr : first + down.far * r.source.strides[1];
+    const From::Stored* far = down.far < 0 ? nullptr : p.first + down.far * r.source.strides[1];
     for (int c = 0; c < CHANNELS; c++) {
         float a = tap(near, across.near, r, c), b = tap(near, across.far, r, c);
         float above = fmaf(across.share, b - a, a);
@@ -157,14 +225,18 @@ __device__ inline Place place_of(const Row& r, const short* moves, int row, int 
     return {across, down};
 }
 
-__device__ inline void copy_group(const Row& r, Group group, To::Stored* pixels) {
-    From::Stored values[4 * CHANNELS] = {};
-    load<From::Stored, CHANNELS>(r.source, group, values);
-    for (int k = 0; k < 4 * CHANNELS; k++) pixels[k] = To::encode(From::decode(values[k]));
+__device__ inline void copy_pixel(const View& v, int frame, int row, int column, To::Stored* pixel) {
+    const From::Stored* from = pixel_at<From::Stored>(v, frame, row, column);
+    for (int c = 0; c < CHANNELS; c++) pixel[c] = To::encode(From::decode(from[c * v.strides[3]]));
 }
 
-extern "C" __global__ void __launch_bounds__(256, 3) warp(const Row* rows, const u8* values) {
+struct Made {
+    alignas(16) To::Stored pixels[TILE][TILE * CHANNELS];
+};
+
+KERNEL(warp, 256, 3) {
     __shared__ Row r;
+    __shared__ Made made;
     for (int i = threadIdx.x; i < (int)(sizeof(Row) / sizeof(u32)); i += blockDim.x)
         ((u32*)&r)[i] = ((const u32*)(rows + blockIdx.y))[i];
     __syncthreads();
@@ -174,19 +246,33 @@ extern "C" __global__ void __launch_bounds__(256, 3) warp(const Row* rows, const
     for (int tile = blockIdx.x; tile < r.target.sizes[0] * tall * wide; tile += gridDim.x) {
         int frame = tile / (tall * wide), rest = tile - frame * (tall * wide);
         int top = rest / wide * TILE, left = rest % wide * TILE;
-        for (int i = threadIdx.x; i < TILE * TILE / 4; i += blockDim.x) {
-            int row = top + i / (TILE / 4), column = left + i % (TILE / 4) * 4;
-            Group group = {frame, row, column, min(4, width - column)};
-            if (row >= height || group.count <= 0) continue;
-            To::Stored pixels[4 * CHANNELS] = {};
-            if (is_copied) copy_group(r, group, pixels);
+        Picture picture = picture_of(r.source, frame);
+        // The threads of a warp make 4 rows of 8 pixels: what they read lies close together in every
+        // direction. Four pixels side by side are then stored by one thread.
+        for (u32 i = threadIdx.x; i < TILE * TILE; i += blockDim.x) {
+            int row = i / (TILE * 4) * 4 + i % 32 / 8, column = i / 32 % (TILE / 8) * 8 + i % 8;
+            if (top + row >= height || left + column >= width) continue;
+            To::Stored* pixel = &made.pixels[row][CHANNELS * column];
+            if (is_copied) {
+                copy_pixel(r.source, frame, top + row, left + column, pixel);
+                continue;
+            }
+            Place place = place_of(r, (const short*)values, top + row, left + column);
+            sample(r, picture, place.x, place.y, pixel);
+        }
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < TILE * TILE / 4; i += blockDim.x) {
+            int row = i / (TILE / 4), column = 4 * (i % (TILE / 4));
+            Group group = {frame, top + row, left + column, min(4, width - left - column)};
+            if (group.row >= height || group.count <= 0) continue;
+            To::Stored pixels[4 * CHANNELS];
 #pragma unroll
-            for (int j = 0; j < 4; j++) {
-                if (j >= group.count || is_copied) continue;
-                Place place = place_of(r, (const short*)values, row, column + j);
-                sample(r, frame, place.x, place.y, pixels + CHANNELS * j);
+            for (int k = 0; k < CHANNELS; k++) {
+                auto four = ((const Four<To::Stored>*)&made.pixels[row][CHANNELS * column])[k];
+                for (int j = 0; j < 4; j++) pixels[4 * k + j] = four.at[j];
             }
             store<To::Stored, CHANNELS>(r.target, group, pixels);
         }
+        __syncthreads();
     }
 }

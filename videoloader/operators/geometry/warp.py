@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Shape, Spec
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.geometry.matrices import MATRIX, Matrix, affine, rotation
 from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
@@ -33,11 +34,12 @@ from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
 from videoloader.operators.geometry.warps_on_gpu import warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
-from videoloader.tensors import saturate
+from videoloader.tensors import saturate, saturate_numbers
 from videoloader.types import InterpType
 
 __all__ = ["canvas_size", "rotate", "warp_affine"]
 
+_KEPT = 16  # results for arguments and shapes that come again
 _FRAMES = (*FRAMES, "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
 
 _ARGUMENTS = (
@@ -108,11 +110,11 @@ def _dimensions(frames: Batch | Spec) -> int:
     return 3 if "D" in frames.layout else 2
 
 
-def _outside(fill_value: float | None, dtype: torch.dtype) -> tuple[str, tuple[float]]:
+def _outside(fill_value: float | None, dtype: torch.dtype) -> tuple[str, tuple[float, ...]]:
     """The border of a warp, and what is there: a number of the type of the output."""
     if fill_value is None:
         return "replicate", (0.0,)
-    return "constant", (float(saturate(torch.tensor(fill_value, dtype=torch.float64), dtype)),)
+    return "constant", saturate_numbers((fill_value,), dtype)
 
 
 def _warped(
@@ -250,11 +252,20 @@ def warp_affine(
 
     Pixel centres lie at half-integers.
     """
-    tables = []
-    for value in matrix:
-        own = [affine(each, _dimensions(frames)) for each in _own(value, 1)]
-        tables.append(own if inverse_map else [_inverse(each) for each in own])
+    tables = _affine_matrices(matrix, _dimensions(frames), is_inverse=inverse_map)
     return warp(context, frames, tables, interp_type, fill_value)
+
+
+@lru_cache(maxsize=_KEPT)
+def _affine_matrices(
+    values: PerSample, dimensions: int, *, is_inverse: bool
+) -> tuple[tuple[Matrix, ...], ...]:
+    """The matrices of each sample, from the output to the input; equal samples share them."""
+    found = {}
+    for value in dict.fromkeys(values):
+        own = [affine(each, dimensions) for each in _own(value, 1)]
+        found[value] = tuple(own if is_inverse else [_inverse(each) for each in own])
+    return tuple(found[value] for value in values)
 
 
 def _inverse(matrix: Matrix) -> Matrix:
@@ -288,19 +299,33 @@ def _infer_rotated(
     dtype: torch.dtype | None,
     **others: Any,  # noqa: ARG001
 ) -> Spec:
-    count = _dimensions(frames)
-    found: list[tuple[int, ...]] = []
-    for position, shape in enumerate(frames.shapes):
-        turns = _turns(angle[position], axis[position], count)
-        own = size[position]
+    sides = _rotated_sides(frames.shapes, _dimensions(frames), angle, axis, size, keep_size)
+    return _with_sides(frames, sides, dtype)
+
+
+@lru_cache(maxsize=_KEPT)
+def _rotated_sides(
+    shapes: tuple[Shape, ...],
+    count: int,
+    angle: PerSample,
+    axis: PerSample,
+    size: PerSample,
+    keep_size: bool,
+) -> tuple[tuple[int, ...], ...]:
+    """The sides of each rotated sample; those of equal samples are computed once."""
+    given = list(zip(shapes, angle, axis, size, strict=True))
+    found: dict[Any, tuple[int, ...]] = {}
+    for each in dict.fromkeys(given):
+        shape, degrees, about, own = each
+        turns = _turns(degrees, about, count)
         if own is not None:
-            found.append(rounded(own, count, "rotate"))
+            found[each] = rounded(own, count, "rotate")
         elif keep_size:
-            found.append(shape[-1 - count : -1])
+            found[each] = shape[-1 - count : -1]
         else:  # one canvas for all frames of a clip
             angles, axes = zip(*turns, strict=True)
-            found.append(canvas_size(shape[-1 - count : -1], angles, axes))
-    return _with_sides(frames, found, dtype)
+            found[each] = canvas_size(shape[-1 - count : -1], angles, axes)
+    return tuple(found[each] for each in given)
 
 
 def _rotate_on_cpu(context: Context, frames: Batch, **arguments: Any) -> Any:
@@ -356,18 +381,32 @@ def rotate(
     The output is as large as the rotated frame needs. Frames of a clip that are rotated by angles
     of their own lie in the middle of one canvas.
     """
-    count = _dimensions(frames)
-    tables = []
-    for position, (before, after) in enumerate(
-        zip(frames.spec.shapes, context.outputs[0].shapes, strict=True)
-    ):
-        centers = [np.array(shape[-1 - count : -1])[::-1] / 2 for shape in (before, after)]
+    tables = _rotations(
+        *(frames.spec.shapes, context.outputs[0].shapes, _dimensions(frames), angle, axis)
+    )
+    return warp(context, frames, tables, interp_type, fill_value)
+
+
+@lru_cache(maxsize=_KEPT)
+def _rotations(
+    before: tuple[Shape, ...],
+    after: tuple[Shape, ...],
+    count: int,
+    angle: PerSample,
+    axis: PerSample,
+) -> tuple[tuple[Matrix, ...], ...]:
+    """The matrices of each sample, from the output to the input; equal samples share them."""
+    given = list(zip(before, after, angle, axis, strict=True))
+    found: dict[Any, tuple[Matrix, ...]] = {}
+    for each in dict.fromkeys(given):
+        *shapes, turned, axes = each
+        centers = [np.array(shape[-1 - count : -1])[::-1] / 2 for shape in shapes]
         own = []
-        for degrees, about in _turns(angle[position], axis[position], count):
+        for degrees, about in _turns(turned, axes, count):
             # Of a volume it is seen from where its axis points to; y points down in pictures.
             linear = rotation(degrees) if about is None else rotation(-degrees, about)
             own.append(
                 np.concatenate([linear, (centers[0] - linear @ centers[1])[:, None]], axis=1)
             )
-        tables.append(own)
-    return warp(context, frames, tables, interp_type, fill_value)
+        found[each] = tuple(own)
+    return tuple(found[each] for each in given)

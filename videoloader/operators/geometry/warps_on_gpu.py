@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.matrices import Matrix
 from videoloader.operators.kernels import BORDERS, ELEMENTS, Kernel, are_frames, row_type, rows_of
 from videoloader.operators.operands import floats_of
-from videoloader.tensors import saturate
+from videoloader.tensors import saturate_numbers
 from videoloader.types import InterpType
 
 __all__ = ["displace_on_gpu", "remap_on_gpu", "warp_on_gpu"]
@@ -54,7 +52,7 @@ def warp_on_gpu(
     rows, _ = rows_of(_WARP.row, frames, out, [len(own) > 1 for own in matrices])
     if len(fill) not in (1, int(rows["source"]["sizes"][0, 3])):
         return NotImplemented
-    numbers = np.stack([matrix for own in matrices for matrix in own]).reshape(len(rows), -1)
+    numbers = np.array([matrix for own in matrices for matrix in own]).reshape(len(rows), -1)
     rows["numbers"][:, : numbers.shape[1]] = numbers
     rows["is_affine"] = numbers.shape[1] == 6
     _launch(rows, frames, out, "matrix", interp_type, border, fill)
@@ -131,12 +129,6 @@ def remap_on_gpu(
     return out
 
 
-@lru_cache(maxsize=256)
-def _stored(fill: tuple[float, ...], dtype: torch.dtype) -> tuple[float, ...]:
-    """Numbers as a type holds them."""
-    return tuple(saturate(torch.tensor(fill, dtype=torch.float64), dtype).tolist())
-
-
 def _launch(
     rows: NDArray[Any],
     frames: Batch,
@@ -149,7 +141,7 @@ def _launch(
 ) -> None:
     channels = int(rows["source"]["sizes"][0, 3])
     if interp_type is InterpType.INTERP_NN:  # it takes pixels as they are, those of the border too
-        fill = _stored(tuple(fill), out.spec.dtype)
+        fill = saturate_numbers(fill, out.spec.dtype)
     rows["fill"][:, :channels] = fill
     rows["border"] = BORDERS.index(border)
     macros = {
