@@ -23,7 +23,17 @@ from numpy.typing import NDArray
 from videoloader.decoding.nvdec.launching import launch_kernel
 from videoloader.operators.batch import Batch
 
-__all__ = ["ELEMENTS", "VIEW", "Kernel", "are_frames", "has_cupy", "queue", "row_type", "rows_of"]
+__all__ = [
+    "ELEMENTS",
+    "VIEW",
+    "Kernel",
+    "are_frames",
+    "has_cupy",
+    "planes_of",
+    "queue",
+    "row_type",
+    "rows_of",
+]
 
 ELEMENTS = {torch.uint8: 0, torch.uint16: 1, torch.float16: 2, torch.float32: 3}
 """Element types of kernels that compute, and their numbers in kernels.cu."""
@@ -180,6 +190,18 @@ def rows_of(
         table[name]["address"] += (number * step).astype(np.uint64)
         table[name]["sizes"][alone, 0] = 1
     return table, samples
+
+
+def planes_of(rows: NDArray[Any], source: Batch, target: Batch) -> NDArray[Any]:
+    """The table with a row for each channel: their values are not side by side."""
+    count = int(rows["source"]["sizes"][0, 3])
+    channels = np.tile(np.arange(count), len(rows))
+    table = rows.repeat(count)
+    for name, batch in (("source", source), ("target", target)):
+        step = table[name]["strides"][:, 3] * batch[0].element_size()
+        table[name]["address"] += (channels * step).astype(np.uint64)
+        table[name]["sizes"][:, 3] = 1
+    return table
 
 
 def _views(batch: Batch) -> NDArray[Any]:

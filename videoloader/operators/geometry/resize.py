@@ -14,6 +14,7 @@ from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE
 from videoloader.operators.geometry.bytes_on_cpu import resample_bytes
 from videoloader.operators.geometry.resampling import Axis, resample
+from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
 from videoloader.operators.geometry.sizes import (
     RESIZE_ARGUMENTS,
     SIDES,
@@ -87,10 +88,31 @@ def _infer(
 
 def _output(frames: Spec, axes: Sequence[Sequence[Axis]], dtype: torch.dtype | None) -> Spec:
     shapes = [
-        (*shape[: -1 - len(own)], *(axis.count for axis in own), shape[-1])
+        (*shape[: -1 - len(own)], *(axis.outputs for axis in own), shape[-1])
         for shape, own in zip(frames.shapes, axes, strict=True)
     ]
     return replace(frames, shapes=tuple(shapes), dtype=dtype or frames.dtype)
+
+
+def _resize_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    save_attrs: bool,
+    **given: Any,
+) -> Any:
+    made = resize_on_gpu(context, frames, sample_axes(frames.spec, given))
+    if made is NotImplemented or not save_attrs:
+        return made
+    return made, _sides(context, frames.spec)
+
+
+def _sides(context: Context, frames: Spec) -> Batch:
+    """What `save_attrs` gives: the sides of each sample."""
+    count = context.outputs[1].shapes[0][0] if len(frames) else 2
+    table = [shape[-1 - count : -1] for shape in frames.shapes]
+    return Batch(torch.tensor(table, dtype=torch.int32))
 
 
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
@@ -106,6 +128,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     ),
     num_outputs=_num_outputs,
     infer=_infer,
+    kernels={"cuda": _resize_on_gpu},
     check=check_resize,
     unused=_HINTS,
     deprecated=(NO_IMAGE_TYPE,),
@@ -129,11 +152,7 @@ def resize(
     """
     spec = frames.spec
     output = resized(context, frames, sample_axes(spec, given))
-    if not save_attrs:
-        return output
-    sides = context.outputs[1].shapes[0][0] if len(spec) else 2
-    table = torch.tensor([shape[-1 - sides : -1] for shape in spec.shapes], dtype=torch.int32)
-    return output, Batch(table)
+    return (output, _sides(context, spec)) if save_attrs else output
 
 
 RESIZE = OPERATORS["resize"]
@@ -203,6 +222,16 @@ def _infer_window(
     return _output(frames, _windowed(frames, given), dtype)
 
 
+def _window_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **given: Any,
+) -> Any:
+    return resize_on_gpu(context, frames, _windowed(frames.spec, given))
+
+
 _WINDOW_ARGUMENTS = (
     *RESIZE_ARGUMENTS,
     *(replace(argument, per_frame=False) for argument in CROP_ARGUMENTS),
@@ -223,6 +252,7 @@ _WINDOW_ARGUMENTS = (
     inputs=(Input("frames", CROPPED),),
     arguments=_WINDOW_ARGUMENTS,
     infer=_infer_window,
+    kernels={"cuda": _window_on_gpu},
     check=_check_both,
     unused=_HINTS,
 )
@@ -248,6 +278,7 @@ def resize_crop_mirror(
         for argument in _WINDOW_ARGUMENTS
     ),
     infer=_infer_window,
+    kernels={"cuda": _window_on_gpu},
     check=_check_both,
     unused=_HINTS,
 )

@@ -57,7 +57,7 @@ def _axes(values: Spec, position: int, given: Mapping[str, Any]) -> tuple[Axis, 
 
 def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given: Any) -> Spec:  # noqa: ARG001
     shapes = tuple(
-        tuple(axis.count for axis in _axes(values, position, given))
+        tuple(axis.outputs for axis in _axes(values, position, given))
         for position in range(len(values))
     )
     return replace(values, shapes=shapes, dtype=dtype or values.dtype)
