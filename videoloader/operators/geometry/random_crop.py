@@ -66,13 +66,20 @@ def _axes(
     axes: list[tuple[Axis, ...]] = []
     area = (random_area[0], random_area[1])
     ratio = (random_aspect_ratio[0], random_aspect_ratio[1])
-    for at, shape in enumerate(frames.shapes):
+    count = len(frames)
+    own_filters = zip(
+        *(v.values if isinstance(v, PerSample) else (v,) * count for v in filters.values()),
+        strict=True,
+    )
+    for at, (shape, wanted, own) in enumerate(zip(frames.shapes, size, own_filters, strict=True)):
         top, left, rows, columns = random_part(
             (shape[-3], shape[-2]), area, ratio, context.random(at), tries=num_attempts
         )
-        own = {k: v[at] if isinstance(v, PerSample) else v for k, v in filters.items()}
-        height, width = _size(size[at])
-        axes.append((part_axis(top, rows, height, **own), part_axis(left, columns, width, **own)))
+        kinds = dict(zip(filters, own, strict=True))
+        height, width = _size(wanted)
+        axes.append(
+            (part_axis(top, rows, height, **kinds), part_axis(left, columns, width, **kinds))
+        )
     return axes
 
 

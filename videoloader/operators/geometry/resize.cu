@@ -159,10 +159,10 @@ __device__ inline void add_numbers(const From::Stored* from, i64 step, int count
     if (WHOLE) {
         Four<From::Stored> four = *(const Four<From::Stored>*)from;
         for (int j = 0; j < 4; j++) sums[j] = fmaf(weight, From::decode(four.at[j]), sums[j]);
-        return;
+    } else {
+        for (int j = 0; j < 4; j++)
+            if (j < count) sums[j] = fmaf(weight, From::decode(from[j * step]), sums[j]);
     }
-    for (int j = 0; j < 4; j++)
-        if (j < count) sums[j] = fmaf(weight, From::decode(from[j * step]), sums[j]);
 }
 
 template <bool WHOLE>

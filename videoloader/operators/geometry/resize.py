@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from videoloader.operators.arguments import BOOL, INT, Argument, PerSample
+from videoloader.operators.arguments import BOOL, INT, Argument
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE
@@ -19,6 +19,7 @@ from videoloader.operators.geometry.sizes import (
     RESIZE_ARGUMENTS,
     SIDES,
     check_resize,
+    for_samples,
     resize_axes,
     sample_axes,
 )
@@ -184,32 +185,27 @@ def _check_both(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     check_crop(given, arguments)
 
 
-_FOR_WINDOW = ("mirror", *WINDOW)
 _MIRRORED = (4, 2, 1)  # bit of `mirror` for depth, height and width
 
 
 def _windowed(frames: Spec, given: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
     """The axes of each sample, and what of them lies in the window."""
-    wanted = {name: value for name, value in given.items() if name not in _FOR_WINDOW}
-    found = []
-    for position, axes in enumerate(sample_axes(frames, wanted)):
-        own = {
-            name: given[name][position] if isinstance(given[name], PerSample) else given[name]
-            for name in _FOR_WINDOW
-        }
-        mirror = own.pop("mirror")
-        # What lies outside of the resized frame is the pixel at its border.
-        window = crop_window([axis.size for axis in axes], **own, out_of_bounds_policy="pad")
-        whole = [(0, axis.size) for axis in axes[: len(axes) - len(window.size)]]
-        spans = [*whole, *zip(window.start, window.size, strict=True)]
-        sides = range(3 - len(axes), 3)  # of depth, height and width
-        found.append(
-            tuple(
-                axis.within(span, mirrored=bool(mirror & _MIRRORED[side]))
-                for side, axis, span in zip(sides, axes, spans, strict=True)
-            )
-        )
-    return found
+    first = -3 - frames.layout.count("D")
+    return for_samples(_window_axes, [shape[first:-1] for shape in frames.shapes], given)
+
+
+def _window_axes(sides: Sequence[int], *, mirror: int, **given: Any) -> tuple[Axis, ...]:
+    own = {name: given.pop(name) for name in WINDOW}
+    axes = resize_axes(sides, **given)
+    # What lies outside of the resized frame is the pixel at its border.
+    window = crop_window([axis.size for axis in axes], **own, out_of_bounds_policy="pad")
+    whole = [(0, axis.size) for axis in axes[: len(axes) - len(window.size)]]
+    spans = [*whole, *zip(window.start, window.size, strict=True)]
+    bits = _MIRRORED[3 - len(axes) :]
+    return tuple(
+        axis.within(span, mirrored=bool(mirror & bit))
+        for bit, axis, span in zip(bits, axes, spans, strict=True)
+    )
 
 
 def _infer_window(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ _AXIS = np.dtype(
     ],
     align=True,
 )
+_NUMBERS = ("start", "end", "size", "begin", "count", "filter", "antialias", "mirrored")
 _ROW = row_type(("axes", _AXIS, 2))
 _TAPS, _RESIZE, _NEAREST = (
     Kernel("geometry/resize.cu", name, _ROW) for name in ("taps", "resize", "nearest")
@@ -60,85 +61,86 @@ def resize_on_gpu(context: Context, frames: Batch, axes: Sequence[tuple[Axis, ..
     if not are_frames(frames, out) or len(axes[0]) != 2:
         return NotImplemented
     rows, _ = rows_of(_ROW, frames, out)
-    rows["axes"] = _fields(axes, rows["source"]["sizes"][:, 1:3])
-    strides = rows["source"]["strides"]
+    plan = _plan_of(context, frames, axes, rows["source"]["sizes"][:, 1:3])
+    rows["axes"] = plan.axes
     channels = int(rows["source"]["sizes"][0, 3])
-    is_planar = channels > 1 and bool((strides[:, 2:] != (channels, 1)).any())
+    if channels > 1 and (rows["source"]["strides"][:, 2:] != (channels, 1)).any():
+        rows, channels = planes_of(rows, frames, out), 1
+    pixels = frames.tensors()[0]
     macros = {
-        "SOURCE": ELEMENTS[frames.spec.dtype],
-        "TARGET": ELEMENTS[out.spec.dtype],
-        "CHANNELS": 1 if is_planar else channels,
+        "SOURCE": ELEMENTS[pixels.dtype],
+        "TARGET": ELEMENTS[context.outputs[0].dtype],
+        "CHANNELS": channels,
     }
-    memory = _add_tables(context, rows["axes"])
-    table = planes_of(rows, frames, out) if is_planar else rows
-    count, height, width, _ = table["target"]["sizes"].astype(np.int64).T
-    if (rows["axes"]["filter"] == 0).all():
+    count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
+    if plan.is_nearest:
         tiles = -(-(count * height * -(-width // 4)) // _THREADS)
-        _NEAREST.launch(table, tiles, macros, frames.spec.device)
     else:
         tiles = count * -(-height // _TILE) * -(-width // _TILE)
-        _RESIZE.launch(table, tiles, macros, frames.spec.device)
-    del memory  # what is queued later on this stream may have it
+    (_NEAREST if plan.is_nearest else _RESIZE).launch(rows, tiles, macros, str(pixels.device))
     return out
 
 
-def _fields(axes: Sequence[tuple[Axis, ...]], sides: NDArray[Any]) -> NDArray[Any]:
-    """(samples, 2) of what the kernel gets of each axis, without the address of its table."""
-    is_same = axes.count(axes[0]) == len(axes)
-    numbers = np.array(
-        [
-            [
-                (
-                    *(axis.start, axis.end, axis.size, *(axis.window or (0, axis.size))),
-                    *(_FILTERS[axis.filter], axis.antialias, axis.mirrored),
-                )
-                for axis in own
-            ]
-            for own in (axes[:1] if is_same else axes)
-        ],
-        np.float64,
-    )
-    fields = np.zeros((len(axes), 2), _AXIS)
-    names = ("start", "end", "size", "begin", "count", "filter", "antialias", "mirrored")
-    for at, name in enumerate(names):
-        fields[name] = numbers[..., at]
-    fields["side"] = sides
-    scales = np.abs((numbers[..., 1] - numbers[..., 0]) / numbers[..., 2])
-    widths = np.where(fields["antialias"], np.maximum(scales, 1.0), 1.0)
-    fields["taps"] = np.ceil(2 * _RADII[fields["filter"]] * widths) + 1
-    return fields
+class _Plan(NamedTuple):
+    """What is the same for all pixels of a batch: its axes, and their weights.
 
-
-def _add_tables(context: Context, axes: NDArray[Any]) -> torch.Tensor:
-    """Set the addresses of the tables of weights, and give their memory.
-
-    Samples that are all alike have one table together.
+    Attributes:
+        axes: (samples, 2), or (1, 2) for samples that are alike.
+        memory: of the tables that the axes point to. Once nobody holds it, torch gives it to what
+            is queued later on the same stream.
+        is_nearest: whether pixels are only picked.
     """
-    distinct = axes[:1] if (axes == axes[:1]).all() else axes
-    stream = 0 if context.stream is None else context.stream.cuda_stream
-    memory, filled = _tables(distinct.tobytes(), context.device, stream)
-    axes["table"] = filled["table"]
-    return memory
+
+    axes: NDArray[Any]
+    memory: torch.Tensor
+    is_nearest: bool
 
 
-@lru_cache(maxsize=8)
-def _tables(
-    axes: bytes,
+def _plan_of(
+    context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]], sides: NDArray[Any]
+) -> _Plan:
+    stream = context.stream
+    queue = str(frames.tensors()[0].device), 0 if stream is None else stream.cuda_stream
+    if frames.block is not None and axes.count(axes[0]) == len(axes):
+        return _kept_plan((axes[0],), (tuple(sides[0].tolist()),), *queue)
+    return _plan(axes, sides, *queue)
+
+
+def _plan(
+    axes: Sequence[tuple[Axis, ...]],
+    sides: NDArray[Any] | Sequence[Sequence[int]],
     device: str,
-    stream: int,  # noqa: ARG001  (only what is queued on it finds them filled)
-) -> tuple[torch.Tensor, NDArray[Any]]:
-    """Memory of the tables of axes, and the axes with their addresses.
-
-    Constant arguments have the same ones from batch to batch.
-    """
-    filled = np.frombuffer(axes, _AXIS).reshape(-1, 2).copy()
-    strides = -(-np.minimum(filled["taps"], filled["side"]) // 4) * 4
-    sizes = filled["count"].astype(np.int64) * (_TAP + 4 * strides)
+    stream: int,  # noqa: ARG001  (a plan that is kept is for one stream: see `_Plan.memory`)
+) -> _Plan:
+    """Queue what computes the weights."""
+    rows = np.zeros(len(axes), _ROW)
+    fields = rows["axes"]
+    numbers = np.array([_numbers(axis) for own in axes for axis in own])
+    numbers = numbers.reshape(len(axes), 2, -1)
+    for at, name in enumerate(_NUMBERS):
+        fields[name] = numbers[..., at]
+    start, end, size = (numbers[..., at] for at in range(3))
+    scales = np.abs((end - start) / size)
+    widths = np.where(fields["antialias"], np.maximum(scales, 1.0), 1.0)
+    taps = (np.ceil(2 * _RADII[fields["filter"]] * widths) + 1).astype(np.int64)
+    fields["side"], fields["taps"] = sides, taps
+    strides = -(-np.minimum(taps, sides) // 4) * 4
+    sizes = fields["count"] * (_TAP + 4 * strides)
     ends = sizes.cumsum().reshape(sizes.shape)
     memory = torch.empty(int(ends[-1, -1]), dtype=torch.uint8, device=device)
-    filled["table"] = memory.data_ptr() + ends - sizes
-    rows = np.zeros(len(filled), _ROW)
-    rows["axes"] = filled
-    outputs = filled["count"].sum(axis=1)
+    fields["table"] = memory.data_ptr() + ends - sizes
+    outputs = fields["count"].sum(axis=1)
     _TAPS.launch(rows, -(-outputs // _THREADS), _ANY_PIXELS, device)
-    return memory, filled
+    return _Plan(fields, memory, not fields["filter"].any())
+
+
+_kept_plan = lru_cache(maxsize=8)(_plan)  # constant arguments give the same one for every batch
+
+
+def _numbers(axis: Axis) -> tuple[float, ...]:
+    """`_NUMBERS` of an axis."""
+    begin, count = axis.window or (0, axis.size)
+    return (
+        *(axis.start, axis.end, axis.size, begin, count),
+        *(_FILTERS[axis.filter], axis.antialias, axis.mirrored),
+    )
