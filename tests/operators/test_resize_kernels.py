@@ -13,6 +13,7 @@ from videoloader import fn, types
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry import resize_on_gpu
 from videoloader.operators.operator import OPERATORS
+from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList
 
 DTYPES = (torch.uint8, torch.uint16, torch.float16, torch.float32)
@@ -278,3 +279,93 @@ def test_what_the_kernel_does_not_take_is_resized_in_plain_torch(machine, monkey
         monkeypatch.setattr("videoloader.operators.kernels.has_cupy", lambda: False)
         check(machine, "resize", batch_of("HWC"), {"size": TARGETS}, kernel=None)
         check_random(machine, batch_of("HWC"), {"size": 9}, kernel=None)
+
+
+@pytest.mark.parametrize(
+    ("shape", "arguments"),
+    [
+        ((9, 14, 3), {"sizes": [5, 30], "axes": [0, 1]}),
+        ((4, 9, 14), {"sizes": [20, -9], "axes": [1, 2]}),
+        ((3, 4, 9, 14), {"scales": [0.7], "axes": [2], "interp_type": types.INTERP_CUBIC}),
+        ((7, 3, 50), {"sizes": [4], "axes": [0], "alignment": 0.0}),
+        ((90,), {"sizes": [37], "interp_type": types.INTERP_LANCZOS3}),
+        ((40, 30), {"sizes": [7, 0], "mode": "stretch", "interp_type": NEAREST}),
+        ((5, 6, 1, 8, 4), {"sizes": [3, 9], "axes": [2, 3]}),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_dimensions_side_by_side_are_those_of_pictures(machine, shape, arguments, dtype):
+    rng = np.random.default_rng(0)
+    batch = TensorList(
+        [
+            values_of((side + 3 * at, *rest), dtype, rng)
+            for at, (side, *rest) in enumerate([shape] * 3)
+        ]
+    )
+    kernel = "nearest" if arguments.get("interp_type") is NEAREST else "resize"
+    check(machine, "tensor_resize", batch, arguments, kernel=kernel, exact=kernel == "nearest")
+
+
+@pytest.mark.parametrize("axes", [[0, 2], [0, 1, 2]])
+def test_other_dimensions_need_no_kernel(machine, axes):
+    batch = TensorList([torch.rand(6, 7, 8), torch.rand(3, 4, 5)])
+    check(machine, "tensor_resize", batch, {"scales": [0.5], "axes": axes}, kernel=None)
+
+
+def test_tables_of_many_rows_take_several_launches(machine, monkeypatch):
+    monkeypatch.setattr("videoloader.operators.kernels._MOST_ROWS", 2)
+    batch = batch_of("FHWC")
+    wanted = fn.resize(batch, size=TARGETS)
+    (made,) = machine.run("resize", [batch], {"size": TARGETS})
+    assert dict(machine.launched) == {"taps": 3, "resize": 3}
+    for got, expected in zip(made, wanted, strict=True):
+        assert (got.int() - expected.int()).abs().max() <= 1
+
+
+def clips_at(iteration):
+    """Clips of other sizes in each iteration."""
+    rng = np.random.default_rng(iteration)
+    shapes = [(3, *rng.integers(1, 400, 2), 3) for _ in range(5)]
+    return [values_of(shape, torch.uint8, rng) for shape in shapes]
+
+
+IN_PIPELINE = {
+    "resize": {"size": [90, 130]},
+    "resize_crop_mirror": {"resize_shorter": 100, "crop": [60, 60], "mirror": 1},
+}
+
+
+@pytest.mark.gpu
+def test_pipelines_resize_on_memory_that_is_used_again():
+    @pipeline_def(batch_size=5, num_threads=2, device_id=0, prefetch_queue_depth=3)
+    def definition():
+        clips = fn.external_source(clips_at, layout="FHWC").gpu()
+        return tuple(getattr(fn, name)(clips, **given) for name, given in IN_PIPELINE.items())
+
+    with definition() as pipe:
+        for iteration in range(20):
+            clips = TensorList(clips_at(iteration), "FHWC").gpu()
+            for (name, given), made in zip(IN_PIPELINE.items(), pipe.run(), strict=True):
+                wanted = getattr(fn, name)(clips, **given)
+                torch.cuda.synchronize()
+                for got, expected in zip(made, wanted, strict=True):
+                    assert torch.equal(got, expected), (iteration, name)
+
+
+@pytest.mark.gpu
+def test_streams_have_weights_of_their_own_and_nothing_waits():
+    clips = TensorList(
+        torch.stack([values_of((3, 90, 120, 3), torch.uint8, np.random.default_rng(0))] * 4), "FHWC"
+    ).gpu()
+    wanted = fn.resize(clips, size=[40, 50])
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    for turn in range(2):  # the first takes memory, which may wait
+        for stream in streams:
+            with torch.cuda.stream(stream):
+                torch.cuda._sleep(100_000_000)
+                made = fn.resize(clips, size=[40, 50])
+                assert turn == 0 or not stream.query()
+                stream.synchronize()
+            for got, expected in zip(made, wanted, strict=True):
+                assert torch.equal(got, expected)

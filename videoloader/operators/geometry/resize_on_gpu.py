@@ -52,12 +52,20 @@ _TILE = 32
 _THREADS = 256
 
 
-def resize_on_gpu(context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]]) -> Any:
+def resize_on_gpu(
+    context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]], out: Batch | None = None
+) -> Any:
     """Each sample resized along its axes, in float32 between them, as `resample` does it.
 
     NotImplemented for batches that the kernel does not take.
+
+    Args:
+        context: of the call.
+        frames: images or clips.
+        axes: of the rows and of the columns of each sample.
+        out: memory for the result; fresh memory for the operator's output by default.
     """
-    out = context.empty()
+    out = context.empty() if out is None else out
     if not are_frames(frames, out) or len(axes[0]) != 2:
         return NotImplemented
     rows, _ = rows_of(_ROW, frames, out)
