@@ -102,7 +102,6 @@ struct Weights {
     __device__ void add(int place, double weight) {
         float value = (float)weight;
         if (count == 0) first = place;
-        if (count == 0 && value == 0.0f) return;
         to[place - first] = value;
         if (value != 0.0f) count = place - first + 1;
     }
