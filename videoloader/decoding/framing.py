@@ -146,7 +146,7 @@ def random_part(
     After some tries that do not fit, the largest part in the middle with a ratio in the bounds.
     """
     height, width = displayed
-    low, high = (math.log(ratio) for ratio in ratios)
+    low, high = math.log(ratios[0]), math.log(ratios[1])
     for _ in range(tries):
         # As `rng.uniform`, which takes 2 us for a number.
         area = height * width * (areas[0] + (areas[1] - areas[0]) * rng.random())

@@ -123,12 +123,16 @@ def _plan(
     """Queue what computes the weights."""
     rows = np.zeros(len(axes), _ROW)
     fields = rows["axes"]
-    numbers = np.array([_numbers(axis) for own in axes for axis in own])
-    numbers = numbers.reshape(len(axes), 2, -1)
-    for at, name in enumerate(_NUMBERS):
-        fields[name] = numbers[..., at]
-    start, end, size = (numbers[..., at] for at in range(3))
-    scales = np.abs((end - start) / size)
+    start, end, size, kinds, antialias, windows, mirrored = zip(
+        *(axis for own in axes for axis in own), strict=True
+    )
+    spans = [window or (0, whole) for window, whole in zip(windows, size, strict=True)]
+    begin, count = zip(*spans, strict=True)
+    filters = [_FILTERS[kind] for kind in kinds]
+    columns = (start, end, size, begin, count, filters, antialias, mirrored)
+    for name, column in zip(_NUMBERS, columns, strict=True):
+        fields[name] = np.reshape(column, (-1, 2))
+    scales = np.abs((fields["end"] - fields["start"]) / fields["size"])
     widths = np.where(fields["antialias"], np.maximum(scales, 1.0), 1.0)
     taps = (np.ceil(2 * _RADII[fields["filter"]] * widths) + 1).astype(np.int64)
     fields["side"], fields["taps"] = sides, taps
@@ -143,12 +147,3 @@ def _plan(
 
 
 _kept_plan = lru_cache(maxsize=8)(_plan)  # constant arguments give the same one for every batch
-
-
-def _numbers(axis: Axis) -> tuple[float, ...]:
-    """`_NUMBERS` of an axis."""
-    begin, count = axis.window or (0, axis.size)
-    return (
-        *(axis.start, axis.end, axis.size, begin, count),
-        *(_FILTERS[axis.filter], axis.antialias, axis.mirrored),
-    )
