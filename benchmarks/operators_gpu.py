@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from machine import RESULTS, machine, today
 from rich.console import Console
@@ -87,6 +88,25 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "grid_mask": ("grid_mask", {"tile": [40 + turn for turn in TURNS], "angle": 0.4}),
+    "resize to 160x160": ("resize", {"size": [160.0, 160.0]}),
+    "resize to 160x160, cubic": (
+        "resize",
+        {"size": [160.0, 160.0], "interp_type": types.INTERP_CUBIC},
+    ),
+    "resize to 160x160, nearest": (
+        "resize",
+        {"size": [160.0, 160.0], "interp_type": types.INTERP_NN},
+    ),
+    "resize_crop_mirror": (
+        "resize_crop_mirror",
+        {
+            "resize_shorter": 180.0,
+            "crop": [160.0, 160.0],
+            "crop_pos_x": [turn / BATCH for turn in TURNS],
+            "mirror": [turn % 2 for turn in TURNS],
+        },
+    ),
+    "random_resized_crop to 160x160": ("random_resized_crop", {"size": [160, 160]}),
     "gaussian_blur, sigma 1.5": ("gaussian_blur", {"sigma": [[1.5 + 0.01 * t] for t in TURNS]}),
     "gaussian_blur, sigma 5": ("gaussian_blur", {"sigma": [[5 + 0.01 * t] for t in TURNS]}),
 }
@@ -164,9 +184,11 @@ def measure(case: str, size: str, memory: str, device: str, sides: tuple[int, in
     name, given = CASES[case]
     declared = OPERATORS[name]
     frames, bound = clips(sides, memory, device), declared.bind(given)
+    bound.pop("seed", None)
 
     def apply(operator: Operator) -> Batch:
-        return operator.apply(Context(BATCH, frames.spec.device), [frames], bound)[0]
+        context = Context(BATCH, frames.spec.device, random=np.random.default_rng)
+        return operator.apply(context, [frames], bound)[0]
 
     def wait() -> None:
         if device != "cpu":

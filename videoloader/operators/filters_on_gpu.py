@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.kernels import ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import ELEMENTS, Kernel, are_frames, planes_of, row_type, rows_of
 
 __all__ = ["filter_on_gpu"]
 
@@ -47,7 +47,7 @@ def filter_on_gpu(
         rows[name] = [starts[id(pair[at])] for pair in pairs]
         rows[f"{name}_taps"] = [len(pair[at]) for pair in pairs]
     if frames.layout[-1] != "C":
-        rows = _planes(rows, frames, out)
+        rows = planes_of(rows, frames, out)
     sizes = rows["source"]["sizes"].astype(np.int64)
     macros = {
         "SOURCE": ELEMENTS[frames.spec.dtype],
@@ -58,15 +58,3 @@ def filter_on_gpu(
     values = np.concatenate(list(weights.values()))
     _SEPARABLE.launch(rows, tiles, macros, frames.spec.device, values)
     return out
-
-
-def _planes(rows: NDArray[Any], frames: Batch, out: Batch) -> NDArray[Any]:
-    """The table with a row for each channel: their values are not side by side."""
-    count = int(rows["source"]["sizes"][0, 3])
-    channels = np.tile(np.arange(count), len(rows))
-    table = rows.repeat(count)
-    for name, batch in (("source", frames), ("target", out)):
-        step = table[name]["strides"][:, 3] * batch[0].element_size()
-        table[name]["address"] += (channels * step).astype(np.uint64)
-        table[name]["sizes"][:, 3] = 1
-    return table
