@@ -116,18 +116,17 @@ def _shapes_of(
     """Layout and shapes of the output; fails if mean or std do not fit."""
     full = _output_layout(layout, wanted)
     order = [layout.index(letter) for letter in full]
-    shapes: list[Shape] = []
-    checked = set()
-    for shape, *normal in zip(window_shapes(frames, windows), mean, std, strict=True):
+    cut = window_shapes(frames, windows)
+    for shape, *normal in dict.fromkeys(zip(cut, mean, std, strict=True)):
+        for name, values in zip(("mean", "std"), normal, strict=True):
+            _each(name, values, shape[-1])
+    shapes = {}
+    for shape in set(cut):
         channels = shape[-1]
-        if (channels, *normal) not in checked:
-            for name, values in zip(("mean", "std"), normal, strict=True):
-                _each(name, values, channels)
-            checked.add((channels, *normal))
         padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
         whole = (*shape[:-1], padded)
-        shapes.append(tuple([whole[at] for at in order]))
-    return full, tuple(shapes)
+        shapes[shape] = tuple(whole[at] for at in order)
+    return full, tuple([shapes[shape] for shape in cut])
 
 
 def _output_layout(layout: str, wanted: str) -> str:
@@ -174,17 +173,17 @@ def _on_gpu(
 ) -> Any:
     """One launch."""
     spec = frames.spec
-    channels = spec.shapes[0][-1] if len(spec) else 0
-    if any(shape[-1] != channels for shape in spec.shapes):
+    channels = {shape[-1] for shape in spec.shapes}
+    if len(channels) != 1:
         return NotImplemented
     is_one = mean.is_all(mean[0]) and std.is_all(std[0])
-    normals = tuple(zip(mean, std, strict=True))
+    normals = ((mean[0], std[0]),) if is_one else tuple(zip(mean, std, strict=True))
     return windows_on_gpu(
         frames,
         context.empty(),
         moves_of(crop_windows(spec, window), mirror),
         (fill_values,),
-        lines=_lines(normals[:1] if is_one else normals, channels, scale, shift),
+        lines=_lines(normals, channels.pop(), scale, shift),
     )
 
 

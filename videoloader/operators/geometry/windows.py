@@ -237,9 +237,12 @@ def _windows_at_once(
 
     None unless all windows have two dimensions and fit, if they have to.
     """
-    count = len(shapes)
+    varies = any(
+        not value.is_all(value[0]) for value in given.values() if isinstance(value, PerSample)
+    )
+    count = len(shapes) if varies else 1  # one row is for all samples
     values = {
-        name: value.values if isinstance(value, PerSample) else (value,) * count
+        name: value.values[:count] if isinstance(value, PerSample) else (value,) * count
         for name, value in given.items()
     }
     if any(values["crop_d"]) or any(crop is not None and len(crop) != 2 for crop in values["crop"]):

@@ -44,7 +44,7 @@ _MOVED = {
     dtype: dtype.itemsize
     for dtype in (
         *_CONVERTED,
-        *(torch.bfloat16, torch.uint32, torch.int32, torch.uint64, torch.int64, torch.float64),
+        *(torch.uint32, torch.int32, torch.uint64, torch.int64, torch.float64),
     )
 }
 
@@ -133,10 +133,12 @@ def windows_on_gpu(
         lines: what values go through in float32, before they are rounded and saturated.
         is_rounded: whether values and fills are rounded without `lines`, not truncated.
     """
-    source, target = frames.spec.dtype, out.spec.dtype
+    if moves is None or not len(frames):
+        return NotImplemented
+    source, target = _one(frames).dtype, _one(out).dtype
     is_moved = source == target and lines is None
     pair = _as_clips(frames), _as_clips(out)
-    if moves is None or not are_frames(*pair, dtypes=_MOVED if is_moved else _CONVERTED):
+    if not are_frames(*pair, dtypes=_MOVED if is_moved else _CONVERTED):
         return NotImplemented
     rows, samples = rows_of(_ROW, *pair, moves.by_frame)
     channels = int(rows["source"]["sizes"][0, 3])
@@ -153,7 +155,7 @@ def windows_on_gpu(
         rows["factors"][:, :channels] = lines.factors[each]
         rows["offsets"][:, :channels] = lines.offsets[each]
     is_cut = lines is None and not (is_rounded or target.is_floating_point)
-    device = frames.spec.device
+    device = str(_one(frames).device)
     _launch(rows, device, source, target, is_scaled=lines is not None, is_cut=is_cut)
     return out
 
@@ -163,21 +165,23 @@ def convert_on_gpu(values: Batch, out: Batch) -> Any:
 
     NotImplemented for batches that the kernel does not take.
     """
-    source, target = values.spec.dtype, out.spec.dtype
-    tensors = values.tensors() + out.tensors()
-    if not (len(values) and source in _CONVERTED and target in _CONVERTED and kernels.has_cupy()):
+    if not len(values):
         return NotImplemented
-    if not all(each.is_contiguous() and each.numel() <= _MOST_VALUES for each in tensors):
+    source, target = _one(values).dtype, _one(out).dtype
+    are_blocks = values.block is not None and out.block is not None
+    pair = [batch.tensors() if are_blocks else batch.samples for batch in (values, out)]
+    if not {source, target} <= {*_CONVERTED} or not kernels.has_cupy():
         return NotImplemented
-    count = len(values.tensors())
-    if count != len(out.tensors()):
+    if not all(
+        each.is_contiguous() and each.numel() <= _MOST_VALUES for own in pair for each in own
+    ):
         return NotImplemented
-    rows = np.zeros(count, _ROW)
-    for name, own in (("source", tensors[:count]), ("target", tensors[count:])):
+    rows = np.zeros(len(pair[0]), _ROW)
+    for name, own in zip(("source", "target"), pair, strict=True):
         rows[name]["address"] = [each.data_ptr() for each in own]
         rows[name]["sizes"] = [(1, 1, each.numel(), 1) for each in own]
         rows[name]["strides"] = (0, 0, 1, 0)
-    _launch(rows, values.spec.device, source, target)
+    _launch(rows, str(_one(values).device), source, target)
     return out
 
 
@@ -202,6 +206,11 @@ def _launch(
     count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
     groups = count * height * -(-width // pixels)
     _WINDOW.launch(rows, -(-groups // _THREADS), macros, device)
+
+
+def _one(batch: Batch) -> torch.Tensor:
+    """A tensor of the device and type of a batch that is not empty."""
+    return batch.samples[0] if batch.block is None else batch.block
 
 
 def _has_frames(values: Sequence[Any]) -> bool:
