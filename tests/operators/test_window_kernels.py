@@ -10,6 +10,7 @@ from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
 
 from videoloader import fn
 from videoloader.errors import ArgumentError
+from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList
 
 LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "CFHW")
@@ -275,6 +276,8 @@ def test_what_the_kernel_does_not_take_is_made_without_it(machine):
     same(machine, "flip", batch_of("FDHWC"), {"depthwise": 1}, launches=0)
     edge = {"start": [-1, 2], "axis_names": "HW", "out_of_bounds_policy": "edge"}
     same(machine, "slice", clips, edge, launches=0)
+    far = {"start": [1 << 40, 2], "shape": 9, "axis_names": "HW", "out_of_bounds_policy": "pad"}
+    same(machine, "slice", clips, far, launches=0)
     some = {"start": 1, "end": 3, "axis_names": "C"}
     same(machine, "slice", clips, some, launches=0)
     same(machine, "pad", clips, {"axis_names": "C", "align": 4}, launches=0)
@@ -306,3 +309,29 @@ def test_random_crops_of_a_block_are_a_block():
     block = torch.randint(0, 256, (4, 50, 60, 3), dtype=torch.uint8).cuda()
     made = fn.crop(block, crop=(20, 33), crop_pos_x=[0.1, 0.9, 0.5, 0.3])
     assert made.is_contiguous()
+
+
+@pytest.mark.gpu
+def test_the_kernel_runs_in_a_pipeline_on_memory_that_is_used_again():
+    def clips_at(iteration):
+        rng = np.random.default_rng(iteration)
+        sides = rng.integers(40, 300, (4, 2)).tolist()
+        return [values_of((2, *own, 3), torch.uint8, rng) for own in sides]
+
+    @pipeline_def(batch_size=4, num_threads=2, device_id=0, prefetch_queue_depth=3)
+    def definition():
+        clips = fn.external_source(clips_at, layout="FHWC").gpu()
+        flipped = fn.flip(clips, vertical=1)
+        padded = fn.pad(flipped, axis_names="HW", fill_value=7.0)
+        return padded, fn.crop_mirror_normalize(flipped, crop=(33, 40), **NORMAL)
+
+    with definition() as pipe:
+        for iteration in range(20):
+            flipped = fn.flip(TensorList(clips_at(iteration), "FHWC"), vertical=1)
+            padded, normal = (batch.as_cpu() for batch in pipe.run())
+            wanted = fn.pad(flipped, axis_names="HW", fill_value=7.0)
+            for got, expected in zip(padded, wanted, strict=True):
+                assert torch.equal(got, expected)
+            wanted = fn.crop_mirror_normalize(flipped, crop=(33, 40), **NORMAL)
+            for got, expected in zip(normal, wanted, strict=True):
+                assert torch.equal(got, expected)

@@ -252,12 +252,12 @@ def _windows_at_once(
     wanted = np.array([[n or 0 for n in crop or own] for crop, own in pairs])
     sides = np.array([shape[-3:-1] for shape in shapes])
     size = np.where(wanted == 0, sides, wanted).astype(np.int64)
-    policy = given["out_of_bounds_policy"]
+    policy = values["out_of_bounds_policy"][0]
     room = sides - size
     if policy == "error" and (room < 0).any():
         return None
     places = np.array([values["crop_pos_y"], values["crop_pos_x"]], np.float32).T
-    start = _anchors(places, room, given["rounding"])
+    start = _anchors(places, room, values["rounding"][0])
     if policy == "trim_to_shape":
         stop = (start + size).clip(0, sides)
         start = start.clip(0, sides)

@@ -29,7 +29,7 @@ __all__ = [
 
 _MOST_CHANNELS = 4
 _MOST_VALUES = 2**31 - 2**12  # of a sample; the kernel counts them in 32 bits
-_FARTHEST = 1 << 30  # first pixel of a window, for the same reason
+_FARTHEST = 1 << 30  # a window's first pixel, for the same reason
 _THREADS = 256
 _ROW = row_type(
     ("fill", "u8", _MOST_CHANNELS),
@@ -47,7 +47,6 @@ _MOVED = {
         *(torch.uint32, torch.int32, torch.uint64, torch.int64, torch.float64),
     )
 }
-
 
 Flips = PerSample | tuple[int | PerFrame, ...]
 """1: left and right swapped, 2: top and bottom, 4: front and back; for each sample."""
@@ -95,8 +94,13 @@ def moves_of(windows: tuple[Windows, ...], flips: Flips) -> Moves | None:
     return Moves(_starts(starts), np.array(sides, np.int64), tuple(by_frame))
 
 
-def moves_from(starts: Sequence[Sequence[int]]) -> Moves:
-    """The moves of windows, by their first (frame,) row and column; nothing is flipped."""
+def moves_from(starts: Sequence[Sequence[int]]) -> Moves | None:
+    """The moves of windows, by their first (frame,) row and column; nothing is flipped.
+
+    None where a window is too far away for the kernel.
+    """
+    if any(abs(start) > _FARTHEST for own in starts for start in own):
+        return None
     return Moves(_starts(starts), np.zeros(len(starts), np.int64))
 
 
@@ -142,7 +146,7 @@ def windows_on_gpu(
         return NotImplemented
     rows, samples = rows_of(_ROW, *pair, moves.by_frame)
     channels = int(rows["source"]["sizes"][0, 3])
-    if any(len(fill) not in (1, channels) for fill in fills) or _is_far(moves):
+    if any(len(fill) not in (1, channels) for fill in fills):
         return NotImplemented
     rows["start"], rows["flips"] = moves.start, moves.flips
     if len(fills) == 1:
@@ -168,13 +172,12 @@ def convert_on_gpu(values: Batch, out: Batch) -> Any:
     if not len(values):
         return NotImplemented
     source, target = _one(values).dtype, _one(out).dtype
+    if source not in _CONVERTED or target not in _CONVERTED or not kernels.has_cupy():
+        return NotImplemented
     are_blocks = values.block is not None and out.block is not None
     pair = [batch.tensors() if are_blocks else batch.samples for batch in (values, out)]
-    if not {source, target} <= {*_CONVERTED} or not kernels.has_cupy():
-        return NotImplemented
-    if not all(
-        each.is_contiguous() and each.numel() <= _MOST_VALUES for own in pair for each in own
-    ):
+    tensors = pair[0] + pair[1]
+    if any(not each.is_contiguous() or each.numel() > _MOST_VALUES for each in tensors):
         return NotImplemented
     rows = np.zeros(len(pair[0]), _ROW)
     for name, own in zip(("source", "target"), pair, strict=True):
@@ -213,10 +216,10 @@ def _one(batch: Batch) -> torch.Tensor:
     return batch.samples[0] if batch.block is None else batch.block
 
 
-def _has_frames(values: Sequence[Any]) -> bool:
-    if isinstance(values, PerSample):
-        return values.has_frames
-    return any(isinstance(value, PerFrame) for value in values)
+def _has_frames(flips: Flips) -> bool:
+    if isinstance(flips, PerSample):
+        return flips.has_frames
+    return any(isinstance(flip, PerFrame) for flip in flips)
 
 
 def _starts(starts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
@@ -227,10 +230,6 @@ def _starts(starts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     table = np.zeros((len(starts), 3), np.int64)
     table[:, 3 - most :] = starts
     return table
-
-
-def _is_far(moves: Moves) -> bool:
-    return bool(max(moves.start.max(), -moves.start.min()) > _FARTHEST)
 
 
 def _as_clips(batch: Batch) -> Batch:
