@@ -63,6 +63,18 @@ def test_the_windows_of_a_batch_are_those_of_its_samples(data):
         assert window == crop_window(sides[position], **own)
 
 
+def test_values_are_normalized_in_single_precision():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        mean, std, shift = rng.normal(100, 30, 3), rng.uniform(0.1, 60, 3), float(rng.normal())
+        made = fn.crop_mirror_normalize(
+            frames(6, 7, 3), mean=mean.tolist(), std=std.tolist(), shift=shift, output_layout="HWC"
+        )
+        factor = (1 / torch.from_numpy(std)).float()
+        offset = torch.tensor(shift).float() - torch.from_numpy(mean).float() * factor
+        assert torch.equal(made, frames(6, 7, 3).float() * factor + offset)
+
+
 def test_crop_takes_the_window_that_numpy_slices():
     clip = frames(3, 10, 12, 3)
     window = fn.crop(clip, crop_h=4, crop_w=5, crop_pos_x=0.25, crop_pos_y=1.0)

@@ -165,7 +165,8 @@ def test_samples_and_frames_have_windows_sides_and_means_of_their_own(machine):
         means = [[10.0], MEAN, [0.0], [7.0], [1.0, 2.0, 3.0]]
         window = {"crop": (13, 16), "crop_pos_x": places, "crop_pos_y": [0.1, 0.2, 0.3, 0.4, 0.5]}
         same(machine, "crop", batch, window)
-        arguments = {**window, "mirror": mirrors, "mean": means, "std": STD, "scale": 2.0}
+        deviations = [[2.0], STD, [0.3], [7.0, 8.0, 9.0], [1.0]]
+        arguments = {**window, "mirror": mirrors, "mean": means, "std": deviations, "scale": 2.0}
         same(machine, "crop_mirror_normalize", batch, arguments)
         same(machine, "flip", batch, {"horizontal": mirrors, "vertical": mirrors[::-1]})
 
@@ -249,6 +250,13 @@ def test_slices_are_filled_outside(machine, layout, memory):
     if "F" in layout:
         clip = {"start": -1, "shape": 6, "axis_names": "F", "out_of_bounds_policy": "pad"}
         same(machine, "slice", batch, clip)
+
+
+def test_slices_of_the_size_of_a_sample_may_lie_elsewhere(machine):
+    batch = batch_of("HWC", memory="dense")
+    given = {"shape": batch.shape()[0][:2], "axis_names": "HW", "out_of_bounds_policy": "pad"}
+    for start in ([3, 0], [0, 3], [-2, 0], [0, -40]):
+        same(machine, "slice", batch, {**given, "start": start})
 
 
 def test_slices_of_floating_point_are_truncated_and_their_fill_too(machine):
