@@ -187,7 +187,8 @@ def slice_windows(
     varying = {name: value for name, value in given.items() if isinstance(value, PerSample)}
     for position, shape in enumerate(shapes):
         own = {name: value[position] for name, value in varying.items()}
-        key = shape, tuple(own.values())
+        numbers = (*(own.get("anchor") or ()), *(own.get("shape_input") or ()))
+        key = shape, tuple(own.values()), tuple(map(type, numbers))  # 1 is not 1.0 there
         if key not in known:
             taken = ("anchor", "shape_input", *_NAMED)
             values = {name: own[name] for name in taken if own[name] is not None}
