@@ -286,6 +286,9 @@ def test_what_the_kernel_does_not_take_is_made_without_it(machine):
     same(machine, "slice", clips, edge, launches=0)
     far = {"start": [1 << 40, 2], "shape": 9, "axis_names": "HW", "out_of_bounds_policy": "pad"}
     same(machine, "slice", clips, far, launches=0)
+    volumes = {"start": -1, "shape": 9, "axis_names": "H", "out_of_bounds_policy": "pad"}
+    same(machine, "slice", batch_of("FDHWC"), volumes, launches=0)
+    same(machine, "pad", batch_of("FDHWC"), {}, launches=0)
     some = {"start": 1, "end": 3, "axis_names": "C"}
     same(machine, "slice", clips, some, launches=0)
     same(machine, "pad", clips, {"axis_names": "C", "align": 4}, launches=0)

@@ -79,7 +79,7 @@ def _cast_on_gpu(context: Context, values: Batch, *others: Batch, **arguments: A
     is_one = values.block is not None and (target.is_floating_point or source == torch.bool)
     if source == target or is_one:
         return NotImplemented
-    return convert_on_gpu(values, context.empty())
+    return convert_on_gpu(context, values)
 
 
 @declare(

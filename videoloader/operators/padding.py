@@ -65,6 +65,8 @@ def _pad_on_gpu(
     **others: object,  # noqa: ARG001
 ) -> Any:
     """One launch for frames whose channels stay."""
+    if not {*"HW"} <= {*values.layout}:
+        return NotImplemented
     out = context.empty()
     channel = values.layout.find("C")
     if channel >= 0 and any(

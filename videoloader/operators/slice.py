@@ -248,7 +248,7 @@ def _slice_on_gpu(
 ) -> Any:
     """A copy of frames in one launch, unless one view shows the parts of all samples."""
     shapes, layout = data.spec.shapes, data.layout
-    if not len(data) or not {*"HW"} <= {*layout}:
+    if not len(data) or not {*"HW"} <= {*layout} or {*"DF"} <= {*layout}:
         return NotImplemented
     windows = slice_windows(shapes, layout, given)
     is_one = data.block is not None and windows.count(windows[0]) == len(windows)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Batch
+from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.windows import Windows
 from videoloader.operators.kernels import ELEMENTS, Kernel, are_frames, row_type, rows_of
 from videoloader.tensors import saturate, truncate
@@ -164,16 +164,17 @@ def windows_on_gpu(
     return out
 
 
-def convert_on_gpu(values: Batch, out: Batch) -> Any:
-    """Fill `out` with values, rounded and saturated, whatever shapes samples have; `out` itself.
+def convert_on_gpu(context: Context, values: Batch) -> Any:
+    """The output with the values rounded and saturated, whatever shapes samples have.
 
     NotImplemented for batches that the kernel does not take.
     """
     if not len(values):
         return NotImplemented
-    source, target = _one(values).dtype, _one(out).dtype
+    source, target = _one(values).dtype, context.outputs[0].dtype
     if source not in _CONVERTED or target not in _CONVERTED or not kernels.has_cupy():
         return NotImplemented
+    out = context.empty()
     are_blocks = values.block is not None and out.block is not None
     pair = [batch.tensors() if are_blocks else batch.samples for batch in (values, out)]
     tensors = pair[0] + pair[1]
@@ -206,7 +207,7 @@ def _launch(
     if not is_moved:
         macros |= {"SOURCE": _CONVERTED[source], "TARGET": _CONVERTED[target]}
         macros |= {"SCALED": int(is_scaled), "CUT": int(is_cut)}
-    count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
+    count, height, width, _ = rows["target"]["sizes"].T
     groups = count * height * -(-width // pixels)
     _WINDOW.launch(rows, -(-groups // _THREADS), macros, device)
 
