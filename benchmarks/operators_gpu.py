@@ -36,6 +36,13 @@ SECONDS = 0.1  # of a measurement, and at least
 LEAST, MOST = 3, 20  # rounds at least; calls of a round at most
 TURNS = list(range(BATCH))
 AFFINE = [[[1.1, 0.1, -10.0], [-0.1, 0.9, 5.0 + turn]] for turn in TURNS]
+WINDOW = {"crop": (192, 192), "out_of_bounds_policy": "pad"}
+NORMAL = {
+    "mirror": [turn % 2 for turn in TURNS],
+    "mean": [123.675, 116.28, 103.53],
+    "std": [58.395, 57.12, 57.375],
+    "output_layout": "FCHW",
+}
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "brightness_contrast": (
@@ -107,6 +114,14 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "random_resized_crop to 160x160": ("random_resized_crop", {"size": [160, 160]}),
+    "flip": ("flip", {"horizontal": [turn % 2 for turn in TURNS]}),
+    "crop": ("crop", {**WINDOW, "crop_pos_x": [0.1 * turn for turn in TURNS]}),
+    "cast": ("cast", {"dtype": torch.int16}),
+    "crop_mirror_normalize": ("crop_mirror_normalize", NORMAL),
+    "crop_mirror_normalize, to float16": (
+        "crop_mirror_normalize",
+        {**NORMAL, **WINDOW, "dtype": torch.float16},
+    ),
     "gaussian_blur, sigma 1.5": ("gaussian_blur", {"sigma": [[1.5 + 0.01 * t] for t in TURNS]}),
     "gaussian_blur, sigma 5": ("gaussian_blur", {"sigma": [[5 + 0.01 * t] for t in TURNS]}),
 }
