@@ -253,7 +253,7 @@ __device__ inline int source_place(const Row& r, int dim, int flip, int place) {
     return r.start[dim] + (r.flips & flip ? r.target.sizes[dim] - 1 - place : place);
 }
 
-extern "C" __global__ void __launch_bounds__(256) window(const Row* rows, const u8*) {
+KERNEL(window, 256) {
     Row r = rows[blockIdx.y];
     if (is_whole(r)) merge_rows(r.source, r.target);
     int high = r.target.sizes[1], wide = r.target.sizes[2], most = r.source.sizes[2];
