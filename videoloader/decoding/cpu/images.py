@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named
-from videoloader.decoding.images.jpeg import JpegDecoder
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.errors import DecodeError, VideoError
 from videoloader.workers.program import Worker
@@ -91,11 +90,11 @@ class ImageOrder:
 
     def perform(self, worker: Worker) -> list[tuple[tuple[int, ...], str] | VideoError]:
         """Decode: shape and element type of each image, or why there are no pixels."""
-        memory, jpeg = worker.kept(MappedSegments).array(self.memory), worker.kept(JpegDecoder)
+        memory = worker.kept(MappedSegments).array(self.memory)
         results: list[tuple[tuple[int, ...], str] | VideoError] = []
         for image in self.images:
             try:
-                results.append(_fill(memory, image, self.form, jpeg))
+                results.append(_fill(memory, image, self.form))
             except VideoError as error:
                 results.append(error)
         return results
@@ -189,13 +188,13 @@ def _groups(work: Sequence[int], workers: int) -> Iterator[range]:
 
 
 def _fill(
-    memory: NDArray[np.uint8], image: _Placed, form: ImageForm, jpeg: JpegDecoder
+    memory: NDArray[np.uint8], image: _Placed, form: ImageForm
 ) -> tuple[tuple[int, ...], str]:
     """Decode an image to its place; shape and element type of its pixels."""
     data: Any = memory[image.file]
     room = memory[image.pixels]
     request = ImageRequest(memoryview(data), image.name, image.header, image.window)
-    pixels = request.decode(form, jpeg=jpeg, room=room)
+    pixels = request.decode(form, room=room)
     if pixels.nbytes > len(room):
         raise DecodeError(
             f"{image.name}: decodes to {pixels.dtype} where its header says {image.header.bits} "

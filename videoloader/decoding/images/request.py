@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from videoloader.decoding.images.decode import decode_image
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named
-from videoloader.decoding.images.jpeg import JpegDecoder
 from videoloader.decoding.images.pixels import channels_of
 
 __all__ = ["ImageForm", "ImageRequest", "Window"]
@@ -45,13 +44,7 @@ class ImageRequest:
     header: ImageHeader
     window: Window | None = None
 
-    def decode(
-        self,
-        form: ImageForm,
-        *,
-        jpeg: JpegDecoder | None = None,
-        room: NDArray[np.uint8] | None = None,
-    ) -> NDArray[Any]:
+    def decode(self, form: ImageForm, *, room: NDArray[np.uint8] | None = None) -> NDArray[Any]:
         """The pixels (H, W, C), in the element type of the file; arguments as of `decode_image`.
 
         Raises:
@@ -66,7 +59,6 @@ class ImageRequest:
                 max_pixels=form.max_pixels,
                 window=self.window,
                 header=self.header,
-                jpeg=jpeg,
                 room=room,
             )
 
