@@ -53,24 +53,24 @@ def decode_image(
     Raises:
         VideoError: it cannot be decoded; the error names it.
     """
-    header = header or read_header(data, name)
-    check_size(header, name, max_pixels)
     with named(name):
+        header = header or read_header(data, name)
+        check_size(header, name, max_pixels)
         if header.format == "jpeg" and header.bits == 8 and header.channels in (1, 3):
             pixels = _jpeg(data, header, name, output_type, room)
         else:
             pixels = _stored_pixels(data, header, name)
-    if pixels.shape[:2] != (header.height, header.width):
-        height, width = pixels.shape[:2]
-        raise DecodeError(
-            f"{name}: decodes to {width}x{height} where its header says "
-            f"{header.width}x{header.height}; the file is damaged"
-        )
-    if adjust_orientation:
-        pixels = oriented(pixels, header.orientation)
-    if window is not None:
-        pixels = pixels[window]
-    return convert(pixels, output_type)
+        if pixels.shape[:2] != (header.height, header.width):
+            height, width = pixels.shape[:2]
+            raise DecodeError(
+                f"{name}: decodes to {width}x{height} where its header says "
+                f"{header.width}x{header.height}; the file is damaged"
+            )
+        if adjust_orientation and header.orientation != 1:
+            pixels = oriented(pixels, header.orientation)
+        if window is not None:
+            pixels = pixels[window]
+        return convert(pixels, output_type)
 
 
 def check_size(header: ImageHeader, name: str, max_pixels: int) -> None:
