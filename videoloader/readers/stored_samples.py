@@ -216,9 +216,13 @@ class SampleReader:
         None if it is skipped. Begins with the `first` one after it.
         """
         position, place, number = wanted
-        shard = max(len(self.order.epochs.shard(place.epoch)), 1)
-        for step in range(first, shard):
+        step = first
+        while True:
             if step:
+                shard = max(len(self.order.epochs.shard(place.epoch)), 1)
+                if step >= shard:
+                    none = DecodeError(f"none of the {shard} samples of the shard can be read")
+                    raise ReadError(position, "", none)
                 at = Place(place.epoch, (place.position + step) % shard)
                 number = self.order.number(at)
             name = self._samples.name(number)
@@ -231,10 +235,9 @@ class SampleReader:
                 self._note(position, Item(name), error, number, place.epoch)
                 if not first and self.failures.policy.on_error == "skip":
                     return None
-                continue
-            return ReadSample(outputs, Identity(number, place.epoch), name)
-        none = DecodeError(f"none of the {shard} samples of the shard can be read")
-        raise ReadError(position, "", none)
+                step += 1
+            else:
+                return ReadSample(outputs, Identity(number, place.epoch), name)
 
     def _note(self, position: int, item: Item, error: VideoError, number: int, epoch: int) -> None:
         """Record a failure, which ends the batch unless samples are replaced."""
