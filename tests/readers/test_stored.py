@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -147,18 +148,23 @@ def test_samples_that_come_at_once_cost_no_threads_and_slow_ones_are_tried_again
 def test_small_batches_are_shared_by_threads_too(batch_size):
     samples = Slow(40, seconds=0.02)
     given_by(reader_of(samples, batch_size), 4)
-    assert len({*samples.threads}) > 2
+    assert len({*samples.threads}) > 1
 
 
-def test_a_few_samples_that_have_to_be_waited_for_cost_no_threads():
+@pytest.mark.parametrize(("every", "is_shared"), [(10, False), (3, True)])
+def test_a_few_samples_that_have_to_be_waited_for_cost_no_threads(monkeypatch, every, is_shared):
+    now = 0.0
+
     class Interrupted(Slow):
         def read(self, number):
-            self.seconds = 0.05 if number % 10 == 0 else 0
+            nonlocal now
+            now += 0.05 if number % every == 0 else 0
             return super().read(number)
 
+    monkeypatch.setattr(stored_samples, "time", SimpleNamespace(perf_counter=lambda: now))
     samples = Interrupted(40, seconds=0)
     given_by(reader_of(samples, batch_size=20), 2)
-    assert {*samples.threads} == {threading.current_thread()}
+    assert ({*samples.threads} != {threading.current_thread()}) == is_shared
 
 
 @pytest.mark.parametrize("damaged", [{9, 12}, {5, 6, 7, 19}, {19}])
