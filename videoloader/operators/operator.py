@@ -83,6 +83,8 @@ class Operator:
             of specs; by default that of the first input. None: nothing is known before it runs.
         kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
             that gives NotImplemented leaves the batch to `run`.
+        color_stage: `color_stage(spec, spec of the output, arguments)` for a map that the kernel of
+            colours does: its numbers there, a `ColorStage`. A run of such operators is one launch.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
         absorb: the form of clips behind the operator, of the form before it and the arguments;
             None where a decoder cannot give it. Operators without this are never done by a decoder.
@@ -124,6 +126,7 @@ class Operator:
     output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     infer: Callable[..., Spec | tuple[Spec, ...]] | None = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
+    color_stage: Callable[[Spec, Spec, Mapping[str, Any]], Any] | None = None
     draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
     absorbed_per_sample: tuple[str, ...] = ()
@@ -262,7 +265,7 @@ class Operator:
                 if value is not self:
                     arguments[name] = PerSample((value,) * context.count)
             elif value.has_frames:
-                self._check_frames(seen[0], name, value)
+                self.check_frames(seen[0], name, value)
         if channel != -1:  # the memory of the caller has another order
             context.allocate = allocate
         if self.infer is None:
@@ -311,7 +314,7 @@ class Operator:
     def _is_harmless(self, name: str, value: Any) -> bool:
         return name in self.absent and (value is None or value == self.absent[name])
 
-    def _check_frames(self, first: Batch, name: str, values: PerSample) -> None:
+    def check_frames(self, first: Batch, name: str, values: PerSample) -> None:
         """Fail if an argument has values for other frames than the first input has."""
         for position, value in enumerate(values):
             if not isinstance(value, PerFrame):
