@@ -160,7 +160,9 @@ def test_pixels_that_follow_each_other_in_memory_are_those_of_any_others(
     """Samples of odd sizes in one block begin at every place of a vector."""
     machine = OperatorKernels(monkeypatch, threads)
     count, (rows, columns) = 3 if sides[0] > 99 else 7, sides
-    values = torch.from_numpy(np.random.default_rng(0).random((count, rows, columns, 3)) * 1.5 - 0.2)
+    values = torch.from_numpy(
+        np.random.default_rng(0).random((count, rows, columns, 3)) * 1.5 - 0.2
+    )
     if not source.is_floating_point:
         values *= torch.iinfo(source).max / 1.4
     batch = TensorList(values.to(torch.float32).to(source), "HWC")

@@ -116,19 +116,21 @@ def _dtype(default: torch.dtype | None) -> Argument:
 
 def twist(hue: Numbers, saturation: Numbers) -> Matrix:
     """Turn and scale the chroma plane of YIQ: (..., 3, 3)."""
-    angles, factors = np.broadcast_arrays(np.radians(hue), saturation)
-    turn = np.zeros((*angles.shape, 3, 3))
+    angles = np.radians(hue)
+    cosine, sine = saturation * _each(math.cos, angles), saturation * _each(math.sin, angles)
+    turn = np.zeros((*cosine.shape, 3, 3))
     turn[..., 0, 0] = 1
-    turn[..., 1, 1] = turn[..., 2, 2] = factors * _each(math.cos, angles)
-    turn[..., 1, 2] = factors * _each(math.sin, angles)
-    turn[..., 2, 1] = -turn[..., 1, 2]
+    turn[..., 1, 1] = turn[..., 2, 2] = cosine
+    turn[..., 1, 2], turn[..., 2, 1] = sine, -sine
     twisted: Matrix = _FROM_YIQ @ turn @ _YIQ
     return twisted
 
 
 def _each(function: Callable[[float], float], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The C library's function, which gives the same on every machine."""
-    return np.array([function(value) for value in values.reshape(-1).tolist()]).reshape(values.shape)
+    return np.array([function(value) for value in values.reshape(-1).tolist()]).reshape(
+        values.shape
+    )
 
 
 def _affine(matrix: Matrix, offset: Numbers = 0.0) -> Matrix:

@@ -141,5 +141,7 @@ def _joined(stages: tuple[ColorStage, ...]) -> tuple[NDArray[Any], tuple[bool, .
     for each in stages:
         own = np.ones_like(rows) if each.counts is None else np.array(each.counts)
         first = np.cumsum(own) - own
-        tables.append(each.table[np.repeat(first, rows) + np.where(np.repeat(own, rows) > 1, frame, 0)])
+        tables.append(
+            each.table[np.repeat(first, rows) + np.where(np.repeat(own, rows) > 1, frame, 0)]
+        )
     return np.stack(tables, axis=1), tuple(rows > 1)

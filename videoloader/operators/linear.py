@@ -75,7 +75,7 @@ def _numbers(frames: Spec, given: Mapping[str, Any]) -> tuple[PerSample, ...]:
 
 
 def _offset(
-    high: float, brightness: _Numbers, shift: _Numbers, contrast: _Numbers, center: _Number
+    high: float, brightness: _Numbers, shift: _Numbers, contrast: _Numbers, center: _Numbers
 ) -> _Numbers:
     """What is added to values times brightness and contrast; `high` is the range of the output."""
     return shift * high + brightness * center * (1 - contrast)
