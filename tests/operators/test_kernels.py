@@ -149,20 +149,11 @@ def scattered(batch):
     return TensorList(samples, batch.layout())
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "threads"),
-    [*((*pair, 1) for pair in PAIRS), (*DTYPES[:1] * 2, 8), (torch.float32, torch.uint8, 8)],
-)
-@pytest.mark.parametrize("sides", [(1, 1), (7, 9), (61, 67), (130, 131)])
-def test_pixels_that_follow_each_other_in_memory_are_those_of_any_others(
-    monkeypatch, sides, source, target, threads
-):
+def check_runs(machine, sides, source, target, only=""):
     """Samples of odd sizes in one block begin at every place of a vector."""
-    machine = OperatorKernels(monkeypatch, threads)
     count, (rows, columns) = 3 if sides[0] > 99 else 7, sides
-    values = torch.from_numpy(
-        np.random.default_rng(0).random((count, rows, columns, 3)) * 1.5 - 0.2
-    )
+    noise = np.random.default_rng(0).random((count, rows, columns, 3))
+    values = torch.from_numpy(noise * 1.5 - 0.2)
     if not source.is_floating_point:
         values *= torch.iinfo(source).max / 1.4
     batch = TensorList(values.to(torch.float32).to(source), "HWC")
@@ -173,10 +164,26 @@ def test_pixels_that_follow_each_other_in_memory_are_those_of_any_others(
         *([("color_space_conversion", spaces)] if source == target else []),
     ]
     for name, arguments in calls:
+        if only not in name:
+            continue
         (made,) = machine.run(name, [batch], arguments)
         (wanted,) = machine.run(name, [scattered(batch)], arguments)
         for got, expected in zip(made, wanted, strict=True):
             assert torch.equal(got, expected), name
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize("sides", [(1, 1), (7, 9), (61, 67), (300, 401)])
+def test_pixels_that_follow_each_other_in_memory_are_those_of_any_others(
+    machine, sides, source, target
+):
+    check_runs(machine, sides, source, target)
+
+
+@pytest.mark.parametrize("sides", [(7, 9), (61, 67)])
+def test_threads_share_what_they_write(monkeypatch, sides):
+    machine = OperatorKernels(monkeypatch, threads=8)
+    check_runs(machine, sides, torch.uint8, torch.uint8, only="color_twist")
 
 
 @pytest.mark.parametrize("channels", [1, 2, 4])
