@@ -32,8 +32,8 @@ RGB, GRAY = types.RGB, types.GRAY
 U8, U16, F16, F32 = torch.uint8, torch.uint16, torch.float16, torch.float32
 KINDS = [  # kernels are compiled for each; pairs of colour spaces are conversions
     (U8, (LINES, U8), (MATRICES, U8), (MATRICES, U8)),
-    (U8, (MATRICES, F32), (LINES, U8), (MATRICES, U8)),
-    (F32, (MATRICES, F16), (RGB, GRAY), (GRAY, RGB), (LINES, U16)),
+    (U8, (MATRICES, U16), (LINES, U8), (MATRICES, F32)),
+    (F32, (MATRICES, F16), (RGB, GRAY), (GRAY, RGB), (LINES, F32)),
 ]
 
 

@@ -180,6 +180,11 @@ def test_pixels_that_follow_each_other_in_memory_are_those_of_any_others(
     check_runs(machine, sides, source, target)
 
 
+def test_a_block_goes_through_several_pieces_of_a_run(machine, monkeypatch):
+    monkeypatch.setattr("videoloader.operators.kernels._BLOCKS", 1)
+    check_runs(machine, (300, 401), torch.uint8, torch.uint8)
+
+
 @pytest.mark.parametrize("sides", [(7, 9), (61, 67)])
 def test_threads_share_what_they_write(monkeypatch, sides):
     machine = OperatorKernels(monkeypatch, threads=8)

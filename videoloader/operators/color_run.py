@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from videoloader.operators.arguments import PerSample
+from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.color_on_gpu import recolor
 from videoloader.operators.kernels import ELEMENTS
@@ -54,9 +55,8 @@ def color_run(operators: Sequence[Operator]) -> Operator:
             return NotImplemented
         stages = []
         for (operator, own), before, after in zip(each(given), specs, specs[1:], strict=False):
-            for name, values in own.items():
-                if isinstance(values, PerSample) and values.has_frames:
-                    operator.check_frames(frames, name, values)
+            if not all(map(partial(_fits, before), own.values())):
+                return NotImplemented  # the operator says what is wrong
             assert operator.color_stage is not None
             stage = operator.color_stage(before, after, own)
             if stage.is_identity and before.dtype != after.dtype:
@@ -81,6 +81,17 @@ def color_run(operators: Sequence[Operator]) -> Operator:
         arguments=tuple(own for renamed in arguments for own in renamed),
         infer=infer,
         kernels={"cuda": run_on_gpu},
+    )
+
+
+def _fits(frames: Spec, values: Any) -> bool:
+    """Whether an argument with values for frames has as many as the sample."""
+    if not isinstance(values, PerSample) or not values.has_frames:
+        return True
+    return frames.layout.startswith("F") and all(
+        len(own) == shape[0]
+        for own, shape in zip(values, frames.shapes, strict=True)
+        if isinstance(own, PerFrame)
     )
 
 

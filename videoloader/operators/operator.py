@@ -265,7 +265,7 @@ class Operator:
                 if value is not self:
                     arguments[name] = PerSample((value,) * context.count)
             elif value.has_frames:
-                self.check_frames(seen[0], name, value)
+                self._check_frames(seen[0], name, value)
         if channel != -1:  # the memory of the caller has another order
             context.allocate = allocate
         if self.infer is None:
@@ -314,7 +314,7 @@ class Operator:
     def _is_harmless(self, name: str, value: Any) -> bool:
         return name in self.absent and (value is None or value == self.absent[name])
 
-    def check_frames(self, first: Batch, name: str, values: PerSample) -> None:
+    def _check_frames(self, first: Batch, name: str, values: PerSample) -> None:
         """Fail if an argument has values for other frames than the first input has."""
         for position, value in enumerate(values):
             if not isinstance(value, PerFrame):
