@@ -1,12 +1,12 @@
-// Colour operators one after the other. A stage of the kernel is one of them: a matrix on pixels, or
-// a line on values. Between stages values are what they would be if they were stored.
+// Colour operators one after the other. A stage of the kernel is one of them: a matrix on pixels,
+// or a line on values. Between stages values are what they would be if they were stored.
 //
 // Macros: STAGES; TYPES and CHANNELS, a hexadecimal digit for the pixels in front of each stage and
 // one for those behind the last, the first digit lowest; LINES, a bit for each stage; ROW_BYTES.
 
-const int MOST = 4;        // channels
-const int THREADS = 256;   // whose pixels are written together
-const int VECTOR = 16;     // bytes
+const int MOST = 4;       // channels
+const int THREADS = 256;  // whose pixels are written together
+const int VECTOR = 16;    // bytes
 
 struct Stage {
     float factors[MOST][MOST], offsets[MOST];
@@ -30,7 +30,7 @@ const bool ONLY_LINES = LINES == (1 << STAGES) - 1;
 
 // ---- values: conversions between integers and floats are slow, so these go without
 
-constexpr float UNIT = 8388608.0f;  // 2^23: floats from here on are whole, with the integer as last bits
+constexpr float UNIT = 8388608.0f;  // 2^23: a small integer plus it has that integer as last bits
 
 template <int TYPE>
 __device__ inline float clamped(float value) {
@@ -66,7 +66,8 @@ __device__ inline void encode_four(const float* values, Four<T>& four) {
 #pragma unroll
         for (int j = 0; j < 4; j++)
             bits[j] = __float_as_uint(__fadd_rd(clamped<TYPE>(values[j]), UNIT));
-        u32 low = __byte_perm(bits[0], bits[1], 0x0040), high = __byte_perm(bits[2], bits[3], 0x0040);
+        u32 low = __byte_perm(bits[0], bits[1], 0x0040);
+        u32 high = __byte_perm(bits[2], bits[3], 0x0040);
         *(u32*)four.at = __byte_perm(low, high, 0x5410);
     } else {
 #pragma unroll

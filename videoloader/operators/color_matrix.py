@@ -343,6 +343,7 @@ COLOR_SPACE_CONVERSION = OPERATORS["color_space_conversion"]
 
 @cache
 def _conversion(dtype: torch.dtype, image_type: ImageType, output_type: ImageType) -> Matrix:
+    """The matrix from one colour space to another, for values of an element type."""
     first, second = _to_rgb(image_type), _from_rgb(output_type)
     factors = second[:, :-1] @ first[:, :-1]
     offsets = second[:, :-1] @ first[:, -1:] + second[:, -1:]
