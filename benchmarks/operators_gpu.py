@@ -1,5 +1,7 @@
 """Operators on the GPU: one kernel for a batch beside plain torch, on clips of uint8.
 
+Several operators that run as one kernel stand beside those operators, each with its own kernel.
+
     python benchmarks/operators_gpu.py                     every operator, less than a minute
     python benchmarks/operators_gpu.py --only blur --save  some; writes benchmarks/results
     python benchmarks/operators_gpu.py --dry-run           every line of it on the CPU, no GPU
@@ -27,6 +29,7 @@ from rich.table import Table
 
 from videoloader import types
 from videoloader.operators.batch import Batch, Context
+from videoloader.operators.color_run import color_run, name_in_run
 from videoloader.operators.kernels import has_cupy
 from videoloader.operators.operator import OPERATORS, Operator
 
@@ -127,9 +130,25 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+RUNS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "brightness_contrast, hsv, color_twist in a run": [
+        ("brightness_contrast", {"brightness": 1.2, "contrast": 0.8}),
+        ("hsv", {"hue": [10.0 * turn for turn in TURNS], "saturation": 1.3, "value": 0.9}),
+        ("color_twist", {"hue": 20.0, "saturation": 1.3, "contrast": 0.8}),
+    ],
+    "brightness, contrast in a run": [
+        ("brightness", {"brightness": [1.2 - 0.1 * turn for turn in TURNS]}),
+        ("contrast", {"contrast": 0.8}),
+    ],
+}
+
+
 @dataclass(frozen=True)
 class Result:
-    """Milliseconds of a batch; the first of a pair is the kernel's, the second plain torch's."""
+    """Milliseconds of a batch; the first of a pair is the kernel's, the second plain torch's.
+
+    For a run of operators the second is that of one kernel for each of them.
+    """
 
     case: str
     size: str
@@ -195,11 +214,27 @@ class Event:
         return float(self._event.elapsed_time(later._event))
 
 
+def case_of(name: str) -> tuple[Operator, dict[str, Any]]:
+    """The operator of a case and its arguments."""
+    if name in CASES:
+        operator, given = CASES[name]
+        return OPERATORS[operator], OPERATORS[operator].bind(given)
+    operators = [OPERATORS[operator] for operator, _ in RUNS[name]]
+    bound = {
+        name_in_run(number, key): value
+        for number, (operator, given) in enumerate(RUNS[name])
+        for key, value in OPERATORS[operator].bind(given).items()
+    }
+    return color_run(operators), bound
+
+
 def measure(case: str, size: str, memory: str, device: str, sides: tuple[int, int]) -> Result:
     name, given = CASES[case]
     declared = OPERATORS[name]
     frames, bound = clips(sides, memory, device), declared.bind(given)
     bound.pop("seed", None)
+    declared, bound = case_of(case)
+    frames = clips(sides, memory, device)
 
     def apply(operator: Operator) -> Batch:
         context = Context(BATCH, frames.spec.device, random=np.random.default_rng)
@@ -261,7 +296,7 @@ def main() -> None:
     if not arguments.dry_run and not has_cupy():
         parser.error("the kernels need CuPy: pip install videoloader[cuda]")
     results = []
-    for case in CASES:
+    for case in (*CASES, *RUNS):
         if arguments.only not in case:
             continue
         for size, sides in SIZES.items():

@@ -83,6 +83,8 @@ class Operator:
             of specs; by default that of the first input. None: nothing is known before it runs.
         kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
             that gives NotImplemented leaves the batch to `run`.
+        color_stage: `color_stage(spec, spec of the output, arguments)` for a map that the kernel of
+            colours does: its numbers there, a `ColorStage`. A run of such operators is one launch.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
         absorb: the form of clips behind the operator, of the form before it and the arguments;
             None where a decoder cannot give it. Operators without this are never done by a decoder.
@@ -124,6 +126,7 @@ class Operator:
     output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     infer: Callable[..., Spec | tuple[Spec, ...]] | None = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
+    color_stage: Callable[[Spec, Spec, Mapping[str, Any]], Any] | None = None
     draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
     absorbed_per_sample: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.source import Columns
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.checkpoint import Checkpoint
+from videoloader.pipeline.color_fusion import run_joined
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.containment import Containment
 from videoloader.pipeline.evaluate import Evaluator, failure
@@ -333,6 +334,8 @@ class Program:
     def _run_step(self, step: Step, part: Part) -> None:
         if step.node.operator.decoding:
             self._decoder.run(step, part.state)
+        elif step.joined is not None:
+            run_joined(self._evaluator, step.joined, step.nodes, part)
         elif step.node.operator.kind == "map":
             self._evaluator.run(step.node, part)
 
