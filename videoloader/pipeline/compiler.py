@@ -69,6 +69,13 @@ class CompiledStage:
     steps: tuple[Step, ...]
     dropped: tuple[tuple[tuple[int, int], ...], ...]
 
+    @property
+    def only_plans(self) -> bool:
+        """Whether there is nothing to do for a batch that was planned."""
+        return all(step.node.operator.kind == "source" for step in self.steps) and not any(
+            self.dropped
+        )
+
     def __str__(self) -> str:
         return f"{self.kind}: {', '.join(map(str, self.steps))}"
 

@@ -396,6 +396,7 @@ class Pipeline(Checkpointing):
         )
 
     def _built(self) -> Program:
-        self.build()
+        if self._program is None or self._is_closed:
+            self.build()
         assert self._program is not None
         return self._program
