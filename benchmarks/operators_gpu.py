@@ -1,5 +1,7 @@
 """Operators on the GPU: one kernel for a batch beside plain torch, on clips of uint8.
 
+Several operators that run as one kernel stand beside those operators, each with its own kernel.
+
     python benchmarks/operators_gpu.py                     every operator, less than a minute
     python benchmarks/operators_gpu.py --only blur --save  some; writes benchmarks/results
     python benchmarks/operators_gpu.py --dry-run           every line of it on the CPU, no GPU
@@ -26,6 +28,7 @@ from rich.table import Table
 
 from videoloader import types
 from videoloader.operators.batch import Batch, Context
+from videoloader.operators.color_run import color_run, name_in_run
 from videoloader.operators.kernels import has_cupy
 from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.sampling import generator
@@ -36,6 +39,13 @@ SECONDS = 0.1  # of a measurement, and at least
 LEAST, MOST = 3, 20  # rounds at least; calls of a round at most
 TURNS = list(range(BATCH))
 AFFINE = [[[1.1, 0.1, -10.0], [-0.1, 0.9, 5.0 + turn]] for turn in TURNS]
+WINDOW = {"crop": (192, 192), "out_of_bounds_policy": "pad"}
+NORMAL = {
+    "mirror": [turn % 2 for turn in TURNS],
+    "mean": [123.675, 116.28, 103.53],
+    "std": [58.395, 57.12, 57.375],
+    "output_layout": "FCHW",
+}
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "brightness_contrast": (
@@ -88,6 +98,33 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "grid_mask": ("grid_mask", {"tile": [40 + turn for turn in TURNS], "angle": 0.4}),
+    "resize to 160x160": ("resize", {"size": [160.0, 160.0]}),
+    "resize to 160x160, cubic": (
+        "resize",
+        {"size": [160.0, 160.0], "interp_type": types.INTERP_CUBIC},
+    ),
+    "resize to 160x160, nearest": (
+        "resize",
+        {"size": [160.0, 160.0], "interp_type": types.INTERP_NN},
+    ),
+    "resize_crop_mirror": (
+        "resize_crop_mirror",
+        {
+            "resize_shorter": 180.0,
+            "crop": [160.0, 160.0],
+            "crop_pos_x": [turn / BATCH for turn in TURNS],
+            "mirror": [turn % 2 for turn in TURNS],
+        },
+    ),
+    "random_resized_crop to 160x160": ("random_resized_crop", {"size": [160, 160]}),
+    "flip": ("flip", {"horizontal": [turn % 2 for turn in TURNS]}),
+    "crop": ("crop", {**WINDOW, "crop_pos_x": [0.1 * turn for turn in TURNS]}),
+    "cast": ("cast", {"dtype": torch.int16}),
+    "crop_mirror_normalize": ("crop_mirror_normalize", NORMAL),
+    "crop_mirror_normalize, to float16": (
+        "crop_mirror_normalize",
+        {**NORMAL, **WINDOW, "dtype": torch.float16},
+    ),
     "gaussian_blur, sigma 1.5": ("gaussian_blur", {"sigma": [[1.5 + 0.01 * t] for t in TURNS]}),
     "gaussian_blur, sigma 5": ("gaussian_blur", {"sigma": [[5 + 0.01 * t] for t in TURNS]}),
     "laplacian, 3": ("laplacian", {}),
@@ -117,6 +154,19 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+RUNS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "brightness_contrast, hsv, color_twist in a run": [
+        ("brightness_contrast", {"brightness": 1.2, "contrast": 0.8}),
+        ("hsv", {"hue": [10.0 * turn for turn in TURNS], "saturation": 1.3, "value": 0.9}),
+        ("color_twist", {"hue": 20.0, "saturation": 1.3, "contrast": 0.8}),
+    ],
+    "brightness, contrast in a run": [
+        ("brightness", {"brightness": [1.2 - 0.1 * turn for turn in TURNS]}),
+        ("contrast", {"contrast": 0.8}),
+    ],
+}
+
+
 def other_inputs(case: str, frames: Batch) -> list[Batch]:
     """What an operator takes beside frames."""
     device = frames.spec.device
@@ -134,7 +184,10 @@ def other_inputs(case: str, frames: Batch) -> list[Batch]:
 
 @dataclass(frozen=True)
 class Result:
-    """Milliseconds of a batch; the first of a pair is the kernel's, the second plain torch's."""
+    """Milliseconds of a batch; the first of a pair is the kernel's, the second plain torch's.
+
+    For a run of operators the second is that of one kernel for each of them.
+    """
 
     case: str
     size: str
@@ -200,11 +253,24 @@ class Event:
         return float(self._event.elapsed_time(later._event))
 
 
+def case_of(name: str) -> tuple[Operator, dict[str, Any]]:
+    """The operator of a case and its arguments."""
+    if name in CASES:
+        operator, given = CASES[name]
+        return OPERATORS[operator], OPERATORS[operator].bind(given)
+    operators = [OPERATORS[operator] for operator, _ in RUNS[name]]
+    bound = {
+        name_in_run(number, key): value
+        for number, (operator, given) in enumerate(RUNS[name])
+        for key, value in OPERATORS[operator].bind(given).items()
+    }
+    return color_run(operators), bound
+
+
 def measure(case: str, size: str, memory: str, device: str, sides: tuple[int, int]) -> Result:
-    name, given = CASES[case]
-    declared = OPERATORS[name]
-    frames, bound = clips(sides, memory, device), declared.bind(given)
+    declared, bound = case_of(case)
     bound.pop("seed", None)
+    frames = clips(sides, memory, device)
     inputs = [frames, *other_inputs(case, frames)]
 
     def apply(operator: Operator) -> Batch:
@@ -267,7 +333,7 @@ def main() -> None:
     if not arguments.dry_run and not has_cupy():
         parser.error("the kernels need CuPy: pip install videoloader[cuda]")
     results = []
-    for case in CASES:
+    for case in (*CASES, *RUNS):
         if arguments.only not in case:
             continue
         for size, sides in SIZES.items():

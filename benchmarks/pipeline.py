@@ -314,7 +314,7 @@ def main() -> None:
     if not arguments.no_results:
         RESULTS.mkdir(exist_ok=True)
         report = {
-            "machine": machine(("numpy", "torch", "opencv-python-headless")),
+            "machine": machine(("numpy", "torch", "opencv-python-headless", "simplejpeg")),
             "device": arguments.device,
             "threads": THREADS,
             "cases": results,

@@ -68,6 +68,18 @@ static float __fadd_rz(float a, float b) {
 static float __uint_as_float(unsigned bits) {
     float value; std::memcpy(&value, &bits, 4); return value;
 }
+static unsigned __byte_perm(unsigned low, unsigned high, unsigned places) {
+    unsigned long long both = (unsigned long long)high << 32 | low;
+    unsigned bytes = 0;
+    for (int k = 0; k < 4; k++)
+        bytes |= (unsigned)(both >> 8 * (places >> 4 * k & 7) & 255) << 8 * k;
+    return bytes;
+}
+static float __fadd_rd(float one, float other) {  // rounded down
+    double sum = (double)one + other;
+    float nearest = (float)sum;
+    return nearest > sum ? std::nextafter(nearest, -HUGE_VALF) : nearest;
+}
 """
 RUN_IN_CPP = r"""
 template <typename Kernel>

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from videoloader.decoding.framing import Framing
+from videoloader.decoding.framing import Framing, random_part
 from videoloader.errors import ArgumentError
 
 SIDES = st.integers(30, 400)  # a View has at most 32,768 pixels a side
@@ -62,3 +62,19 @@ def test_pictures_are_mirrored_as_often_as_asked_for():
 def test_a_crop_that_does_not_fit_is_an_error():
     with pytest.raises(ArgumentError, match="crop 20x20 does not fit into pictures of 10x13"):
         Framing(resize_shorter=10, crop=20).view((100, 130))
+
+
+@pytest.mark.parametrize("sides", [(100, 200), (37, 500), (3, 2), (1, 1)])
+def test_random_parts_are_drawn_evenly(sides):
+    """The draws are those of `Generator.uniform`, bit for bit."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        height, width = sides
+        area = height * width * rng.uniform(0.08, 0.9)
+        ratio = np.exp(rng.uniform(np.log(0.75), np.log(4 / 3)))
+        columns, rows = round(np.sqrt(area * ratio)), round(np.sqrt(area / ratio))
+        if not (1 <= rows <= height and 1 <= columns <= width):
+            continue
+        top, left = rng.integers(height - rows + 1), rng.integers(width - columns + 1)
+        made = random_part(sides, (0.08, 0.9), (0.75, 4 / 3), np.random.default_rng(seed))
+        assert made == (top, left, rows, columns)

@@ -159,6 +159,19 @@ def test_numbers_beyond_a_table_get_the_default(dtype):
     assert result.tolist() == [-1, 7.5, -1]
 
 
+@pytest.mark.parametrize("dtype", ["UINT8", "UINT16", "INT64"])
+@pytest.mark.parametrize("keys", [(), (7, 3, 7), (254,), (255, 0), (256, 255), (300, 1)])
+def test_tables_of_any_size_are_dictionaries(dtype, keys):
+    numbers = np.arange(256).astype(DTYPES[dtype]).reshape(16, 16).T  # not in the order of memory
+    values = [1.5 * at - 3 for at in range(len(keys))]
+    result = fn.lookup_table(
+        tensor(numbers), keys=keys, values=values, default_value=9.0, dtype=types.FLOAT16
+    )
+    table = dict(zip(keys, values, strict=True))
+    assert result.dtype == torch.float16
+    assert result.tolist() == [[table.get(int(each), 9.0) for each in row] for row in numbers]
+
+
 @pytest.mark.parametrize(
     "call",
     [

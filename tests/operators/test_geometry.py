@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from videoloader import fn
 from videoloader.errors import ArgumentError
-from videoloader.operators.geometry.windows import CROPPED, anchor
+from videoloader.operators.arguments import PerSample
+from videoloader.operators.batch import Spec
+from videoloader.operators.geometry.windows import CROPPED, anchor, crop_window, crop_windows
 from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList
 
@@ -33,6 +35,44 @@ def test_the_extreme_positions_are_the_edges_and_the_middle_rounds_up(room):
     assert anchor(1.0, room) == room
     assert anchor(0.5, room) == (room + 1) // 2
     assert anchor(0.5, room, "truncate") == room // 2
+
+
+@given(st.data())
+def test_the_windows_of_a_batch_are_those_of_its_samples(data):
+    count = data.draw(st.integers(2, 5))
+
+    def some(values):  # one for all, or one for each
+        drawn = data.draw(st.lists(values, min_size=count, max_size=count))
+        return PerSample(tuple(drawn if data.draw(st.booleans()) else drawn[:1] * count))
+
+    sides = some(st.tuples(st.integers(1, 4000), st.integers(1, 4000)))
+    length, place = st.floats(0, 5000, width=32), st.floats(0, 1, width=32)
+    by_pair = data.draw(st.booleans())
+    arguments = {
+        "crop": some(st.tuples(length, length)) if by_pair else PerSample((None,) * count),
+        "crop_d": PerSample((None,) * count),
+        **{f"crop_{side}": some(length | st.none()) for side in "hw" if not by_pair},
+        **{f"crop_{side}": PerSample((None,) * count) for side in "hw" if by_pair},
+        **{f"crop_pos_{axis}": some(place) for axis in "xyz"},
+        "rounding": data.draw(st.sampled_from(["round", "truncate"])),
+        "out_of_bounds_policy": data.draw(st.sampled_from(["pad", "trim_to_shape"])),
+    }
+    spec = Spec(tuple((*own, 3) for own in sides), torch.uint8, "HWC")
+    for position, (window,) in enumerate(crop_windows(spec, arguments)):
+        own = {k: v[position] if isinstance(v, PerSample) else v for k, v in arguments.items()}
+        assert window == crop_window(sides[position], **own)
+
+
+def test_values_are_normalized_in_single_precision():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        mean, std, shift = rng.normal(100, 30, 3), rng.uniform(0.1, 60, 3), float(rng.normal())
+        made = fn.crop_mirror_normalize(
+            frames(6, 7, 3), mean=mean.tolist(), std=std.tolist(), shift=shift, output_layout="HWC"
+        )
+        factor = (1 / torch.from_numpy(std)).float()
+        offset = torch.tensor(shift).float() - torch.from_numpy(mean).float() * factor
+        assert torch.equal(made, frames(6, 7, 3).float() * factor + offset)
 
 
 def test_crop_takes_the_window_that_numpy_slices():

@@ -72,6 +72,58 @@ def test_colors_have_values_for_frames(machine, name, layout):
     check(machine, name, [batch], arguments, bound=color_bound(name, *DTYPES[:1] * 2))
 
 
+def scattered(batch):
+    """The same samples, each a part of a larger one: no two of their rows touch."""
+    samples = []
+    for sample in batch:
+        larger = torch.zeros([*sample.shape[:-2], sample.shape[-2] + 3, sample.shape[-1]])
+        larger = larger.to(sample.dtype)[..., 1:-2, :]
+        samples.append(larger.copy_(sample))
+    return TensorList(samples, batch.layout())
+
+
+def check_runs(machine, sides, source, target, only=""):
+    """Samples of odd sizes in one block begin at every place of a vector."""
+    count, (rows, columns) = 3 if sides[0] > 99 else 7, sides
+    noise = np.random.default_rng(0).random((count, rows, columns, 3))
+    values = torch.from_numpy(noise * 1.5 - 0.2)
+    if not source.is_floating_point:
+        values *= torch.iinfo(source).max / 1.4
+    batch = TensorList(values.to(torch.float32).to(source), "HWC")
+    spaces = {"image_type": types.RGB, "output_type": types.GRAY}
+    calls = [
+        ("color_twist", {"hue": 30.0, "saturation": 1.3, "contrast": 0.7, "dtype": target}),
+        ("brightness_contrast", {"brightness": 0.8, "contrast": 1.3, "dtype": target}),
+        *([("color_space_conversion", spaces)] if source == target else []),
+    ]
+    for name, arguments in calls:
+        if only not in name:
+            continue
+        (made,) = machine.run(name, [batch], arguments)
+        (wanted,) = machine.run(name, [scattered(batch)], arguments)
+        for got, expected in zip(made, wanted, strict=True):
+            assert torch.equal(got, expected), name
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize("sides", [(1, 1), (7, 9), (61, 67), (300, 401)])
+def test_pixels_that_follow_each_other_in_memory_are_those_of_any_others(
+    machine, sides, source, target
+):
+    check_runs(machine, sides, source, target)
+
+
+def test_a_block_goes_through_several_pieces_of_a_run(machine, monkeypatch):
+    monkeypatch.setattr("videoloader.operators.kernels._BLOCKS", 1)
+    check_runs(machine, (300, 401), torch.uint8, torch.uint8)
+
+
+@pytest.mark.parametrize("sides", [(7, 9), (61, 67)])
+def test_threads_share_what_they_write(monkeypatch, sides):
+    machine = OperatorKernels(monkeypatch, threads=8)
+    check_runs(machine, sides, torch.uint8, torch.uint8, only="color_twist")
+
+
 @pytest.mark.parametrize("channels", [1, 2, 4])
 def test_values_of_any_channels_go_through_a_line(machine, channels):
     batch = batch_of("FHWC", channels=channels)

@@ -179,6 +179,23 @@ def test_with_a_queue_of_one_nothing_runs_ahead_of_the_caller():
             assert len(counter) == number * COUNT
 
 
+def test_with_a_queue_of_one_the_next_epoch_begins_when_it_is_asked_for():
+    counter = []
+
+    def definition():
+        data = fn.external_source([np.full((1, 1), 7), np.full((1, 1), 8)], cycle="raise")
+        return fn.python_function(data, function=lambda x: counter.append(1) or x)
+
+    with pipe_of(definition, prefetch_queue_depth=1) as pipe:
+        for epoch in range(3):
+            assert len(counter) == 2 * epoch
+            assert [int(pipe.run()[0].as_tensor().sum()) for _ in range(2)] == [7, 8]
+            with pytest.raises(StopIteration):
+                pipe.run()
+            assert pipe.reset()
+            time.sleep(0.02)
+
+
 def wrong(x):
     return x + missing  # noqa: F821
 

@@ -214,3 +214,12 @@ def test_what_is_no_slice_is_refused():
     nothing = np.zeros((0, 2), np.uint8)
     with pytest.raises(OperatorError, match="nothing to repeat"):
         sliced(data=nothing, layout="HW", shape=1, axes=[0], out_of_bounds_policy="edge")
+
+
+def test_positions_and_parts_of_the_size_may_stand_side_by_side():
+    sample = torch.arange(20).reshape(4, 5, 1)
+    places = [(1, 1), (1.0, 0.0)]
+    batch, sizes = TensorList([sample] * 2, "HWC"), [(2, 2)] * 2
+    made = fn.slice(batch, places, sizes, out_of_bounds_policy="edge")
+    assert made[0].flatten().tolist() == [6, 7, 11, 12]
+    assert made[1].flatten().tolist() == [4, 4, 9, 9]

@@ -233,6 +233,65 @@ def test_on_demand_nothing_is_begun_before_it_is_asked_for():
     runner.close()
 
 
+def noting(name, threads):
+    def work(number, resource):
+        threads.append((name, threading.current_thread() is threading.main_thread(), resource))
+        return number
+
+    return Stage(name, work)
+
+
+def test_what_nobody_has_begun_may_be_made_in_the_thread_that_takes_it():
+    threads, resources = [], iter(["mine", None, "mine"])
+    stages = [noting("a", threads), noting("b", threads)]
+    runner = StageRunner(stages, depth=2, on_demand=True, here=lambda: next(resources))
+    assert take(runner, 3) == [0, 1, 2]
+    assert threads == [
+        (name, resource == "mine", resource)
+        for resource in ("mine", None, "mine")
+        for name in ("a", "b")
+    ]
+    stats = runner.stats()
+    assert [stage.items for stage in stats.stages] == [3, 3]
+    assert all(stage.busy >= 0 and stage.waiting_for_input >= 0 for stage in stats.stages)
+    runner.close()
+
+
+def test_what_has_been_begun_is_made_by_the_threads_of_the_stages():
+    threads = []
+    runner = StageRunner([noting("a", threads)], depth=2, on_demand=True, here=lambda: "mine")
+    runner.allow(2)
+    assert take(runner, 3) == [0, 1, 2]
+    assert [is_here for _, is_here, _ in threads] == [False, False, True]
+    runner.close()
+    with pytest.raises(ArgumentError, match="closed"):
+        runner.next()
+    assert len(threads) == 3
+
+
+def test_an_error_in_the_thread_that_takes_results_costs_one_item_and_an_end_none():
+    ends = [2]
+
+    def begin(number, _):
+        if number in ends:
+            raise StopIteration
+        if number == 1:
+            raise ValueError("one")
+        return number
+
+    stages = [Stage("a", begin), stage("b", lambda x: 10 * x)]
+    runner = StageRunner(stages, depth=1, on_demand=True, here=lambda: "mine")
+    assert runner.next() == 0
+    with pytest.raises(ValueError, match="one"):
+        runner.next()
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            runner.next()
+    assert runner.resume(ends.clear)
+    assert take(runner, 2) == [20, 30]
+    runner.close()
+
+
 def test_what_a_stage_needs_is_entered_and_left_by_its_thread():
     events = []
 

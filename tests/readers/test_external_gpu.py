@@ -100,3 +100,45 @@ def test_capsules_of_gpu_data_are_there_when_the_function_is_called():
     with definition() as pipe:
         for number in range(20):
             assert pipe.run()[0].as_cpu().as_array().tolist() == (PAIR + number + 1).tolist()
+
+
+@pytest.mark.parametrize("is_given", [False, True], ids=["current stream", "given stream"])
+def test_what_was_fed_last_comes_again_on_whatever_stream_it_is_used(is_given):
+    @pipeline_def(batch_size=2, device_id=0)
+    def definition():
+        data = fn.external_source(name="in", device="gpu", layout="HWC", repeat_last=True)
+        return data, fn.flip(data, horizontal=1)
+
+    streams = [torch.cuda.Stream(), torch.cuda.Stream(), torch.cuda.default_stream()]
+    with definition() as pipe:
+        for number in range(30):
+            if number % 3 == 0:  # the memory of the last one is free for others
+                pipe.feed_input("in", np.full((2, 512, 512, 3), number, np.uint8))
+            stream = streams[number % len(streams)]
+            if is_given:
+                same, flipped = pipe.run(stream)
+            else:
+                with torch.cuda.stream(stream):
+                    same, flipped = pipe.run()
+            with torch.cuda.stream(stream):
+                for out in (same, flipped):
+                    assert (out.as_tensor() == number // 3 * 3).all()
+                    out.as_tensor().zero_()  # the caller's
+
+
+def test_the_stream_and_the_device_of_the_caller_stay_as_they_are():
+    @pipeline_def(batch_size=2, device_id=0)
+    def definition():
+        data = fn.external_source(name="in", device="gpu", layout="HWC", repeat_last=True)
+        return fn.brightness(data, brightness=2.0)
+
+    stream = torch.cuda.Stream()
+    with definition() as pipe, torch.cuda.stream(stream):
+        pipe.feed_input("in", np.full((2, 8, 8, 3), 3, np.uint8))
+        for _ in range(3):
+            (out,) = pipe.run()
+            assert torch.cuda.current_stream() == stream
+            assert (out.as_tensor() == 6).all()
+        with torch.autocast("cuda"):
+            (out,) = pipe.run()
+        assert (out.as_tensor() == 6).all()

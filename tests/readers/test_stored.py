@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -141,6 +142,46 @@ def test_samples_that_come_at_once_cost_no_threads_and_slow_ones_are_tried_again
     samples.seconds, samples.threads = 0, []
     given_by(reader, 40)
     assert samples.threads[-1] is threading.current_thread()
+
+
+@pytest.mark.parametrize("batch_size", [2, 3, 8])
+def test_small_batches_are_shared_by_threads_too(batch_size):
+    samples = Slow(40, seconds=0.02)
+    given_by(reader_of(samples, batch_size), 4)
+    assert len({*samples.threads}) > 1
+
+
+@pytest.mark.parametrize(("every", "is_shared"), [(10, False), (3, True)])
+def test_a_few_samples_that_have_to_be_waited_for_cost_no_threads(monkeypatch, every, is_shared):
+    now = 0.0
+
+    class Interrupted(Slow):
+        def read(self, number):
+            nonlocal now
+            now += 0.05 if number % every == 0 else 0
+            return super().read(number)
+
+    monkeypatch.setattr(stored_samples, "time", SimpleNamespace(perf_counter=lambda: now))
+    samples = Interrupted(40, seconds=0)
+    given_by(reader_of(samples, batch_size=20), 2)
+    assert ({*samples.threads} != {threading.current_thread()}) == is_shared
+
+
+@pytest.mark.parametrize("damaged", [{9, 12}, {5, 6, 7, 19}, {19}])
+def test_threads_fail_by_the_first_sample_of_the_batch_that_does(damaged):
+    class Damaged(Slow):
+        def read(self, number):
+            time.sleep(0.001 * (20 - number))  # the later ones fail sooner
+            if number in damaged:
+                raise SourceError(f"sample {number}")
+            return super().read(number)
+
+    reader = reader_of(Damaged(20, seconds=0.001), batch_size=20)
+    reader._shared = 1
+    with pytest.raises(ReadError) as caught:
+        reader.plan(0)
+    assert caught.value.position == min(damaged)
+    assert isinstance(caught.value.error, SourceError)
 
 
 def test_samples_carry_their_number_in_the_data_set_and_the_epoch():

@@ -134,3 +134,13 @@ def test_views_may_die_in_any_thread_while_others_allocate():
     memory.close()
     assert not clashes
     assert held()[:3] == before[:3]
+
+
+def test_batches_of_about_the_same_size_take_turns_in_the_same_memory():
+    memory = SharedMemory()
+    sizes = np.random.default_rng(0).integers(1_900_000, 2_000_000, 50).tolist()
+    segments = set()
+    for size in sizes:
+        segments.add(memory.locate(memory.allocate((size,), np.uint8)).segment)
+    assert len(segments) == 1
+    assert memory.size < 2_000_000 * 9 / 8

@@ -923,7 +923,7 @@ def crop(
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
     Along each side the window begins at round(position * (side - window)), half away from zero.
-    The output shares memory with the input where the window lies inside. Values for an integer
+    The output may share memory with the input where the window lies inside. Values for an integer
     `dtype` are truncated.
 
     Inputs:
@@ -3718,7 +3718,7 @@ def slice(
     """Take a part of every sample, given by start and end or by start and size.
 
     Coordinates that are not whole are rounded to the nearest integer, values for an integer `dtype`
-    truncated. A part that lies inside of the data is not copied.
+    truncated. A part that lies inside of the data may share memory with it.
 
     Inputs:
         data

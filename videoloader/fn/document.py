@@ -22,7 +22,8 @@ lists goes through `fn.per_frame`.
 Where *one kernel* stands behind a device, the GPU does a whole ragged batch in one launch, for
 uint8, uint16, float16 and float32 of 1 to 4 channels. This needs CuPy (the extra `cuda`), which
 compiles the kernel when it is first used and keeps it on disk. `erase`, `grid_mask`, `paste`,
-`multi_paste` and `noise.salt_and_pepper` take every element type. All else runs in plain torch.
+`multi_paste` and `noise.salt_and_pepper` take every element type; resizing has a second, small
+kernel for its weights. All else runs in plain torch.
 Every operator also takes `device` and `name`. What of DALI's operators and arguments is absent or
 differs is listed in [Operators of DALI](dali-operators.md).
 """

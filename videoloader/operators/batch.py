@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,15 @@ class Spec:
         return replace(self, shapes=shapes, **changed)
 
 
+@functools.lru_cache(maxsize=256)
+def _spec_of_block(
+    shape: torch.Size, dtype: torch.dtype, layout: str, device: torch.device
+) -> Spec:
+    """The spec of a batch in one block; one object for equal ones, which are then found equal."""
+    count, *sizes = shape
+    return Spec((tuple(sizes),) * count, dtype, layout, str(device))
+
+
 class Batch:
     """Samples that travel together.
 
@@ -141,23 +151,21 @@ class Batch:
     def spec(self) -> Spec:
         """Shapes, element type, layout and device."""
         spec, info = self._spec, tuple(self.source_info)
-        if spec is None or spec.layout != self.layout or spec.source_info != info:
-            shapes, dtype, device = self._found()
-            spec = Spec(shapes, dtype, self.layout, device, info)
-            if self.block is not None:  # samples of a list may be exchanged
-                self._spec = spec
-        return spec
+        if spec is not None and spec.layout == self.layout and spec.source_info == info:
+            return spec
+        block = self.block
+        if block is None:  # not kept: samples of a list may be exchanged
+            return self._spec_of_samples(info)
+        spec = _spec_of_block(block.shape, block.dtype, self.layout, block.device)
+        self._spec = replace(spec, source_info=info) if info else spec
+        return self._spec
 
-    def _found(self) -> tuple[tuple[Shape, ...], torch.dtype, str]:
-        """Shapes, element type and device of the samples."""
-        if self.block is not None:
-            count, *shape = self.block.shape
-            return (tuple(shape),) * count, self.block.dtype, str(self.block.device)
+    def _spec_of_samples(self, info: tuple[str, ...]) -> Spec:
         first = next(iter(self.samples), torch.empty(0))
         if not isinstance(first, torch.Tensor):
             raise ArgumentError(f"expected tensors, got a {type(first).__name__}")
         shapes = tuple(tuple(sample.shape) for sample in self.samples)
-        return shapes, first.dtype, str(first.device)
+        return Spec(shapes, first.dtype, self.layout, str(first.device), info)
 
     def between(self, start: int, stop: int) -> Batch:
         """Some consecutive samples; a view."""
@@ -191,6 +199,12 @@ class Batch:
             return [self.block]
         return [sample for sample in self.samples if isinstance(sample, torch.Tensor)]
 
+    def addresses(self) -> list[int]:
+        """Where the memory of the batch begins; samples may share it."""
+        if self.block is not None:
+            return [self.block.untyped_storage().data_ptr()]
+        return [tensor.untyped_storage().data_ptr() for tensor in self.tensors()]
+
 
 def parts(*batches: Batch, alike: Sequence[Sequence[Any]] = ()) -> list[slice]:
     """The largest parts of batches that are single tensors in all of them; see `Batch.part`.
@@ -201,9 +215,13 @@ def parts(*batches: Batch, alike: Sequence[Sequence[Any]] = ()) -> list[slice]:
     """
     count = len(batches[0])
     has_blocks = all(batch.block is not None for batch in batches)
-    if has_blocks and count and all(each == values[0] for values in alike for each in values):
+    if has_blocks and count and all(map(_are_equal, alike)):
         return [slice(0, count)]
     return [slice(at, at + 1) for at in range(count)]
+
+
+def _are_equal(values: Sequence[Any]) -> bool:
+    return not values or list(values).count(values[0]) == len(values)
 
 
 def _joined(blocks: Sequence[torch.Tensor | None]) -> torch.Tensor | None:
@@ -254,14 +272,17 @@ class Context:
             memory that the pipeline hands out.
         outputs: what `infer` said of the outputs; set before `run`.
         workers: processes that decode on the CPU, if that is given.
+        inferred: what `infer` said last, by the number of samples: of which inputs, and of which
+            outputs. Of calls with the same arguments alone; None where they may differ.
     """
 
     count: int
     device: str = "cpu"
     random: Callable[[int], np.random.Generator] = _no_generator
     allocate: Callable[[int, Spec], Batch] = allocate
-    outputs: tuple[Spec, ...] = field(default=())
+    outputs: tuple[Spec, ...] = ()
     workers: int | None = None
+    inferred: dict[int, tuple[tuple[Spec, ...], tuple[Spec, ...]]] | None = None
 
     def empty(self, output: int = 0) -> Batch:
         """Uninitialised memory for an output; one block unless its shapes are ragged."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.color_on_gpu import mix_colors
+from videoloader.operators.color_on_gpu import KEPT, ColorStage, columns, matrix_stage, recolor
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.linear import each_of, middle
 from videoloader.operators.operator import OPERATORS, declare
@@ -38,7 +38,10 @@ from videoloader.types import ImageType
 __all__ = ["COLOR_SPACE_CONVERSION", "color_space_conversion", "transform"]
 
 Matrix = NDArray[np.float64]
-"""(channels out, channels in + 1): factors, and behind them what is added."""
+"""(..., channels out, channels in + 1): factors, and behind them what is added."""
+
+Numbers = float | NDArray[np.float64]
+"""A number, or one for each of several matrices."""
 
 _YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
 _FROM_YIQ = np.linalg.inv(_YIQ)
@@ -111,17 +114,31 @@ def _dtype(default: torch.dtype | None) -> Argument:
     return Argument("dtype", DTYPE, default, doc)
 
 
-def twist(hue: float, saturation: float) -> Matrix:
-    """Turn and scale the chroma plane of YIQ: (3, 3)."""
-    angle = math.radians(hue)
-    cosine, sine = saturation * math.cos(angle), saturation * math.sin(angle)
-    turn = np.array([[1, 0, 0], [0, cosine, sine], [0, -sine, cosine]])
+def twist(hue: Numbers, saturation: Numbers) -> Matrix:
+    """Turn and scale the chroma plane of YIQ: (..., 3, 3)."""
+    angles = np.radians(hue)
+    cosine, sine = saturation * _each(math.cos, angles), saturation * _each(math.sin, angles)
+    turn = np.zeros((*cosine.shape, 3, 3))
+    turn[..., 0, 0] = 1
+    turn[..., 1, 1] = turn[..., 2, 2] = cosine
+    turn[..., 1, 2], turn[..., 2, 1] = sine, -sine
     twisted: Matrix = _FROM_YIQ @ turn @ _YIQ
     return twisted
 
 
-def _affine(matrix: Matrix, offset: float = 0.0) -> Matrix:
-    return np.hstack([matrix, np.full((len(matrix), 1), offset)])
+def _each(function: Callable[[float], float], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The C library's function, which gives the same on every machine."""
+    return np.array([function(value) for value in values.reshape(-1).tolist()]).reshape(
+        values.shape
+    )
+
+
+def _affine(matrix: Matrix, offset: Numbers = 0.0) -> Matrix:
+    """The matrix with one more column."""
+    whole = np.empty((*matrix.shape[:-1], matrix.shape[-1] + 1))
+    whole[..., :-1] = matrix
+    whole[..., -1] = np.asarray(offset)[..., None]
+    return whole
 
 
 def _infer_same(
@@ -131,10 +148,10 @@ def _infer_same(
     dtype: torch.dtype | None,
     **others: Any,  # noqa: ARG001
 ) -> Spec:
-    for shape in frames.shapes:
+    for shape in set(frames.shapes):
         if shape[-1] != 3:
             raise ArgumentError(f"pixels have 3 channels here (RGB); got {shape[-1]}")
-    return replace(frames, dtype=dtype or frames.dtype)
+    return frames if dtype in (None, frames.dtype) else replace(frames, dtype=dtype)
 
 
 def _declare(
@@ -146,18 +163,28 @@ def _declare(
     dtype: torch.dtype | None = None,
     has_image_type: bool = True,
 ) -> None:
-    """Declare an operator of numbers that give a matrix: `matrix_of(middle, *numbers)`."""
+    """Declare an operator of numbers that give a matrix: `matrix_of(middle, *numbers)`.
+
+    The numbers may be arrays, and then give a matrix for each of their elements.
+    """
     names = [argument.name for argument in arguments]
 
-    def matrices(frames: Batch, given: Mapping[str, PerSample]) -> list[Any]:
-        center = middle_of_twist(frames.spec.dtype)
-        return each_of(lambda *values: matrix_of(center, *values), *[given[each] for each in names])
-
     def run(context: Context, frames: Batch, **given: Any) -> Batch:
-        return transform(context.empty(), frames, matrices(frames, given))
+        center = middle_of_twist(frames.spec.dtype)
+        numbers = [given[each] for each in names]
+        matrices = each_of(lambda *values: matrix_of(center, *values), *numbers)
+        return transform(context.empty(), frames, matrices)
+
+    @lru_cache(KEPT)
+    def kept(source: torch.dtype, target: torch.dtype, *numbers: PerSample) -> ColorStage:
+        values, counts = columns(numbers)
+        return matrix_stage(matrix_of(middle_of_twist(source), *values), counts, target)
+
+    def stage(frames: Spec, out: Spec, given: Mapping[str, Any]) -> ColorStage:
+        return kept(frames.dtype, out.dtype, *[given[each] for each in names])
 
     def run_on_gpu(context: Context, frames: Batch, **given: Any) -> Any:
-        return mix_colors(context, frames, matrices(frames, given))
+        return recolor(context, frames, stage(frames.spec, context.outputs[0], given))
 
     run.__doc__ = doc
     common = (IMAGE_TYPE, _dtype(dtype)) if has_image_type else (_dtype(dtype),)
@@ -167,7 +194,13 @@ def _declare(
         arguments=(*arguments, *common),
         infer=_infer_same,
         kernels={"cuda": run_on_gpu},
+        color_stage=stage,
     )(run)
+
+
+def _scaled(factor: Numbers, matrix: Matrix) -> Matrix:
+    scaled: Matrix = np.asarray(factor)[..., None, None] * matrix
+    return scaled
 
 
 def middle_of_twist(dtype: torch.dtype) -> float:
@@ -195,17 +228,17 @@ _declare(
     are scaled by `value`.
     """,
     (HUE, SATURATION, _number("value", 1.0, "factor of all channels")),
-    lambda _, hue, saturation, value: _affine(value * twist(hue, saturation)),
+    lambda _, hue, saturation, value: _affine(_scaled(value, twist(hue, saturation))),
     dtype=torch.uint8,
     has_image_type=False,
 )
 
 
 def _color_twist(
-    center: float, hue: float, saturation: float, contrast: float, brightness: float
+    center: float, hue: Numbers, saturation: Numbers, contrast: Numbers, brightness: Numbers
 ) -> Matrix:
-    factor = brightness * contrast
-    return _affine(factor * twist(hue, saturation), brightness * center * (1 - contrast))
+    factor, offset = brightness * contrast, brightness * center * (1 - contrast)
+    return _affine(_scaled(factor, twist(hue, saturation)), offset)
 
 
 _declare(
@@ -266,12 +299,22 @@ def _infer_space(
     return replace(frames, shapes=tuple((*shape[:-1], made) for shape in frames.shapes))
 
 
-def _convert_on_gpu(
-    context: Context, frames: Batch, *, image_type: ImageType, output_type: ImageType
-) -> Any:
-    if image_type is output_type:
-        return NotImplemented
-    return mix_colors(context, frames, _conversions(frames, image_type, output_type))
+def _conversion_stage(frames: Spec, out: Spec, given: Mapping[str, Any]) -> ColorStage:
+    return _kept_conversion(len(frames), out.dtype, given["image_type"], given["output_type"])
+
+
+@lru_cache(KEPT)
+def _kept_conversion(
+    count: int, dtype: torch.dtype, image_type: ImageType, output_type: ImageType
+) -> ColorStage:
+    matrix = _conversion(dtype, image_type, output_type)
+    stage = matrix_stage(np.repeat(matrix[None], count, axis=0), None, dtype)
+    return replace(stage, is_identity=image_type is output_type)
+
+
+def _convert_on_gpu(context: Context, frames: Batch, **given: Any) -> Any:
+    stage = _conversion_stage(frames.spec, context.outputs[0], given)
+    return NotImplemented if stage.is_identity else recolor(context, frames, stage)
 
 
 @declare(
@@ -283,6 +326,7 @@ def _convert_on_gpu(
     ),
     infer=_infer_space,
     kernels={"cuda": _convert_on_gpu},
+    color_stage=_conversion_stage,
 )
 def color_space_conversion(
     context: Context, frames: Batch, *, image_type: ImageType, output_type: ImageType
@@ -290,19 +334,20 @@ def color_space_conversion(
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range)."""
     if image_type is output_type:
         return frames
-    return transform(context.empty(), frames, _conversions(frames, image_type, output_type))
+    matrix = _conversion(frames.spec.dtype, image_type, output_type)
+    return transform(context.empty(), frames, [matrix] * len(frames))
 
 
 COLOR_SPACE_CONVERSION = OPERATORS["color_space_conversion"]
 
 
-def _conversions(frames: Batch, image_type: ImageType, output_type: ImageType) -> list[Matrix]:
-    """The matrix of each sample."""
+@cache
+def _conversion(dtype: torch.dtype, image_type: ImageType, output_type: ImageType) -> Matrix:
+    """The matrix from one colour space to another, for values of an element type."""
     first, second = _to_rgb(image_type), _from_rgb(output_type)
     factors = second[:, :-1] @ first[:, :-1]
     offsets = second[:, :-1] @ first[:, -1:] + second[:, -1:]
-    matrix = np.hstack([factors, offsets * _high(frames.spec.dtype)])
-    return [matrix] * len(frames)
+    return np.hstack([factors, offsets * _high(dtype)])
 
 
 def _high(dtype: torch.dtype) -> float:

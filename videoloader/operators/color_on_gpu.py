@@ -1,96 +1,147 @@
-"""Colours on the GPU: a matrix, or a factor and an offset, for each sample or frame; one launch."""
+"""Colour operators on the GPU: one or several after the other, a ragged batch in one launch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from videoloader.operators.arguments import PerFrame
+from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.kernels import ELEMENTS, Kernel, are_frames, row_type, rows_of
 
-__all__ = ["mix_colors", "scale_values"]
+__all__ = ["KEPT", "MOST_STAGES", "ColorStage", "columns", "line_stage", "matrix_stage", "recolor"]
+
+KEPT = 64
+"""Results of earlier batches that each function here and each operator keeps."""
+
+MOST_STAGES = 6
+"""Operators of a launch; the numbers of each take registers."""
 
 _MOST_CHANNELS = 4
-_ROW = row_type(
-    ("factors", "f4", (_MOST_CHANNELS, _MOST_CHANNELS)), ("offsets", "f4", _MOST_CHANNELS)
+_STAGE = np.dtype(
+    [("factors", "f4", (_MOST_CHANNELS, _MOST_CHANNELS)), ("offsets", "f4", _MOST_CHANNELS)]
 )
-_MIX = Kernel("color.cu", "mix", _ROW)
-_SCALE = Kernel("color.cu", "scale", _ROW)
-_PIXELS = 1024  # of a block: four for each thread
+_BLOCK_BYTES = 4096  # of a block, counted in the larger of the two element types
 
 
-def mix_colors(
-    context: Context, frames: Batch, matrices: Sequence[NDArray[np.float64] | PerFrame]
-) -> Any:
-    """Pixels times matrices (channels out, channels in + 1), in float32.
+@dataclass(frozen=True, slots=True, eq=False)
+class ColorStage:
+    """A colour operator on a batch, in numbers.
+
+    Attributes:
+        table: numbers of each sample, or of each frame of those that have their own.
+        counts: for each sample how many of them are its own; None if each has one.
+        dtype: element type of the result.
+        channels: of the result of a matrix; 0 for a line, which works on every value alike.
+        is_identity: whether nothing but the element type changes.
+    """
+
+    table: NDArray[Any]
+    counts: tuple[int, ...] | None
+    dtype: torch.dtype
+    channels: int = 0
+    is_identity: bool = False
+
+
+def columns(values: Sequence[PerSample]) -> tuple[list[NDArray[Any]], tuple[int, ...] | None]:
+    """Arguments as arrays, and the `counts` of a `ColorStage`.
+
+    A sample with values for frames in one argument has them in all arrays.
+    """
+    if not any(each.has_frames for each in values):
+        return [np.array(each.values) for each in values], None
+    counts = tuple(
+        max((len(own) for own in given if isinstance(own, PerFrame)), default=1)
+        for given in zip(*values, strict=True)
+    )
+    arrays = []
+    for each in values:
+        rows = (each.frames(at, count) for at, count in enumerate(counts))
+        arrays.append(np.array([value for row in rows for value in row]))
+    return arrays, counts
+
+
+def matrix_stage(
+    matrices: NDArray[np.float64], counts: tuple[int, ...] | None, dtype: torch.dtype
+) -> ColorStage:
+    """Pixels times matrices (N, channels out, channels in + 1), in float32."""
+    made, taken = matrices.shape[1], matrices.shape[2] - 1
+    table = np.zeros(len(matrices), _STAGE)
+    table["factors"][:, :made, :taken] = matrices[:, :, :taken]
+    table["offsets"][:, :made] = matrices[:, :, taken]
+    return ColorStage(table, counts, dtype, channels=made)
+
+
+def line_stage(
+    factors: NDArray[Any], offsets: NDArray[Any], counts: tuple[int, ...] | None, dtype: torch.dtype
+) -> ColorStage:
+    """Values times factors plus offsets, in float32."""
+    table = np.zeros(len(factors), _STAGE)
+    table["factors"][:, 0, 0] = factors
+    table["offsets"][:, 0] = offsets
+    is_identity = counts is None and bool((factors == 1).all() and (offsets == 0).all())
+    return ColorStage(table, counts, dtype, is_identity=is_identity)
+
+
+def recolor(context: Context, frames: Batch, *stages: ColorStage) -> Any:
+    """Pixels through stages, each rounded and saturated to its element type.
 
     NotImplemented for batches that the kernel does not take.
     """
     out = context.empty()
     if not are_frames(frames, out):
         return NotImplemented
-    rows, tables = _rows(frames, out, matrices)
-    numbers = np.stack(tables)
-    made, taken = numbers.shape[1], numbers.shape[2] - 1
-    rows["factors"][:, :made, :taken] = numbers[:, :, :taken]
-    rows["offsets"][:, :made] = numbers[:, :, taken]
-    _launch(_MIX, rows, frames, out)
-    return out
-
-
-def scale_values(
-    context: Context,
-    frames: Batch,
-    factors: Sequence[float | PerFrame],
-    offsets: Sequence[float | PerFrame],
-) -> Any:
-    """Values times factors plus offsets, in float32.
-
-    Where factors are for frames, offsets are so too. NotImplemented for batches that the kernel
-    does not take.
-    """
-    out = context.empty()
-    if not are_frames(frames, out):
-        return NotImplemented
-    rows, numbers = _rows(frames, out, offsets)
-    rows["offsets"][:, 0] = numbers
-    rows["factors"][:, 0, 0] = _each(
-        [
-            PerFrame((factor,) * len(offset))
-            if isinstance(offset, PerFrame) and not isinstance(factor, PerFrame)
-            else factor
-            for factor, offset in zip(factors, offsets, strict=True)
-        ]
+    table, by_frame = _joined(stages)
+    kernel = _kernel(len(stages))
+    rows, _ = rows_of(kernel.row, frames, out, by_frame)
+    rows["stages"] = table
+    sizes = rows["source"]["sizes"]
+    macros = _macros(
+        frames.spec.dtype, int(sizes[0, 3]), tuple((each.dtype, each.channels) for each in stages)
     )
-    _launch(_SCALE, rows, frames, out)
+    size = max(frames.spec.dtype.itemsize, out.spec.dtype.itemsize)
+    pixels = sizes[:, 0].astype(np.int64) * sizes[:, 1] * sizes[:, 2]
+    kernel.launch(rows, -(pixels * size // -_BLOCK_BYTES), macros, frames.spec.device)
     return out
 
 
-def _rows(frames: Batch, out: Batch, values: Sequence[Any]) -> tuple[NDArray[Any], list[Any]]:
-    """The table, and the value of each of its rows."""
-    rows, _ = rows_of(_ROW, frames, out, [isinstance(value, PerFrame) for value in values])
-    return rows, _each(values)
+@cache
+def _kernel(stages: int) -> Kernel:
+    return Kernel("color.cu", "recolor_frames", row_type(("stages", _STAGE, (stages,))))
 
 
-def _each(values: Sequence[Any]) -> list[Any]:
-    return [
-        item
-        for value in values
-        for item in (value.values if isinstance(value, PerFrame) else (value,))
-    ]
+@cache
+def _macros(
+    source: torch.dtype, channels: int, stages: tuple[tuple[torch.dtype, int], ...]
+) -> Mapping[str, int]:
+    types, counts, lines = ELEMENTS[source], channels, 0
+    for number, (dtype, made) in enumerate(stages):
+        channels = made or channels
+        types |= ELEMENTS[dtype] << 4 * (number + 1)
+        counts |= channels << 4 * (number + 1)
+        lines |= (not made) << number
+    return {"STAGES": len(stages), "TYPES": types, "CHANNELS": counts, "LINES": lines}
 
 
-def _launch(kernel: Kernel, rows: NDArray[Any], frames: Batch, out: Batch) -> None:
-    channels = rows["source"]["sizes"][0, 3], rows["target"]["sizes"][0, 3]
-    macros = {
-        "SOURCE": ELEMENTS[frames.spec.dtype],
-        "TARGET": ELEMENTS[out.spec.dtype],
-        "CHANNELS": channels[0],
-        "TARGET_CHANNELS": channels[1],
-    }
-    pixels = rows["source"]["sizes"][:, :3].prod(axis=1, dtype=np.int64)
-    kernel.launch(rows, -(-pixels // _PIXELS), macros, frames.spec.device)
+@lru_cache(KEPT)
+def _joined(stages: tuple[ColorStage, ...]) -> tuple[NDArray[Any], tuple[bool, ...]]:
+    """The numbers of all stages for each row of the table, and which samples have a row a frame."""
+    counted = [each.counts for each in stages if each.counts is not None]
+    if not counted:
+        return np.stack([each.table for each in stages], axis=1), ()
+    rows = np.max(counted, axis=0)
+    frame = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
+    tables = []
+    for each in stages:
+        own = np.ones_like(rows) if each.counts is None else np.array(each.counts)
+        first = np.cumsum(own) - own
+        tables.append(
+            each.table[np.repeat(first, rows) + np.where(np.repeat(own, rows) > 1, frame, 0)]
+        )
+    return np.stack(tables, axis=1), tuple(rows > 1)

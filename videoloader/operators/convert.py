@@ -12,6 +12,7 @@ from videoloader.decoding.memory import Recycler
 from videoloader.operators.arguments import DTYPE, REQUIRED, Argument
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.decoded import DecodedForm, element_type
+from videoloader.operators.geometry.windows_on_gpu import convert_on_gpu
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
@@ -72,11 +73,21 @@ def _infer(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec:  # no
     return replace(values, dtype=dtype)
 
 
+def _cast_on_gpu(context: Context, values: Batch, *others: Batch, **arguments: Any) -> Any:  # noqa: ARG001
+    """One launch, unless torch converts the batch in one."""
+    source, target = values.spec.dtype, context.outputs[0].dtype
+    is_one = values.block is not None and (target.is_floating_point or source == torch.bool)
+    if source == target or is_one:
+        return NotImplemented
+    return convert_on_gpu(context, values)
+
+
 @declare(
     "cast",
     inputs=("input",),
     arguments=(Argument("dtype", DTYPE, REQUIRED, "element type of the output"),),
     infer=_infer,
+    kernels={"cuda": _cast_on_gpu},
     absorb=_absorb,
     is_elementwise=True,
 )
@@ -93,7 +104,7 @@ def _infer_like(context: Context, values: Spec, like: Spec) -> Spec:  # noqa: AR
     return replace(values, dtype=like.dtype)
 
 
-@declare("cast_like", inputs=("data", "like"), infer=_infer_like)
+@declare("cast_like", inputs=("data", "like"), infer=_infer_like, kernels={"cuda": _cast_on_gpu})
 def cast_like(context: Context, values: Batch, like: Batch) -> Batch:  # noqa: ARG001
     """Convert the first input to the element type of the second, as `fn.cast` does."""
     dtype = like.spec.dtype

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.kernels import BORDERS, ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import (
+    BORDERS,
+    ELEMENTS,
+    Kernel,
+    are_frames,
+    planes_of,
+    row_type,
+    rows_of,
+)
 
 __all__ = ["Mask", "Pass", "extremes_on_gpu", "filter_on_gpu"]
 
@@ -129,7 +137,7 @@ def _launch(
     places = [place[id(each)] for own in given for each in own]
     rows["passes"], rows["count"] = passes[places], counts[places]
     if not _is_interleaved(rows):
-        rows = _planes(rows, frames, out)
+        rows = planes_of(rows, frames, out)
     sizes = rows["source"]["sizes"].astype(np.int64)
     tiles = sizes[:, 0] * -(-sizes[:, 1] // _TILE) * -(-sizes[:, 2] // _TILE)
     types = {"SOURCE": ELEMENTS[frames.spec.dtype], "TARGET": ELEMENTS[out.spec.dtype]}
@@ -140,15 +148,3 @@ def _launch(
 def _is_interleaved(rows: NDArray[Any]) -> bool:
     """Whether the channels of a pixel lie side by side."""
     return all((rows[name]["strides"][:, 3] == 1).all() for name in ("source", "target"))
-
-
-def _planes(rows: NDArray[Any], frames: Batch, out: Batch) -> NDArray[Any]:
-    """The table with a row for each channel: their values are not side by side."""
-    count = int(rows["source"]["sizes"][0, 3])
-    channels = np.tile(np.arange(count), len(rows))
-    table = rows.repeat(count)
-    for name, batch in (("source", frames), ("target", out)):
-        step = table[name]["strides"][:, 3] * batch[0].element_size()
-        table[name]["address"] += (channels * step).astype(np.uint64)
-        table[name]["sizes"][:, 3] = 1
-    return table

@@ -37,6 +37,7 @@ __all__ = [
     "are_frames",
     "has_cupy",
     "packed",
+    "planes_of",
     "queue",
     "row_type",
     "rows_of",
@@ -280,6 +281,18 @@ def rows_of(
         table[name]["address"] += (number * step).astype(np.uint64)
         table[name]["sizes"][alone, 0] = 1
     return table, samples
+
+
+def planes_of(rows: NDArray[Any], source: Batch, target: Batch) -> NDArray[Any]:
+    """The table with a row for each channel: their values are not side by side."""
+    count = int(rows["source"]["sizes"][0, 3])
+    channels = np.tile(np.arange(count), len(rows))
+    table = rows.repeat(count)
+    for name, batch in (("source", source), ("target", target)):
+        step = table[name]["strides"][:, 3] * batch[0].element_size()
+        table[name]["address"] += (channels * step).astype(np.uint64)
+        table[name]["sizes"][:, 3] = 1
+    return table
 
 
 def _dense_rows(

@@ -5,14 +5,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
 from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, PerSample, column
 from videoloader.operators.batch import Batch, Context, Spec, parts
-from videoloader.operators.color_on_gpu import scale_values
+from videoloader.operators.color_on_gpu import KEPT, ColorStage, columns, line_stage, recolor
 from videoloader.operators.convert import scale_and_shift
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
@@ -22,6 +23,9 @@ __all__ = ["each_of", "middle"]
 
 _TABLES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 """Element types that OpenCV looks up in a table."""
+
+_Numbers: TypeAlias = Any
+"""A number, or an array of several."""
 
 
 def each_of(function: Callable[..., Any], *values: PerSample) -> list[Any]:
@@ -55,26 +59,49 @@ def _infer(
     dtype: torch.dtype | None,
     **numbers: PerSample,  # noqa: ARG001
 ) -> Spec:
-    return replace(frames, dtype=dtype or frames.dtype)
+    return frames if dtype in (None, frames.dtype) else replace(frames, dtype=dtype)
+
+
+def _numbers(frames: Spec, given: Mapping[str, Any]) -> tuple[PerSample, ...]:
+    """Brightness, shift, contrast and its center, whichever of them an operator has."""
+    numbers = []
+    for argument in (*_BRIGHTNESS, *_CONTRAST):
+        values = given.get(argument.name)
+        if values is None or values.values[:1] == (None,):
+            value = middle(frames.dtype) if argument.default is None else argument.default
+            values = PerSample((value,) * len(frames))
+        numbers.append(values)
+    return tuple(numbers)
+
+
+def _offset(
+    high: float, brightness: _Numbers, shift: _Numbers, contrast: _Numbers, center: _Numbers
+) -> _Numbers:
+    """What is added to values times brightness and contrast; `high` is the range of the output."""
+    return shift * high + brightness * center * (1 - contrast)
+
+
+def _high(dtype: torch.dtype) -> float:
+    return 1.0 if dtype.is_floating_point else float(torch.iinfo(dtype).max)
 
 
 def _lines(
-    context: Context, frames: Batch, numbers: Mapping[str, PerSample]
+    context: Context, frames: Batch, given: Mapping[str, PerSample]
 ) -> tuple[list[Any], list[Any]]:
     """Factor and offset of each sample, or of each of its frames."""
-    source, target = frames.spec.dtype, context.outputs[0].dtype
-    high = 1.0 if target.is_floating_point else float(torch.iinfo(target).max)
-    given = {
-        argument.name: numbers.get(argument.name, PerSample((argument.default,) * context.count))
-        for argument in (*_BRIGHTNESS, *_CONTRAST)
-    }
+    numbers = _numbers(frames.spec, given)
+    factors = each_of(operator.mul, numbers[0], numbers[2])
+    return factors, each_of(partial(_offset, _high(context.outputs[0].dtype)), *numbers)
 
-    def offset_of(bright: float, shift: float, contrast: float, center: float | None) -> float:
-        center = middle(source) if center is None else center
-        return shift * high + bright * center * (1 - contrast)
 
-    factors = each_of(operator.mul, given["brightness"], given["contrast"])
-    return factors, each_of(offset_of, *given.values())
+@lru_cache(KEPT)
+def _kept_stage(target: torch.dtype, *numbers: PerSample) -> ColorStage:
+    values, counts = columns(numbers)
+    return line_stage(values[0] * values[2], _offset(_high(target), *values), counts, target)
+
+
+def _stage(frames: Spec, out: Spec, given: Mapping[str, Any]) -> ColorStage:
+    return _kept_stage(out.dtype, *_numbers(frames, given))
 
 
 def _run(
@@ -127,17 +154,9 @@ def _by_table(
     return out
 
 
-def _by_kernel(
-    context: Context,
-    frames: Batch,
-    *,
-    dtype: torch.dtype | None,  # noqa: ARG001
-    **numbers: PerSample,
-) -> Any:
-    factors, offsets = _lines(context, frames, numbers)
-    if all(pair == (1, 0) for pair in zip(factors, offsets, strict=True)):
-        return NotImplemented
-    return scale_values(context, frames, factors, offsets)
+def _by_kernel(context: Context, frames: Batch, **given: Any) -> Any:
+    stage = _stage(frames.spec, context.outputs[0], given)
+    return NotImplemented if stage.is_identity else recolor(context, frames, stage)
 
 
 def _look_up(values: torch.Tensor, out: torch.Tensor, factor: float, offset: float) -> None:
@@ -184,6 +203,7 @@ def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
         arguments=(*arguments, _DTYPE),
         infer=_infer,
         kernels={"cpu": _by_table, "cuda": _by_kernel},
+        color_stage=_stage,
         is_elementwise=True,
     )(run)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
@@ -19,6 +21,8 @@ from videoloader.tensors import saturate
 __all__ = ["lookup_table", "one_hot"]
 
 _LARGEST_KEY = 65535
+_BYTES = 256  # values of a number of 8 bits
+_KEPT = 16  # tables of earlier batches
 
 
 def _number(value: float, dtype: torch.dtype, device: str) -> torch.Tensor:
@@ -154,15 +158,37 @@ def lookup_table(
     dtype: torch.dtype,
 ) -> Batch:
     """Give for each integer the value that a table has for it."""
-    size = max(keys, default=-1) + 2  # the last entry is for what is not in the table
-    table = torch.full((size,), default_value, dtype=torch.float64)
-    for key, value in zip(keys, values, strict=True):
-        table[key] = value
-    entries = saturate(table.to(torch.float32), dtype).to(context.device)
+    entries = _entries(tuple(keys), tuple(values), default_value, dtype, context.device)
+    if entries.is_cuda:  # made on the stream of an earlier batch, which need not be this one
+        entries.record_stream(torch.cuda.current_stream(entries.device))
+    size = len(entries)
 
     def look_up(value: torch.Tensor) -> torch.Tensor:
+        if value.dtype == torch.uint8:
+            flat = value.reshape(-1).to(torch.int32)
+            return storable(entries).index_select(0, flat).view(dtype).reshape(value.shape)
         numbers = saturate(value, torch.int64)
         numbers = numbers.masked_fill((numbers < 0) | (numbers >= size), size - 1)
         return storable(entries)[numbers].view(dtype)
 
     return data.each(look_up)
+
+
+@lru_cache(_KEPT)
+def _entries(
+    keys: tuple[int, ...],
+    values: tuple[float, ...],
+    default_value: float,
+    dtype: torch.dtype,
+    device: str,
+) -> torch.Tensor:
+    """The table, ready for any stream: one entry for each number of 8 bits at least.
+
+    The last one is for numbers that are too large for it.
+    """
+    table = np.full(max(_BYTES, max(keys, default=-1) + 2), default_value, dtype=np.float64)
+    table[list(keys)] = values
+    entries = saturate(torch.from_numpy(table).to(torch.float32), dtype).to(device)
+    if entries.is_cuda:
+        torch.cuda.current_stream(entries.device).synchronize()
+    return entries

@@ -83,6 +83,8 @@ class Operator:
             of specs; by default that of the first input. None: nothing is known before it runs.
         kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
             that gives NotImplemented leaves the batch to `run`.
+        color_stage: `color_stage(spec, spec of the output, arguments)` for a map that the kernel of
+            colours does: its numbers there, a `ColorStage`. A run of such operators is one launch.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
         absorb: the form of clips behind the operator, of the form before it and the arguments;
             None where a decoder cannot give it. Operators without this are never done by a decoder.
@@ -124,6 +126,7 @@ class Operator:
     output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     infer: Callable[..., Spec | tuple[Spec, ...]] | None = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
+    color_stage: Callable[[Spec, Spec, Mapping[str, Any]], Any] | None = None
     draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
     absorbed_per_sample: tuple[str, ...] = ()
@@ -246,15 +249,54 @@ class Operator:
         Args:
             context: of the call; its `outputs` are set here.
             inputs: one batch an input, of `context.count` samples each.
-            arguments: a converted value or a `PerSample` for every argument, without the seed.
+            arguments: a converted value or a `PerSample` for every argument, without the seed. They
+                are always `PerSample`s where they may be, if the context has `inferred`.
         """
         seen: list[Batch] = []
         channel = -1
-        for declared, batch in zip(self.inputs_for(len(inputs)), inputs, strict=True):
+        taken = self.inputs if len(inputs) == len(self.inputs) else self.inputs_for(len(inputs))
+        for declared, batch in zip(taken, inputs, strict=True):
             viewed, moved = declared.view(batch, self.name)
             if not seen and self.returns_channels:
                 channel = moved
             seen.append(viewed)
+        if channel != -1:  # the memory of the caller has another order
+            context.allocate = allocate
+        if self.infer is None:
+            made: tuple[Batch, ...] = self.run(
+                context, *seen, **self._per_sample(context, seen, arguments)
+            )
+            return made
+        specs = tuple(map(_spec_of, seen))
+        known = context.inferred.get(context.count) if context.inferred else None
+        if known is not None and known[0] == specs:
+            context.outputs = known[1]
+        else:
+            arguments = self._per_sample(context, seen, arguments)
+            outputs = self.infer(context, *specs, **arguments)
+            context.outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+            if context.inferred is not None:
+                context.inferred[context.count] = specs, context.outputs
+        kernel = self.kernels.get(context.device.partition(":")[0]) if self.kernels else None
+        results = NotImplemented if kernel is None else kernel(context, *seen, **arguments)
+        if results is NotImplemented:
+            results = self.run(context, *seen, **arguments)
+        results = results if isinstance(results, tuple) else (results,)
+        given = []
+        for batch, spec in zip(results, context.outputs, strict=True):
+            given.append(_given(batch, spec.layout, channel))
+        for batch in inputs:
+            if batch.source_info:
+                info = batch.source_info
+                for output in given:
+                    output.source_info = info if len(info) == len(output) else output.source_info
+                break
+        return tuple(given)
+
+    def _per_sample(
+        self, context: Context, inputs: Sequence[Batch], arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The arguments, a `PerSample` for each that may be one; those by frames fit the frames."""
         arguments = dict(arguments)
         for name in self.per_sample:
             value = arguments.get(name, self)
@@ -262,29 +304,8 @@ class Operator:
                 if value is not self:
                     arguments[name] = PerSample((value,) * context.count)
             elif value.has_frames:
-                self._check_frames(seen[0], name, value)
-        if channel != -1:  # the memory of the caller has another order
-            context.allocate = allocate
-        if self.infer is None:
-            made: tuple[Batch, ...] = self.run(context, *seen, **arguments)
-            return made
-        specs = self.infer(context, *map(_spec_of, seen), **arguments)
-        context.outputs = specs if isinstance(specs, tuple) else (specs,)
-        kernel = self.kernels.get(context.device.partition(":")[0]) if self.kernels else None
-        results = NotImplemented if kernel is None else kernel(context, *seen, **arguments)
-        if results is NotImplemented:
-            results = self.run(context, *seen, **arguments)
-        results = results if isinstance(results, tuple) else (results,)
-        outputs = []
-        for batch, spec in zip(results, context.outputs, strict=True):
-            outputs.append(_given(batch, spec.layout, channel))
-        for batch in inputs:
-            if batch.source_info:
-                info = batch.source_info
-                for output in outputs:
-                    output.source_info = info if len(info) == len(output) else output.source_info
-                break
-        return tuple(outputs)
+                self._check_frames(inputs[0], name, value)
+        return arguments
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The inputs among values given by position, and the arguments."""

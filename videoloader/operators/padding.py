@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -11,6 +12,7 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, INTS, Argument, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
 from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
@@ -55,6 +57,28 @@ def _infer(
     return replace(values, shapes=tuple(padded))
 
 
+def _pad_on_gpu(
+    context: Context,
+    values: Batch,
+    *,
+    fill_value: PerSample,
+    **others: object,  # noqa: ARG001
+) -> Any:
+    """One launch for frames whose channels stay."""
+    if not {*"HW"} <= {*values.layout}:
+        return NotImplemented
+    out = context.empty()
+    channel = values.layout.find("C")
+    if channel >= 0 and any(
+        one[channel] != other[channel]
+        for one, other in zip(values.spec.shapes, out.spec.shapes, strict=True)
+    ):
+        return NotImplemented
+    fills = tuple((fill,) for fill in fill_value)
+    moves = moves_from(((0, 0, 0),) * len(values))
+    return windows_on_gpu(values, out, moves, fills, is_rounded=True)
+
+
 @declare(
     "pad",
     inputs=("data",),
@@ -68,6 +92,7 @@ def _infer(
         Argument("fill_value", FLOAT, 0.0, "of what is added", per_sample=True),
     ),
     infer=_infer,
+    kernels={"cuda": _pad_on_gpu},
     check=check_axes("pad"),
     whole_batch=True,
 )

@@ -6,6 +6,7 @@ import builtins
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
+from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import truncate
@@ -185,7 +187,8 @@ def slice_windows(
     varying = {name: value for name, value in given.items() if isinstance(value, PerSample)}
     for position, shape in enumerate(shapes):
         own = {name: value[position] for name, value in varying.items()}
-        key = shape, tuple(own.values())
+        numbers = (*(own.get("anchor") or ()), *(own.get("shape_input") or ()))
+        key = shape, tuple(own.values()), tuple(map(type, numbers))  # 1 is not 1.0 there
         if key not in known:
             taken = ("anchor", "shape_input", *_NAMED)
             values = {name: own[name] for name in taken if own[name] is not None}
@@ -235,6 +238,48 @@ SLICE_ARGUMENTS = (
 """Where a slice lies, for every operator that takes one; `anchor` and `shape_input` by position."""
 
 
+def _slice_on_gpu(
+    context: Context,
+    data: Batch,
+    *,
+    fill_values: tuple[float, ...],
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **given: Any,
+) -> Any:
+    """A copy of frames in one launch, unless one view shows the parts of all samples."""
+    shapes, layout = data.spec.shapes, data.layout
+    if not len(data) or not {*"HW"} <= {*layout} or {*"DF"} <= {*layout}:
+        return NotImplemented
+    windows = slice_windows(shapes, layout, given)
+    is_one = data.block is not None and windows.count(windows[0]) == len(windows)
+    is_inside = all(
+        0 <= start <= stop <= side
+        for own, shape in zip(windows, shapes, strict=True)
+        for (start, stop), side in zip(own, shape, strict=True)
+    )
+    source, target = data.spec.dtype, context.outputs[0].dtype
+    if is_inside and is_one and source == target:
+        return NotImplemented
+    if not is_inside and given["out_of_bounds_policy"] != "constant":
+        return NotImplemented
+    if "C" in layout:
+        axis = layout.index("C")
+        channels = {(*own[axis], shape[axis]) for own, shape in zip(windows, shapes, strict=True)}
+        if any((start, stop) != (0, side) for start, stop, side in channels):
+            return NotImplemented
+    axes = [layout.index(letter) for letter in "FDHW" if letter in layout]
+    start = [[own[axis].start for axis in axes] for own in windows]
+    fill = fill_values if source == target else _converted(fill_values, source)
+    return windows_on_gpu(data, context.empty(), moves_from(start), (fill,))
+
+
+@lru_cache(maxsize=64)
+def _converted(fill_values: tuple[float, ...], dtype: torch.dtype) -> tuple[float, ...]:
+    """Fill values as numbers of an element type."""
+    exact = torch.tensor(fill_values, dtype=torch.float64)
+    return tuple(truncate(exact, dtype).to(torch.float64).tolist())
+
+
 @declare(
     "slice",
     inputs=("data",),
@@ -253,6 +298,7 @@ SLICE_ARGUMENTS = (
         Argument("dtype", DTYPE, None, "element type of the output; the data's by default"),
     ),
     infer=_infer,
+    kernels={"cuda": _slice_on_gpu},
     check=check_slice,
     deprecated=(OUTPUT_DTYPE, NO_IMAGE_TYPE),
 )
@@ -267,7 +313,7 @@ def slice(  # noqa: A001  (DALI's name)
     """Take a part of every sample, given by start and end or by start and size.
 
     Coordinates that are not whole are rounded to the nearest integer, values for an integer `dtype`
-    truncated. A part that lies inside of the data is not copied.
+    truncated. A part that lies inside of the data may share memory with it.
     """
     shapes, policy = data.spec.shapes, given["out_of_bounds_policy"]
     windows = slice_windows(shapes, data.layout, given)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import torch
+
 from videoloader.operators.batch import Batch
 
 __all__ = ["Columns", "Source", "SourceContext"]
@@ -13,12 +15,24 @@ __all__ = ["Columns", "Source", "SourceContext"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A batch that a source gives as a whole: a `Batch` for each output."""
+    """A batch that a source gives as a whole; on a GPU, nothing of it is still in the making.
+
+    Attributes:
+        batches: one for each output.
+        is_kept: whether the source gives the same memory again, so that nobody may write to it.
+    """
 
     batches: tuple[Batch, ...]
+    is_kept: bool = False
 
     def __len__(self) -> int:
         return len(self.batches[0])
+
+    def own(self) -> Columns:
+        """The same batch in memory that anybody may write to."""
+        if not self.is_kept:
+            return self
+        return Columns(tuple(batch.each(torch.clone) for batch in self.batches))
 
 
 class Source(Protocol):

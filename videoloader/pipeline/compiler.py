@@ -12,6 +12,7 @@ from videoloader.errors import VideoError
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.general import COPY
+from videoloader.pipeline.color_fusion import color_runs, joined
 from videoloader.pipeline.graph import Graph, reached
 from videoloader.pipeline.nodes import DataNode, Node
 
@@ -25,14 +26,16 @@ _PROBE = (1 << 14, 1 << 14)  # larger than any crop: whether it fits is found ou
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A node to run, and those behind it that its decoder does along with it.
+    """A node to run, and those behind it that are done along with it.
 
-    `output` is the form in which a decoder gives pictures.
+    `output` is the form in which a decoder gives pictures. `joined` runs in place of all nodes of a
+    step without a decoder.
     """
 
     node: Node
     absorbed: tuple[Node, ...] = ()
     output: OutputFormat | None = None
+    joined: Node | None = None
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -66,6 +69,13 @@ class CompiledStage:
     steps: tuple[Step, ...]
     dropped: tuple[tuple[tuple[int, int], ...], ...]
 
+    @property
+    def only_plans(self) -> bool:
+        """Whether there is nothing to do for a batch that was planned."""
+        return all(step.node.operator.kind == "source" for step in self.steps) and not any(
+            self.dropped
+        )
+
     def __str__(self) -> str:
         return f"{self.kind}: {', '.join(map(str, self.steps))}"
 
@@ -75,11 +85,12 @@ def compile_graph(graph: Graph, *, fuse: bool) -> tuple[CompiledStage, ...]:
 
     Args:
         graph: of operators.
-        fuse: let decoders do what they can of the operators behind them.
+        fuse: let decoders do what they can of the operators behind them, and one kernel what
+            several colour operators do.
     """
     steps = [Step(node) for node in graph.nodes]
     if fuse:
-        steps = _fused(steps, graph.outputs)
+        steps = _with_color_runs(_fused(steps, graph.outputs), graph)
     ranks = _ranks(steps)
     keys = sorted({(rank, _ORDER.index(_kind(step.node))) for step, rank in ranks.items()})
     groups = [
@@ -170,6 +181,19 @@ def _fused(steps: Sequence[Step], outputs: Sequence[DataNode]) -> list[Step]:
         absorbed.update(chain)
         fused.append(Step(step.node, tuple(chain), form.output))
     return fused
+
+
+def _with_color_runs(steps: Sequence[Step], graph: Graph) -> list[Step]:
+    """The steps, with one for the operators of each run of colour operators."""
+    runs = {run[0]: run for run in color_runs(graph)}
+    taken = {node for run in runs.values() for node in run[1:]}
+    return [
+        Step(step.node, runs[step.node][1:], joined=joined(runs[step.node]))
+        if step.node in runs
+        else step
+        for step in steps
+        if step.node not in taken
+    ]
 
 
 def _decoded_form(node: Node) -> DecodedForm:

@@ -86,18 +86,25 @@ class Evaluator:
         self.put(node, outputs, part)
         self._meter.add(node.name, len(positions), time.perf_counter() - begin)
 
+    def gives(self, node: Node) -> bool:
+        """Whether outputs of the pipeline are outputs of a node."""
+        return node.ordinal in self._given
+
     def put(self, node: Node, outputs: Sequence[Batch], part: Part) -> None:
         """Take the outputs of a node, and write those of the pipeline where they belong."""
         part.put(node.ordinal, outputs)
         if self._meter.with_memory:
             self._meter.count_bytes(node.name, outputs, part.state.iteration)
-        slots = part.state.slots
+        given = self._given.get(node.ordinal)
+        if not given:
+            return
+        slots, kept = part.state.slots, part.state.kept
         has_own = node.operator.owns_outputs and node.device == "cpu"
         owned = set(range(len(outputs))) if has_own else set()
-        for at, data in self._given.get(node.ordinal, ()):
+        for at, data in given:
             if data.branch is None:
                 is_own = data.output in owned
-                slots[at].place(part.start, outputs[data.output], slots, is_own=is_own)
+                slots[at].place(part.start, outputs[data.output], slots, kept, is_own=is_own)
                 owned.discard(data.output)  # the next one gets a copy
             else:
                 slots[at].keep(part.start, outputs[data.output])
@@ -105,7 +112,12 @@ class Evaluator:
     def _apply(self, node: Node, part: Part, positions: Positions) -> tuple[Batch, ...]:
         operator = node.operator
         arguments = node.arguments(positions, part.value)
-        context = Context(len(positions), self._devices[node.device], workers=self._workers)
+        context = Context(
+            len(positions),
+            self._devices[node.device],
+            workers=self._workers,
+            inferred=node.inferred,
+        )
         if operator.draws:
             arguments = dict(arguments)
             seed = arguments.pop("seed", None)

@@ -15,7 +15,7 @@ from videoloader.callers import frame_of_user
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
-from videoloader.operators.batch import Batch
+from videoloader.operators.batch import Batch, Spec
 from videoloader.operators.conditional import MERGE
 from videoloader.operators.general import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
@@ -146,6 +146,13 @@ class Node:
     part: Part | None = None
     repeated: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Its constants for so many samples: a `PerSample` for each that may be per sample."""
+    inferred: dict[int, tuple[tuple[Spec, ...], tuple[Spec, ...]]] | None = field(init=False)
+    """See `Context`; None where outputs depend on more than inputs and constants."""
+
+    def __post_init__(self) -> None:
+        depends = self.listed or self.varying or self.operator.draws
+        calls = any(map(callable, self.constants.values()))  # such as a function of the user's
+        self.inferred = None if depends or calls else {}
 
     @property
     def outputs(self) -> tuple[DataNode, ...]:
@@ -177,7 +184,9 @@ class Node:
             positions: of the samples.
             value_of: gives the values of a data node for these samples.
         """
-        constants = self._constants_for(len(positions))
+        constants = self.repeated.get(len(positions))
+        if constants is None:
+            constants = self.repeated[len(positions)] = self._constants_for(len(positions))
         if not self.listed and not self.varying:
             return constants
         arguments = dict(constants)
@@ -195,17 +204,14 @@ class Node:
         return arguments
 
     def _constants_for(self, count: int) -> dict[str, Any]:
-        """The constants for some samples; made once, as there are few different numbers of them."""
-        repeated = self.repeated.get(count)
-        if repeated is None:
-            per_sample = self.operator.per_sample
-            repeated = self.repeated[count] = {
-                name: PerSample((value,) * count)
-                if name in per_sample and not isinstance(value, PerSample)
-                else value
-                for name, value in self.constants.items()
-            }
-        return repeated
+        """The constants for some samples; kept, as there are few different numbers of them."""
+        per_sample = self.operator.per_sample
+        return {
+            name: PerSample((value,) * count)
+            if name in per_sample and not isinstance(value, PerSample)
+            else value
+            for name, value in self.constants.items()
+        }
 
     def is_per_frame(self, argument: str) -> bool:
         """Whether an argument has a value for each frame."""

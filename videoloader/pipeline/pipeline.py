@@ -62,7 +62,8 @@ class Pipeline(Checkpointing):
             gives the larger.
         fuse: let decoders resize, crop, flip, normalise and cast by themselves where operators
             behind them do so. Pixels differ from those of the operators by at most 3 of 255, by 0.5
-            in the mean: they are rounded once, not after each operator.
+            in the mean: they are rounded once, not after each operator. On a GPU, also run colour
+            operators that follow each other as one kernel, which changes no pixel.
         set_affinity: pin each of the threads that work on samples to a processor: those of the
             environment variable DALI_AFFINITY_MASK ("3,5,6,10") first, then those near the GPU,
             or those of the process. Worker processes that decode are not pinned.
@@ -395,6 +396,7 @@ class Pipeline(Checkpointing):
         )
 
     def _built(self) -> Program:
-        self.build()
+        if self._program is None or self._is_closed:
+            self.build()
         assert self._program is not None
         return self._program

@@ -19,11 +19,13 @@ from videoloader.operators.batch import Batch, Sample
 from videoloader.operators.source import Columns
 from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
 from videoloader.pipeline.checkpoint import Checkpoint
+from videoloader.pipeline.color_fusion import run_joined
 from videoloader.pipeline.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.containment import Containment
 from videoloader.pipeline.evaluate import Evaluator, failure
 from videoloader.pipeline.graph import Graph
 from videoloader.pipeline.nodes import Node
+from videoloader.pipeline.outputs import Outputs
 from videoloader.pipeline.pool import sample_pool
 from videoloader.pipeline.profiling import Mark, nvtx_ranges
 from videoloader.pipeline.resuming import epochs_after, readers
@@ -35,33 +37,14 @@ from videoloader.pipeline.stage_thread import Stage
 from videoloader.pipeline.state import BatchState, Part
 from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.step_decoder import StepDecoder
-from videoloader.pipeline.streams import pci_address, stage_stream, wait_for
+from videoloader.pipeline.streams import Here, keep_for, pci_address, stage_stream, stream_here
 from videoloader.readers import media
 from videoloader.readers.epochs import Epochs
 from videoloader.readers.failures import ErrorPolicy, Failures
 from videoloader.readers.planned import Numbered, ReadSample
-from videoloader.tensors import TensorList
 from videoloader.workers.python_pool import PythonPool
 
-__all__ = ["Outputs", "Program"]
-
-
-class Outputs:
-    """The outputs of a batch; on a GPU they may still be in the making."""
-
-    def __init__(
-        self, lists: tuple[TensorList, ...], ready: Any, places: Sequence[int] | None = None
-    ) -> None:
-        self._lists = lists
-        self._ready = ready
-        self.places = places
-        """Of the samples in the batch that was planned; None where none was left out."""
-
-    def deliver(self) -> tuple[TensorList, ...]:
-        """The outputs, for what is queued on the current stream from here on."""
-        if self._ready is not None:
-            wait_for(self._ready, (sample for each in self._lists for sample in each))
-        return self._lists
+__all__ = ["Program"]
 
 
 class Program:
@@ -113,6 +96,8 @@ class Program:
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
             media.check_gpu(node.describe())
+        first = self.compiled[0] if self.compiled else None
+        self._only_plans = first is not None and first.only_plans
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
         self.meter = Meter(with_memory=with_memory)
         self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter, num_threads)
@@ -147,6 +132,17 @@ class Program:
             last, work=lambda item, resource: self._collect(last.work(item, resource))
         )
         return stages
+
+    @property
+    def here(self) -> Callable[[], Here | None] | None:
+        """What the stages work with in the thread that takes the batches; None: they never may.
+
+        They may where nothing is made ahead, and all that they do is to queue work on a GPU.
+        """
+        is_queued = {compiled.kind for compiled in self.compiled} == {"plan", "gpu"}
+        if not (is_queued and self.sources.only_repeat) or self.has_effects:
+            return None
+        return functools.partial(stream_here, torch.device(self._devices["gpu"]).index or 0)
 
     def close(self) -> None:
         """End worker processes."""
@@ -214,9 +210,12 @@ class Program:
         """Run one node on a whole batch, here and now."""
         self._step_runner()(Step(node), part)
 
-    def _plan_and_run(self, iteration: int, resource: Any) -> BatchState:
+    def _plan_and_run(self, iteration: int, _: Any) -> BatchState:
         """Plan a batch, and send it through the first stage."""
-        return self._run(self.compiled[0], self.plan(iteration), resource)
+        state = self.plan(iteration)
+        if self._only_plans and self._mark is None:
+            return state
+        return self._run(self.compiled[0], state, None)
 
     def plan(self, iteration: int) -> BatchState:
         """What every source puts into a batch."""
@@ -238,7 +237,8 @@ class Program:
         state = self.new_state(iteration, counts.pop())
         for node, planned in reversed(items.items()):  # of several readers the first tells
             self.take(node, planned, state)
-        self._leave_out(_lists(items), state)
+        if lists := _lists(items):
+            self._leave_out(lists, state)
         return state
 
     def _leave_out(self, lists: Sequence[Sequence[ReadSample]], state: BatchState) -> None:
@@ -274,14 +274,21 @@ class Program:
             planned = [sample.outputs for sample in planned]
         try:
             if isinstance(planned, Columns):
+                if not self._outputs:  # a definition in debug mode sees the values themselves
+                    planned = planned.own()
                 columns: Sequence[Batch] = planned.batches
+                for batch in columns if planned.is_kept else ():
+                    state.kept += batch.addresses()
             else:
                 columns = [_column(column) for column in zip(*planned, strict=True)]
             self._evaluator.put(node, columns, state.whole())
         except ArgumentError as error:
             raise failure(node, state.iteration, None, "", error) from error
-        if node.device == "gpu":
-            state.ready = torch.cuda.current_stream(self._devices["gpu"]).record_event()
+        is_made = isinstance(planned, Columns) and not self._evaluator.gives(node)
+        if node.device == "gpu" and not is_made:
+            stream = torch.cuda.current_stream(self._devices["gpu"])
+            keep_for(stream, state.tensors())  # copies to outputs were queued
+            state.ready = stream.record_event()
 
     @contextmanager
     def _scope(self, compiled: CompiledStage, name: str) -> Iterator[Any]:
@@ -306,9 +313,12 @@ class Program:
 
     def _run_stage(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:
         run_step = self._step_runner()
-        on_gpu = isinstance(resource, torch.cuda.Stream)
+        stream = resource.stream if isinstance(resource, Here) else resource
+        on_gpu = isinstance(stream, torch.cuda.Stream)
         if on_gpu:
-            wait_for(state.ready, state.tensors(), resource)
+            if state.ready is not None:
+                stream.wait_event(state.ready)
+            keep_for(stream, state.tensors())
         if compiled.kind == "cpu":
             self._sharing.run(compiled, state, resource, run_step)
         else:
@@ -316,8 +326,8 @@ class Program:
             for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
                 run_step(step, whole)
                 whole.drop(dropped)
-        if on_gpu:
-            state.ready = resource.record_event()
+        if on_gpu and stream is resource:
+            state.ready = stream.record_event()
         return state
 
     def _step_runner(self) -> Callable[[Step, Part], None]:
@@ -333,6 +343,8 @@ class Program:
     def _run_step(self, step: Step, part: Part) -> None:
         if step.node.operator.decoding:
             self._decoder.run(step, part.state)
+        elif step.joined is not None:
+            run_joined(self._evaluator, step.joined, step.nodes, part)
         elif step.node.operator.kind == "map":
             self._evaluator.run(step.node, part)
 

@@ -127,9 +127,23 @@ class Numbers:
     def free(self) -> None:
         """Numbers take no room."""
 
+    def is_idle(self, number: int) -> bool:
+        """Whether `number` is the next one, and waits to be allowed."""
+        return self._allowed is not None and self._given == self._next == number
+
+    def pass_by(self) -> int:
+        """The next number, for another thread than the one that gets them, which is idle."""
+        self._given += 1
+        self._next += 1
+        return self._next - 1
+
     def again(self) -> None:
-        """Give the last number once more. Called by the thread that gets them."""
+        """Give the last number once more, when it is allowed once more. Called by who got it."""
         self._next -= 1
+
+    def withdraw(self) -> None:
+        """Forget that a number was allowed which is given once more."""
+        self._given -= 1
 
     def allow(self, count: int) -> None:
         """Let numbers below `count` be given."""

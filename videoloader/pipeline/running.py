@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -85,12 +86,9 @@ class Running(Feeding, Inspection):
         if not self._scheduled:
             raise StopIteration
         self._scheduled -= 1
-        made = self._started().next(may_begin=not self._built().sources.is_blocking)
-        if cuda_stream is None:
+        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
+            made = self._started().next(may_begin=not self._built().sources.is_blocking)
             outputs: tuple[TensorList, ...] = made.deliver()
-        else:
-            with torch.cuda.stream(cuda_stream):
-                outputs = made.deliver()
         self._places = made.places
         self._expected.check(outputs)
         self._monitor.take(self, len(outputs[0]))
@@ -160,6 +158,7 @@ class Running(Feeding, Inspection):
                 on_demand=fed is not None or is_lazy,
                 first=self.resumed_at,
                 close_with=program.sources.parallel,
+                here=program.here,
             )
             self._runner.allow(fed or 0)
         return self._runner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import torch
@@ -42,7 +42,9 @@ class Slots:
         block = self._block
         if block is not None and len(spec) and not spec.is_ragged:
             if self._fits(block, spec.shapes[0], spec):
-                return Batch(block[start : start + len(spec)], spec.layout)
+                is_whole = len(spec) == self._count
+                part = block if is_whole else block[start : start + len(spec)]
+                return Batch(part, spec.layout)
             shape = (len(spec), *spec.shapes[0])
             return Batch(torch.empty(shape, dtype=spec.dtype, device=spec.device), spec.layout)
         for position, shape in enumerate(spec.shapes, start):
@@ -53,7 +55,13 @@ class Slots:
         return Batch(samples, spec.layout)
 
     def place(
-        self, start: int, batch: Batch, taken: Sequence[Slots] = (), *, is_own: bool = False
+        self,
+        start: int,
+        batch: Batch,
+        taken: Sequence[Slots] = (),
+        kept: Collection[int] = (),
+        *,
+        is_own: bool = False,
     ) -> None:
         """Take samples from `start` on: as they are if they are in this memory, else copied.
 
@@ -63,6 +71,7 @@ class Slots:
             start: number of the first sample.
             batch: of tensors.
             taken: the other outputs of the batch, which may share memory with this one.
+            kept: addresses of memory that stays with others.
             is_own: whether nobody else uses the memory of the samples, so that those of different
                 shapes need no copy.
         """
@@ -72,7 +81,7 @@ class Slots:
                     f"an output of a pipeline is a tensor, not a {type(sample).__name__}"
                 )
         if self._block is None and batch.block is not None and len(batch) == self._count:
-            others = [slots._address() for slots in taken if slots is not self]
+            others = [*kept, *[slots._address() for slots in taken if slots is not self]]
             if batch.block.is_contiguous() and not (others and _storage(batch.block) in others):
                 self._block = batch.block
         is_whole = len(batch) == self._count and batch.block is None
@@ -107,7 +116,11 @@ class Slots:
 
     def collect(self) -> TensorList:
         """The whole output: one block if all samples live in it."""
-        joined = Batch.joined([self._parts[start] for start in sorted(self._parts)] or [Batch([])])
+        if len(self._parts) == 1:
+            (joined,) = self._parts.values()
+        else:
+            parts = [self._parts[start] for start in sorted(self._parts)]
+            joined = Batch.joined(parts or [Batch([])])
         data = joined.samples if joined.block is None else joined.block
         if self._block is not None and _is_inside(joined, self._block):
             data = self._block
@@ -127,7 +140,7 @@ class Slots:
     @staticmethod
     def _fits(block: torch.Tensor, shape: tuple[int, ...], spec: Spec) -> bool:
         same = block.shape[1:] == shape and block.dtype == spec.dtype
-        return same and block.device.type == torch.device(spec.device).type
+        return same and block.device.type == spec.device.partition(":")[0]
 
 
 def _copy(sample: torch.Tensor, target: torch.Tensor) -> None:

@@ -127,6 +127,12 @@ class Sources(Mapping[str, Source]):
         return min((s.num_fed for s in fed if not s.repeats_last), default=0) if fed else None
 
     @property
+    def only_repeat(self) -> bool:
+        """Whether all sources give what was fed last: nothing can be made ahead."""
+        fed = [s for s in self.values() if isinstance(s, FedSource) and s.repeats_last]
+        return bool(fed) and len(fed) == len(self)
+
+    @property
     def is_blocking(self) -> bool:
         """Whether a run waits until data is fed."""
         for source in self._external:

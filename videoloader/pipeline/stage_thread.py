@@ -60,6 +60,15 @@ class _Clock:
         self.busy = self.waiting_for_input = self.waiting_for_room = 0.0
         self._last = time.perf_counter()
 
+    def count_here(self, begin: float) -> float:
+        """Count an item that another thread has made since `begin`; the time now."""
+        now = time.perf_counter()
+        self.items += 1
+        self.busy += now - begin
+        self.waiting_for_input += begin - self._last
+        self._last = now
+        return now
+
     def lap(self) -> float:
         """Seconds since the last lap."""
         now = time.perf_counter()

@@ -41,6 +41,9 @@ class StageRunner:
         first: number of the first item.
         close_with: what is closed as the queues are, so that no stage waits for it any more; its
             `close` takes no lock.
+        here: with `on_demand`, asked when `next` begins an item and no other is on its way. If it
+            gives what the stages then get as their resource, all of them run in the thread of
+            `next`, in place of their own; where it gives None, they do not.
 
     Attributes:
         taken: number of the item that `next` gives next.
@@ -54,8 +57,10 @@ class StageRunner:
         on_demand: bool = False,
         first: int = 0,
         close_with: Sequence[Any] = (),
+        here: Callable[[], Any] | None = None,
     ) -> None:
         self._numbers = Numbers(first, on_demand=on_demand)
+        self._here = here
         self._resumed = Queue(room=1)
         rooms = [*(stage.threads for stage in stages[:-1]), max(depth, stages[-1].threads)]
         queues = [Queue(room) for room in rooms]
@@ -66,7 +71,7 @@ class StageRunner:
         self._failures: list[BaseException] = []
         self._waited = self._first_at = self._last_at = 0.0
         self._process = os.getpid()
-        closed = ClosedMark()
+        closed = self._closed = ClosedMark()
         closing = [closed, self._numbers, self._resumed, *queues, *close_with]
         failures = self._failures
 
@@ -106,10 +111,14 @@ class StageRunner:
         """
         if self._has_ended:
             raise StopIteration
-        if may_begin:
-            self.allow(self.taken + 1)
         begin = time.perf_counter()
-        result = self._take()
+        resource = self._resource_here() if may_begin else None
+        if resource is not None:
+            result = self._done_here(resource)
+        else:
+            if may_begin:
+                self.allow(self.taken + 1)
+            result = self._take()
         self._last_at = time.perf_counter()
         if isinstance(result, Failure) and isinstance(result.error, StopIteration):
             self._has_ended = True
@@ -145,6 +154,7 @@ class StageRunner:
         self._ahead.clear()
         before()
         self._has_ended = False
+        self._numbers.withdraw()
         self._resumed.put(None)
         return True
 
@@ -183,6 +193,23 @@ class StageRunner:
                 thread.join()
         self._results = Queue(room=1)  # lets go of what nobody took
         self._results.close()
+
+    def _resource_here(self) -> Any:
+        """What this thread makes the next item with; None where the threads of the stages do."""
+        if self._here is None or not self._numbers.is_idle(self.taken):
+            return None
+        if self._closed.is_set or os.getpid() != self._process:
+            return None
+        return self._here()
+
+    def _done_here(self, resource: Any) -> Any:
+        """The next result, made in this thread."""
+        item: Any = self._numbers.pass_by()
+        begin = time.perf_counter()
+        for thread in self._threads:
+            item = thread.done(item, resource)
+            begin = thread.clock.count_here(begin)
+        return item
 
     def _take(self) -> Any:
         if os.getpid() != self._process:

@@ -40,6 +40,7 @@ class BatchState:
         members: positions of the samples of branches, as far as they were needed for the whole.
         merged: element type, dimensions and layout of what was merged, by ordinal.
         places: of its samples in the batch that was planned; None where none was left out.
+        kept: addresses of memory that a source gives again, so that no output may have it.
     """
 
     iteration: int
@@ -52,6 +53,7 @@ class BatchState:
     members: dict[Branch, Positions] = field(default_factory=dict)
     merged: dict[int, tuple[object, ...]] = field(default_factory=dict)
     places: Sequence[int] | None = None
+    kept: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.origins)
@@ -125,7 +127,9 @@ class Part:
 
     def value(self, data: DataNode) -> Batch:
         """The values of a data node for those of these samples that are in its branch."""
-        made, branch = self._made(data), data.branch
+        made, branch = self.values.get((data.node.ordinal, data.output)), data.branch
+        if made is None:
+            made = self._made(data)
         if branch == data.node.branch:
             return made
         assert branch is not None
@@ -143,8 +147,9 @@ class Part:
 
     def drop(self, keys: Sequence[tuple[int, int]]) -> None:
         """Let go of outputs of nodes."""
+        values = self.values
         for key in keys:
-            self.values.pop(key, None)
+            values.pop(key, None)
         if self.narrowed:
             for inner in [inner for inner in self.narrowed if inner[:2] in keys]:
                 del self.narrowed[inner]

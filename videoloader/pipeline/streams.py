@@ -4,11 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-__all__ = ["keep_for", "pci_address", "stage_stream", "wait_for"]
+__all__ = ["Here", "keep_for", "pci_address", "stage_stream", "stream_here", "wait_for"]
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The current stream of a thread that does the work of a stage by itself.
+
+    It also uses what is made, so that nobody waits for anybody.
+    """
+
+    stream: Any
+
+
+def stream_here(device: int) -> Here | None:
+    """What this thread works with on a GPU as the thread of a stage would; None if it cannot.
+
+    It cannot where another device is the current one, or where torch is in a mode, such as
+    autocast, that would change what operators do.
+    """
+    if (
+        torch.is_inference_mode_enabled()
+        or torch.is_autocast_enabled("cuda")
+        or torch._C._len_torch_function_stack()
+        or torch._C._len_torch_dispatch_stack()
+        or torch.cuda.current_device() != device
+    ):
+        return None
+    return Here(torch.cuda.current_stream(device))
 
 
 @contextmanager
@@ -42,7 +70,7 @@ def wait_for(ready: Any, tensors: Iterable[torch.Tensor], stream: Any = None) ->
     if ready is None:
         return
     if stream is None:
-        stream = torch.cuda.current_stream(ready.device)
+        stream = torch.cuda.current_stream(ready.device.index)  # a number is the fastest to ask
     stream.wait_event(ready)
     keep_for(stream, tensors)
 

@@ -61,7 +61,7 @@ class _LabelledFiles(StoredFiles):
     def read(self, number: int) -> tuple[Sample, ...]:
         data = torch.from_numpy(self.contents(number))
         label = torch.from_numpy(self._labels[number : number + 1].copy())
-        return Sample(data, source_info=self.name(number)), Sample(label)
+        return Sample(data, "", self.name(number)), Sample(label)
 
 
 def check_places(given: Collection[str], arguments: Mapping[str, Any], operator: str) -> None:

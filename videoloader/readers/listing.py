@@ -37,6 +37,7 @@ class StoredFiles:
     def __init__(self, names: Sequence[str | Item], root: str = "") -> None:
         self._names = names
         self._root = root
+        self._folder = os.path.join(root, "")
 
     def __len__(self) -> int:
         return len(self._names)
@@ -59,7 +60,7 @@ class StoredFiles:
         """The bytes of a file, in memory of the caller's own."""
         given = self._names[number]
         if isinstance(given, str) and ":" not in given and ":" not in self._root:
-            found = read_whole(os.path.join(self._root, given))
+            found = read_whole(given if given.startswith("/") else self._folder + given)
             if found is not None:
                 return found
         with self.item(number).open() as source:

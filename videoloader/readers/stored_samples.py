@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,6 +43,9 @@ _AT_ONCE = 5e-4
 
 _PATIENCE = 5e-3
 """Seconds beyond that until the samples of a batch are shared by threads."""
+
+_FEW = 3
+"""Samples that take longer than `_AT_ONCE` because this thread has to wait for a processor."""
 
 _SHARED = 16
 """Batches that threads then share, until one is tried without them again."""
@@ -143,9 +148,7 @@ class SampleReader:
         else:
             samples = self._read_at_once(places)
         if len(samples) < len(places):
-            if self._pool is None:  # its threads end when this reader is dropped
-                self._pool = ThreadPoolExecutor(self._num_threads, "videoloader-read")
-            samples += self._pool.map(self._read, places[len(samples) :])
+            samples += self._read_in_threads(places[len(samples) :])
         return self._without_holes(samples, places)
 
     def _without_holes(
@@ -160,12 +163,40 @@ class SampleReader:
     def _read_at_once(self, places: Sequence[tuple[int, Place, int]]) -> list[ReadSample | None]:
         """The first samples of a batch, as many as this thread reads without waiting long."""
         samples: list[ReadSample | None] = []
-        until = time.perf_counter() + _PATIENCE
+        slow, most = 0, min(_FEW, len(places) - 1)
+        now = begin = time.perf_counter()
         for at, wanted in enumerate(places, 1):
             samples.append(self._read(wanted))
-            if time.perf_counter() > until + at * _AT_ONCE:
+            before, now = now, time.perf_counter()
+            slow += now - before > _AT_ONCE
+            is_late = now - begin > _PATIENCE + at * _AT_ONCE
+            if is_late and slow > most and 4 * slow > at:
                 self._shared = _SHARED
                 break
+        return samples
+
+    def _read_in_threads(self, places: Sequence[tuple[int, Place, int]]) -> list[ReadSample | None]:
+        """Samples by several threads, each of which takes the next one until none is left."""
+        if self._pool is None:  # its threads end when this reader is dropped
+            self._pool = ThreadPoolExecutor(self._num_threads, "videoloader-read")
+        left = deque(enumerate(places))
+        samples: list[ReadSample | None] = [None] * len(places)
+        errors: list[tuple[int, BaseException]] = []
+
+        def work() -> None:
+            while left and not errors:
+                try:
+                    at, wanted = left.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                try:
+                    samples[at] = self._read(wanted)
+                except BaseException as error:  # noqa: BLE001  (raised below)
+                    errors.append((at, error))
+
+        wait([self._pool.submit(work) for _ in range(min(self._num_threads, len(places)))])
+        if errors:
+            raise min(errors, key=itemgetter(0))[1]
         return samples
 
     def go_on(self, epochs: Epochs) -> None:
@@ -185,9 +216,13 @@ class SampleReader:
         None if it is skipped. Begins with the `first` one after it.
         """
         position, place, number = wanted
-        shard = max(len(self.order.epochs.shard(place.epoch)), 1)
-        for step in range(first, shard):
+        step = first
+        while True:
             if step:
+                shard = max(len(self.order.epochs.shard(place.epoch)), 1)
+                if step >= shard:
+                    none = DecodeError(f"none of the {shard} samples of the shard can be read")
+                    raise ReadError(position, "", none)
                 at = Place(place.epoch, (place.position + step) % shard)
                 number = self.order.number(at)
             name = self._samples.name(number)
@@ -200,10 +235,9 @@ class SampleReader:
                 self._note(position, Item(name), error, number, place.epoch)
                 if not first and self.failures.policy.on_error == "skip":
                     return None
-                continue
-            return ReadSample(outputs, Identity(number, place.epoch), name)
-        none = DecodeError(f"none of the {shard} samples of the shard can be read")
-        raise ReadError(position, "", none)
+                step += 1
+            else:
+                return ReadSample(outputs, Identity(number, place.epoch), name)
 
     def _note(self, position: int, item: Item, error: VideoError, number: int, epoch: int) -> None:
         """Record a failure, which ends the batch unless samples are replaced."""

@@ -76,10 +76,10 @@ class blamed_on:  # noqa: N801  (reads as a clause of `with`)
     videoloader.errors.DecodeError: clip.mp4: OverflowError: too large
     """
 
-    __slots__ = ("_kind", "_name")
+    __slots__ = ("_kind", "name")
 
     def __init__(self, name: object, kind: type[VideoError] = DecodeError) -> None:
-        self._name = name
+        self.name = name
         self._kind = kind
 
     def __enter__(self) -> None:
@@ -89,7 +89,7 @@ class blamed_on:  # noqa: N801  (reads as a clause of `with`)
         if isinstance(error, Exception) and not isinstance(error, VideoError):
             if is_mistake(error):
                 return
-            raise as_video_error(error, self._name, self._kind) from error
+            raise as_video_error(error, self.name, self._kind) from error
 
 
 def drop_frames(error: BaseException) -> None:

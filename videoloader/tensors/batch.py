@@ -70,7 +70,7 @@ class TensorList(Computable):
             self._listed = [_tensor(sample, at) for at, sample in enumerate(given)]
             _check_alike(self._listed)
         self._layout = layout or ""
-        if len(self):
+        if self._layout and len(self):
             check_layout(self._layout, self.ndim)
         self._source_info = [] if source_info is None else list(source_info)
         if len(self._source_info) not in (0, len(self)):

@@ -23,6 +23,7 @@ __all__ = ["MappedSegments", "Place", "SharedMemory", "memory_file"]
 
 _PAGE = mmap.PAGESIZE
 _WASTE = 2  # reuse a segment if it is at most this many times as large as needed
+_STEPS = 4  # make it up to an eighth larger, so that it fits batches of about the same size
 
 
 class Place(NamedTuple):
@@ -137,7 +138,8 @@ class SharedMemory:
             self._free.remove(segment)
             return segment
         self._next += 1
-        return _Segment(self._next, -(-size // _PAGE) * _PAGE)
+        step = max(_PAGE, 1 << max(size.bit_length() - _STEPS, 0))
+        return _Segment(self._next, -(-size // step) * step)
 
     def _collect(self) -> None:
         """Take back the segments of arrays that are gone; never more than were in use at once."""

@@ -5,7 +5,6 @@ An image that costs its worker is found by decoding those of its task one by one
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named
-from videoloader.decoding.images.jpeg import JpegDecoder
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.errors import DecodeError, VideoError
 from videoloader.workers.program import Worker
@@ -39,11 +37,21 @@ _SHARE = 2  # tasks for each worker of what is left: long ones first, so that al
 class _Placed(NamedTuple):
     """An image of a task: where its file and its pixels lie in the memory of the batch."""
 
-    file: slice
-    pixels: slice
+    begin: int
+    end: int
+    pixels_begin: int
+    pixels_end: int
     name: str
     header: ImageHeader
     window: Window | None
+
+    def file_in(self, memory: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Its file, in the memory of the batch."""
+        return memory[self.begin : self.end]
+
+    def pixels_in(self, memory: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The room for its pixels there."""
+        return memory[self.pixels_begin : self.pixels_end]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,8 +76,7 @@ class ImageTask:
         return f"{self.images[0].name}{others}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ImageOrder:
+class ImageOrder(NamedTuple):
     """Images to decode within shared memory.
 
     Attributes:
@@ -91,11 +98,11 @@ class ImageOrder:
 
     def perform(self, worker: Worker) -> list[tuple[tuple[int, ...], str] | VideoError]:
         """Decode: shape and element type of each image, or why there are no pixels."""
-        memory, jpeg = worker.kept(MappedSegments).array(self.memory), worker.kept(JpegDecoder)
+        memory = worker.kept(MappedSegments).array(self.memory)
         results: list[tuple[tuple[int, ...], str] | VideoError] = []
         for image in self.images:
             try:
-                results.append(_fill(memory, image, self.form, jpeg))
+                results.append(_fill(memory, image, self.form))
             except VideoError as error:
                 results.append(error)
         return results
@@ -114,7 +121,7 @@ class PlacedImages(NamedTuple):
         placed, size = _places(requests, form)
         memory = pool.allocate((size,), np.uint8)
         for request, image in zip(requests, placed, strict=True):
-            memory[image.file] = np.frombuffer(request.data, np.uint8)
+            image.file_in(memory)[:] = np.frombuffer(request.data, np.uint8)
         return cls(memory, placed, form)
 
 
@@ -160,14 +167,20 @@ def decode_images(pool: CpuPool, batch: PlacedImages, workers: int) -> list[Deco
 
 def _places(requests: Sequence[ImageRequest], form: ImageForm) -> tuple[list[_Placed], int]:
     """Where files and pixels lie in one block of memory, and its size."""
-    sizes = [size for request in requests for size in (len(request.data), request.num_bytes(form))]
-    ends = [0, *itertools.accumulate(-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes)]
-    places = [slice(at, at + size) for at, size in zip(ends, sizes, strict=False)]
-    placed = [
-        _Placed(file, pixels, request.name, request.header, request.window)
-        for file, pixels, request in zip(places[::2], places[1::2], requests, strict=True)
-    ]
-    return placed, ends[-1]
+    placed, at = [], 0
+    for request in requests:
+        begin, end = at, at + len(request.data)
+        pixels = _aligned(end)
+        pixels_end = pixels + request.num_bytes(form)
+        at = _aligned(pixels_end)
+        placed.append(
+            _Placed(begin, end, pixels, pixels_end, request.name, request.header, request.window)
+        )
+    return placed, at
+
+
+def _aligned(at: int) -> int:
+    return -(-at // _ALIGNMENT) * _ALIGNMENT
 
 
 def _samples(header: ImageHeader) -> int:
@@ -189,23 +202,26 @@ def _groups(work: Sequence[int], workers: int) -> Iterator[range]:
 
 
 def _fill(
-    memory: NDArray[np.uint8], image: _Placed, form: ImageForm, jpeg: JpegDecoder
+    memory: NDArray[np.uint8], image: _Placed, form: ImageForm
 ) -> tuple[tuple[int, ...], str]:
     """Decode an image to its place; shape and element type of its pixels."""
-    data: Any = memory[image.file]
-    room = memory[image.pixels]
-    request = ImageRequest(memoryview(data), image.name, image.header, image.window)
-    pixels = request.decode(form, jpeg=jpeg, room=room)
+    room = image.pixels_in(memory)
+    request = ImageRequest(image.file_in(memory).data, image.name, image.header, image.window)
+    pixels = request.decode(form, room=room)
     if pixels.nbytes > len(room):
         raise DecodeError(
             f"{image.name}: decodes to {pixels.dtype} where its header says {image.header.bits} "
             "bits; the file is damaged"
         )
-    is_there = pixels.ctypes.data == room.ctypes.data and pixels.flags.c_contiguous
-    if not is_there:
+    if not (pixels.flags.c_contiguous and _address(pixels) == _address(room)):
         with named(image.name):
             room[: pixels.nbytes].view(pixels.dtype).reshape(pixels.shape)[...] = pixels
     return pixels.shape, pixels.dtype.str
+
+
+def _address(array: NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _decoded(
@@ -217,4 +233,4 @@ def _decoded(
     shape, dtype = made
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
-    return memory[image.pixels][:size].view(kind).reshape(shape)
+    return image.pixels_in(memory)[:size].view(kind).reshape(shape)

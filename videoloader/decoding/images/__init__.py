@@ -1,1 +1,1 @@
-"""Still images: sizes from their headers, pixels by OpenCV, FFmpeg or nvImageCodec."""
+"""Still images: sizes from their headers, pixels by libjpeg-turbo, OpenCV, FFmpeg, nvImageCodec."""

@@ -1,4 +1,6 @@
-"""An encoded image into pixels, on the CPU: by OpenCV, and by FFmpeg what OpenCV does not read.
+"""An encoded image into pixels, on the CPU.
+
+JPEG is decoded by libjpeg-turbo; the rest by OpenCV, and by FFmpeg what OpenCV does not read.
 
 The header is read first, by code of ours: what claims too many pixels, or is no image, never gets
 to a codec.
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named, read_header
-from videoloader.decoding.images.jpeg import JpegDecoder
+from videoloader.decoding.images.jpeg import decode_jpeg
 from videoloader.decoding.images.pixels import convert, oriented
 from videoloader.decoding.images.tiff import predictor, read_tiff, readable, widened
 from videoloader.errors import DecodeError, UnsupportedError
@@ -34,7 +36,6 @@ def decode_image(
     max_pixels: int,
     window: tuple[slice, slice] | None = None,
     header: ImageHeader | None = None,
-    jpeg: JpegDecoder | None = None,
     room: NDArray[np.uint8] | None = None,
 ) -> Pixels:
     """The pixels of an image (H, W, C), in the element type of the file.
@@ -47,30 +48,29 @@ def decode_image(
         max_pixels: most pixels that it may have.
         window: rows and columns to keep, of the image as it is turned.
         header: of the image, where it has been read already.
-        jpeg: kept from image to image; the pixels may be in its memory.
         room: memory for the pixels; they need not be there, nor fit.
 
     Raises:
         VideoError: it cannot be decoded; the error names it.
     """
-    header = header or read_header(data, name)
-    check_size(header, name, max_pixels)
     with named(name):
-        if header.format == "jpeg" and header.bits == 8 and header.channels == 3:
-            pixels = _jpeg(data, header, name, output_type, jpeg or JpegDecoder(), room)
+        header = header or read_header(data, name)
+        check_size(header, name, max_pixels)
+        if header.format == "jpeg" and header.bits == 8 and header.channels in (1, 3):
+            pixels = _jpeg(data, header, name, output_type, room)
         else:
             pixels = _stored_pixels(data, header, name)
-    if pixels.shape[:2] != (header.height, header.width):
-        height, width = pixels.shape[:2]
-        raise DecodeError(
-            f"{name}: decodes to {width}x{height} where its header says "
-            f"{header.width}x{header.height}; the file is damaged"
-        )
-    if adjust_orientation:
-        pixels = oriented(pixels, header.orientation)
-    if window is not None:
-        pixels = pixels[window]
-    return convert(pixels, output_type)
+        if pixels.shape[:2] != (header.height, header.width):
+            height, width = pixels.shape[:2]
+            raise DecodeError(
+                f"{name}: decodes to {width}x{height} where its header says "
+                f"{header.width}x{header.height}; the file is damaged"
+            )
+        if adjust_orientation and header.orientation != 1:
+            pixels = oriented(pixels, header.orientation)
+        if window is not None:
+            pixels = pixels[window]
+        return convert(pixels, output_type)
 
 
 def check_size(header: ImageHeader, name: str, max_pixels: int) -> None:
@@ -88,16 +88,12 @@ def _jpeg(
     header: ImageHeader,
     name: str,
     output_type: str,
-    jpeg: JpegDecoder,
     room: NDArray[np.uint8] | None,
 ) -> Pixels:
     """Grey is the luma, as it is stored; RGB comes in that order from the codec."""
-    want: Literal["grey", "rgb"] = "grey" if output_type == "GRAY" else "rgb"
-    pixels = None
-    if header.is_simple:
-        shape = header.height, header.width, 1 if want == "grey" else 3
-        pixels = jpeg.decode(data, shape, _flags(want), room)
-    return _by_opencv(data, name, want) if pixels is None else pixels
+    is_grey = output_type == "GRAY" or header.channels == 1
+    pixels = decode_jpeg(data, (header.height, header.width, 1 if is_grey else 3), room)
+    return _by_opencv(data, name, "grey" if is_grey else "rgb") if pixels is None else pixels
 
 
 def _stored_pixels(data: memoryview, header: ImageHeader, name: str) -> Pixels:

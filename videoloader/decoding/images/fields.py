@@ -26,7 +26,6 @@ class ImageHeader:
             TIFF has. A palette and CMYK become RGB.
         orientation: of EXIF, 1 to 8: how the stored pixels are to be turned for display.
         bits: of a sample.
-        is_simple: whether it is a JPEG whose only scan runs to the end of the file.
     """
 
     format: str
@@ -35,7 +34,6 @@ class ImageHeader:
     channels: int
     orientation: int = 1
     bits: int = 8
-    is_simple: bool = False
 
     def __post_init__(self) -> None:
         if not (self.height > 0 and self.width > 0 and self.channels > 0):
@@ -53,7 +51,6 @@ class ImageHeader:
             self.channels,
             self.orientation,
             self.bits,
-            self.is_simple,
         )
 
     def displayed(self, *, adjust_orientation: bool) -> tuple[int, int]:

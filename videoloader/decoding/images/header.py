@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from videoloader.decoding.images.boxed import read_heif, read_jpeg2000
 from videoloader.decoding.images.fields import ImageHeader
@@ -39,16 +38,18 @@ def read_header(data: memoryview, name: str) -> ImageHeader:
         return _reader(data)(data)
 
 
-@contextmanager
-def named(name: str) -> Iterator[None]:
+class named(blamed_on):  # noqa: N801  (reads as a clause of `with`)
     """Errors that are ours and name the image, whatever is raised inside."""
-    try:
-        with blamed_on(name):
-            yield
-    except (DecodeError, FormatError, UnsupportedError) as error:
-        if str(error).startswith(f"{name}: "):
-            raise
-        raise type(error)(f"{name}: {error}") from error
+
+    __slots__ = ()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
+        super().__exit__(kind, error, trace)
+        is_ours = isinstance(error, DecodeError | FormatError | UnsupportedError)
+        if is_ours and not str(error).startswith(f"{self.name}: "):
+            raise type(error)(f"{self.name}: {error}") from error
 
 
 def _reader(data: memoryview) -> Callable[[memoryview], ImageHeader]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 
 from videoloader.decoding.images.fields import ImageHeader
@@ -47,13 +48,13 @@ def decode_on_gpu(
     if not chosen:
         return results
     grey = [number for number in chosen if _is_grey(headers[number], output_type)]
-    others = [number for number in chosen if number not in grey]
+    others = [number for number in chosen if not _is_grey(headers[number], output_type)]
     stream = torch.cuda.current_stream(device)
     for numbers, color in ((grey, codec.ColorSpec.GRAY), (others, codec.ColorSpec.SRGB)):
         if not numbers:
             continue
         images = _decoder(device).decode(
-            [codec.CodeStream(bytes(files[number])) for number in numbers],
+            [codec.CodeStream(np.frombuffer(files[number], np.uint8)) for number in numbers],
             params=codec.DecodeParams(adjust_orientation, color, False),  # noqa: FBT003
             cuda_stream=stream.cuda_stream,
         )

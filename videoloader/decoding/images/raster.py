@@ -13,7 +13,6 @@ __all__ = ["read_bmp", "read_gif", "read_jpeg", "read_png", "read_pnm", "read_we
 _NO_LENGTH = {0x01, *range(0xD0, 0xD9)}
 _NO_FRAME = {0xC4, 0xC8, 0xCC}
 _EOI, _SOS, _APP1 = 0xD9, 0xDA, 0xE1
-_SEQUENTIAL = (0xC0, 0xC1)  # Huffman codes, all of a sample in one scan
 _CMYK = 4
 _SHORT, _FRAME = struct.Struct(">H"), struct.Struct(">BHHB")
 
@@ -43,7 +42,6 @@ def read_jpeg(data: memoryview) -> ImageHeader:
             elif 0xC0 <= marker <= 0xCF and marker not in _NO_FRAME and frame is None:
                 frame = (marker, *_FRAME.unpack_from(data, at + 2))
             at += length
-        is_whole = marker == _SOS and data[at + 2] == (frame or [0])[-1]
     except (IndexError, struct.error) as error:
         raise FormatError(
             f"its header ends at byte {at} or behind, of {len(data)}; the file is truncated or "
@@ -51,12 +49,11 @@ def read_jpeg(data: memoryview) -> ImageHeader:
         ) from error
     if frame is None:
         raise FormatError("no JPEG frame header before the first scan; the file is damaged")
-    coding, bits, height, width, components = frame
+    _, bits, height, width, components = frame
     if height == 0:
         raise UnsupportedError("the JPEG gives its height behind its pixels (DNL marker)")
     channels = 3 if components == _CMYK else components
-    is_simple = is_whole and coding in _SEQUENTIAL and bytes(data[-2:]) == b"\xff\xd9"
-    return ImageHeader("jpeg", height, width, channels, orientation, bits, is_simple)
+    return ImageHeader("jpeg", height, width, channels, orientation, bits)
 
 
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is RGB

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.images.decode import decode_image
 from videoloader.decoding.images.fields import ImageHeader
-from videoloader.decoding.images.header import named
-from videoloader.decoding.images.jpeg import JpegDecoder
 from videoloader.decoding.images.pixels import channels_of
 
 __all__ = ["ImageForm", "ImageRequest", "Window"]
@@ -20,8 +17,7 @@ Window: TypeAlias = tuple[slice, slice]
 """Rows and columns of an image, as it is displayed."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImageForm:
+class ImageForm(NamedTuple):
     """What is the same for all images of a batch; see `decode_image`."""
 
     output_type: str
@@ -29,8 +25,7 @@ class ImageForm:
     max_pixels: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ImageRequest:
+class ImageRequest(NamedTuple):
     """An encoded image, and which part of it is wanted.
 
     Attributes:
@@ -45,30 +40,22 @@ class ImageRequest:
     header: ImageHeader
     window: Window | None = None
 
-    def decode(
-        self,
-        form: ImageForm,
-        *,
-        jpeg: JpegDecoder | None = None,
-        room: NDArray[np.uint8] | None = None,
-    ) -> NDArray[Any]:
+    def decode(self, form: ImageForm, *, room: NDArray[np.uint8] | None = None) -> NDArray[Any]:
         """The pixels (H, W, C), in the element type of the file; arguments as of `decode_image`.
 
         Raises:
             VideoError: it cannot be decoded; the error names it.
         """
-        with named(self.name):
-            return decode_image(
-                self.data,
-                self.name,
-                output_type=form.output_type,
-                adjust_orientation=form.adjust_orientation,
-                max_pixels=form.max_pixels,
-                window=self.window,
-                header=self.header,
-                jpeg=jpeg,
-                room=room,
-            )
+        return decode_image(
+            self.data,
+            self.name,
+            output_type=form.output_type,
+            adjust_orientation=form.adjust_orientation,
+            max_pixels=form.max_pixels,
+            window=self.window,
+            header=self.header,
+            room=room,
+        )
 
     def num_bytes(self, form: ImageForm) -> int:
         """Bytes of the pixels, by the header."""
@@ -76,5 +63,6 @@ class ImageRequest:
         if self.window is not None:
             rows, columns = self.window
             height, width = len(range(height)[rows]), len(range(width)[columns])
-        item = next(size for size in (1, 2, 4, 8) if 8 * size >= min(self.header.bits, 64))
+        bits = self.header.bits
+        item = 1 if bits <= 8 else 2 if bits <= 16 else 4 if bits <= 32 else 8
         return height * width * channels_of(self.header.channels, form.output_type) * item

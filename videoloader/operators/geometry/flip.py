@@ -11,11 +11,14 @@ from videoloader.operators.arguments import BOOL, Argument, PerFrame, PerSample
 from videoloader.operators.axes import storable
 from videoloader.operators.batch import Batch, Context, parts
 from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.geometry.windows import Window
+from videoloader.operators.geometry.windows_on_gpu import flips_of, moves_of, windows_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 
 __all__ = ["flip", "mirrored"]
 
+_WHOLE = Window((0, 0), (0, 0))  # begins where frames begin; the output has their size
 _LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "DHWC", "FDHWC", "CDHW", "FCDHW")
 
 
@@ -29,6 +32,22 @@ def _side(name: str, doc: str, *, default: bool) -> Argument:
     return Argument(name, BOOL, default=default, doc=doc, per_sample=True, per_frame=True)
 
 
+def _flip_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    horizontal: PerSample,
+    vertical: PerSample,
+    depthwise: PerSample,
+) -> Any:
+    """One launch, unless there is nothing to do."""
+    sides = (horizontal, vertical, depthwise)[: 3 if "D" in frames.layout else 2]
+    if all(side.is_all(value=False) for side in sides):
+        return NotImplemented
+    moves = moves_of(((_WHOLE,),) * len(frames), flips_of(*sides))
+    return windows_on_gpu(frames, context.empty(), moves, ((0.0,),))
+
+
 @declare(
     "flip",
     inputs=(Input("frames", _LAYOUTS),),
@@ -37,6 +56,7 @@ def _side(name: str, doc: str, *, default: bool) -> Argument:
         _side("vertical", "swap top and bottom", default=False),
         _side("depthwise", "swap front and back; of volumes only", default=False),
     ),
+    kernels={"cuda": _flip_on_gpu},
     absorb=_absorb_flip,
     absorbed_per_sample=("horizontal",),
 )

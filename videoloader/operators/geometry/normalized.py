@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Literal
 
+import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
@@ -19,7 +21,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
 from videoloader.operators.convert import scale_and_shift
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
@@ -38,6 +40,7 @@ from videoloader.operators.geometry.windows import (
     filled,
     window_shapes,
 )
+from videoloader.operators.geometry.windows_on_gpu import Lines, moves_of, windows_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 
@@ -93,17 +96,37 @@ def _infer_normalized(
     fill_values: tuple[float, ...],  # noqa: ARG001
     **window: Any,
 ) -> Spec:
-    shapes = []
-    layout = _output_layout(frames.layout, output_layout)
-    order = [frames.layout.index(letter) for letter in layout]
-    for position, shape in enumerate(window_shapes(frames, crop_windows(frames, window))):
+    windows = crop_windows(frames, window)
+    layout, shapes = _shapes_of(
+        frames.shapes, frames.layout, output_layout, pad_output, mean, std, windows
+    )
+    return replace(frames, shapes=shapes, dtype=dtype, layout=layout)
+
+
+@lru_cache(maxsize=256)  # batches alike ask for the same
+def _shapes_of(
+    frames: tuple[Shape, ...],
+    layout: str,
+    wanted: str,
+    pad_output: bool,
+    mean: PerSample,
+    std: PerSample,
+    windows: tuple[Windows, ...],
+) -> tuple[str, tuple[Shape, ...]]:
+    """Layout and shapes of the output; fails if mean or std do not fit."""
+    full = _output_layout(layout, wanted)
+    order = [layout.index(letter) for letter in full]
+    cut = window_shapes(frames, windows)
+    for shape, *normal in dict.fromkeys(zip(cut, mean, std, strict=True)):
+        for name, values in zip(("mean", "std"), normal, strict=True):
+            _each(name, values, shape[-1])
+    shapes = {}
+    for shape in set(cut):
         channels = shape[-1]
-        for name, values in (("mean", mean), ("std", std)):
-            _each(name, values[position], channels)
         padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
         whole = (*shape[:-1], padded)
-        shapes.append(tuple(whole[at] for at in order))
-    return replace(frames, shapes=tuple(shapes), dtype=dtype, layout=layout)
+        shapes[shape] = tuple(whole[at] for at in order)
+    return full, tuple([shapes[shape] for shape in cut])
 
 
 def _output_layout(layout: str, wanted: str) -> str:
@@ -116,18 +139,52 @@ def _output_layout(layout: str, wanted: str) -> str:
     return full
 
 
+@lru_cache(maxsize=64)
 def _lines(
-    normals: Sequence[tuple[tuple[float, ...], tuple[float, ...]]],
+    normals: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...],
     channels: int,
     scale: float,
     shift: float,
-) -> tuple[torch.Tensor, torch.Tensor]:
+) -> Lines:
     """What each channel is multiplied by, and what is added, for some pairs of mean and std."""
-    factor = torch.tensor(
-        [[scale / value for value in _each("std", each, channels)] for _, each in normals]
+    with np.errstate(all="ignore"):  # numbers may be infinite in float32
+        factors = np.array(
+            [[scale / value for value in _each("std", each, channels)] for _, each in normals],
+            np.float32,
+        )
+        means = np.array([_each("mean", each, channels) for each, _ in normals], np.float32)
+        return Lines(factors, np.float32(shift) - means * factors)
+
+
+def _on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    mirror: PerSample,
+    mean: PerSample,
+    std: PerSample,
+    scale: float,
+    shift: float,
+    dtype: torch.dtype,  # noqa: ARG001
+    output_layout: str,  # noqa: ARG001
+    pad_output: bool,  # noqa: ARG001
+    fill_values: tuple[float, ...],
+    **window: Any,
+) -> Any:
+    """One launch."""
+    spec = frames.spec
+    channels = {shape[-1] for shape in spec.shapes}
+    if len(channels) != 1:
+        return NotImplemented
+    is_one = mean.is_all(mean[0]) and std.is_all(std[0])
+    normals = ((mean[0], std[0]),) if is_one else tuple(zip(mean, std, strict=True))
+    return windows_on_gpu(
+        frames,
+        context.empty(),
+        moves_of(crop_windows(spec, window), mirror),
+        (fill_values,),
+        lines=_lines(normals, channels.pop(), scale, shift),
     )
-    means = torch.tensor([_each("mean", each, channels) for each, _ in normals])
-    return factor, shift - means * factor
 
 
 def _by_tables(
@@ -157,9 +214,10 @@ def _by_tables(
     for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
         normal, channels = (mean[position], std[position]), sample.shape[-1]
         if (normal, channels) not in tables:
-            factor, offset = _lines([normal], channels, scale, shift)
+            lines = _lines((normal,), channels, scale, shift)
+            factor, offset = (torch.from_numpy(each.T) for each in lines)
             values = torch.empty(channels, 256)
-            scale_and_shift(torch.arange(256).expand(channels, 256), factor.T, offset.T, values)
+            scale_and_shift(torch.arange(256).expand(channels, 256), factor, offset, values)
             tables[normal, channels] = values.numpy()
         normalize_bytes(
             sample,
@@ -202,7 +260,7 @@ def _by_tables(
         ),
     ),
     infer=_infer_normalized,
-    kernels={"cpu": _by_tables},
+    kernels={"cpu": _by_tables, "cuda": _on_gpu},
     absorb=_absorb,
     absorbed_per_sample=(*ABSORBED, "mirror"),
     check=check_crop,
@@ -234,7 +292,7 @@ def crop_mirror_normalize(
     layout = context.outputs[0].layout
     order = [layout.index(letter) - len(layout) for letter in frames.layout]
     view = out.each(lambda v: v.permute(*range(v.ndim - len(order)), *order))
-    normals = list(zip(mean, std, strict=True))
+    normals = tuple(zip(mean, std, strict=True))
     for at in parts(view) if frames.block is not None else parts(frames):
         pictures = _pictures(frames.between(at.start, at.stop), windows[at], mirror.values[at])
         place = view.part(at)
@@ -242,15 +300,17 @@ def crop_mirror_normalize(
         if place.shape[-1] > channels:
             place[..., channels:] = 0
         place = place[..., :channels]
-        rows = (
-            normals[at] if any(each != normals[at][0] for each in normals[at]) else normals[at][:1]
+        is_one = normals[at].count(normals[at.start]) == len(normals[at])
+        lines = _lines(normals[at][:1] if is_one else normals[at], channels, scale, shift)
+        factor, offset = (
+            torch.from_numpy(each.reshape(-1, *[1] * (pictures.ndim - 2), channels))
+            for each in lines
         )
-        factor, offset = _lines(rows, channels, scale, shift)
-        shape = (len(rows), *[1] * (pictures.ndim - 2), channels)
+        device = pictures.device
         scale_and_shift(
             pictures,
-            factor.reshape(shape).to(pictures.device, non_blocking=True),
-            offset.reshape(shape).to(pictures.device, non_blocking=True),
+            factor.to(device, non_blocking=True),
+            offset.to(device, non_blocking=True),
             place,
         )
     _fill_outside(frames.spec, Batch(view.samples), windows, mirror, fill_values)
@@ -266,7 +326,7 @@ def _fill_outside(
 ) -> None:
     """Overwrite what is not of the frames; it is not normalised."""
     for position, (shape, own) in enumerate(zip(frames.shapes, windows, strict=True)):
-        if all(window.clipped(shape[:-1]) == window for window in own):
+        if all(window.is_inside(shape[:-1]) for window in own):
             continue
         out = outputs[position]
         inside = torch.ones(shape[:-1], dtype=torch.bool, device=out.device)[..., None]

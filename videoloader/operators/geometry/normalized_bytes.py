@@ -40,7 +40,7 @@ def takes_bytes(
     return all(
         len(window.size) == 2
         and window.size[0] * window.size[1] >= _LEAST
-        and window.clipped(shape[:-1]) == window
+        and window.is_inside(shape[:-1])
         for shape, own in zip(shapes, windows, strict=True)
         for window in own
     )

@@ -14,6 +14,7 @@ from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argumen
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.geometry.resize import resized
+from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, part_axis
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
@@ -50,6 +51,42 @@ def _infer(
     return replace(frames.with_frames([_size(each) for each in size]), dtype=dtype or frames.dtype)
 
 
+def _axes(
+    context: Context,
+    frames: Spec,
+    *,
+    size: PerSample,
+    random_area: tuple[float, ...],
+    random_aspect_ratio: tuple[float, ...],
+    num_attempts: int,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **filters: Any,
+) -> list[tuple[Axis, ...]]:
+    """The axes of each sample, with a random part."""
+    axes: list[tuple[Axis, ...]] = []
+    area = (random_area[0], random_area[1])
+    ratio = (random_aspect_ratio[0], random_aspect_ratio[1])
+    count = len(frames)
+    own_filters = zip(
+        *(v.values if isinstance(v, PerSample) else (v,) * count for v in filters.values()),
+        strict=True,
+    )
+    for at, (shape, wanted, own) in enumerate(zip(frames.shapes, size, own_filters, strict=True)):
+        top, left, rows, columns = random_part(
+            (shape[-3], shape[-2]), area, ratio, context.random(at), tries=num_attempts
+        )
+        kinds = dict(zip(filters, own, strict=True))
+        height, width = _size(wanted)
+        axes.append(
+            (part_axis(top, rows, height, **kinds), part_axis(left, columns, width, **kinds))
+        )
+    return axes
+
+
+def _on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
+    return resize_on_gpu(context, frames, _axes(context, frames.spec, **arguments))
+
+
 @declare(
     "random_resized_crop",
     inputs=(Input("frames", ("HWC", "FHWC", "CHW", "FCHW", "CFHW")),),
@@ -68,29 +105,10 @@ def _infer(
         Argument("seed", INT, None, "in place of the pipeline's; -1: the pipeline's", least=-1),
     ),
     infer=_infer,
+    kernels={"cuda": _on_gpu},
     check=_check,
     unused=("minibatch_size", "temp_buffer_hint"),
 )
-def random_resized_crop(
-    context: Context,
-    frames: Batch,
-    *,
-    size: PerSample,
-    random_area: tuple[float, ...],
-    random_aspect_ratio: tuple[float, ...],
-    num_attempts: int,
-    dtype: torch.dtype | None,  # noqa: ARG001
-    **filters: Any,
-) -> Batch:
+def random_resized_crop(context: Context, frames: Batch, **arguments: Any) -> Batch:
     """Resize a random part of frames, the same one of every frame of a clip."""
-    axes: list[tuple[Axis, ...]] = []
-    for at, shape in enumerate(frames.spec.shapes):
-        area = (random_area[0], random_area[1])
-        ratio = (random_aspect_ratio[0], random_aspect_ratio[1])
-        top, left, rows, columns = random_part(
-            (shape[-3], shape[-2]), area, ratio, context.random(at), tries=num_attempts
-        )
-        own = {k: v[at] if isinstance(v, PerSample) else v for k, v in filters.items()}
-        height, width = _size(size[at])
-        axes.append((part_axis(top, rows, height, **own), part_axis(left, columns, width, **own)))
-    return resized(context, frames, axes)
+    return resized(context, frames, _axes(context, frames.spec, **arguments))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,8 +24,7 @@ _CLOSE = 1e-9  # distances that are equal but for rounding
 _BLOCK = 16  # outputs whose weights are one dense matrix
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """How a dimension is resized.
 
     Attributes:
@@ -47,13 +46,13 @@ class Axis:
     mirrored: bool = False
 
     @property
-    def count(self) -> int:
+    def outputs(self) -> int:
         """Pixels that come out."""
         return self.size if self.window is None else self.window[1]
 
     def within(self, window: tuple[int, int], *, mirrored: bool = False) -> Axis:
         """A part of the output, which may be mirrored."""
-        return replace(self, window=window, mirrored=mirrored)
+        return self._replace(window=window, mirrored=mirrored)
 
 
 def resample(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> torch.Tensor:
@@ -67,14 +66,14 @@ def resample(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> 
     first = frames.ndim - 1 - len(axes)
     sides = frames.shape[first:-1]
     if frames.numel() == 0:
-        shape = (*frames.shape[:first], *(axis.count for axis in axes), frames.shape[-1])
+        shape = (*frames.shape[:first], *(axis.outputs for axis in axes), frames.shape[-1])
         return frames.new_empty(shape, dtype=dtype)
     tables = [
         _taps(side, axis, is_row=number == len(axes) - 1)
         for number, (side, axis) in enumerate(zip(sides, axes, strict=True))
     ]
     # What shrinks most comes first: the rest has less to do.
-    order = sorted(range(len(axes)), key=lambda at: axes[at].count / sides[at])
+    order = sorted(range(len(axes)), key=lambda at: axes[at].outputs / sides[at])
     picked = all(taps.weights is None for taps in tables)
     values = frames
     for at in order:

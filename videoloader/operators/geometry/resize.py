@@ -8,16 +8,18 @@ from typing import Any
 
 import torch
 
-from videoloader.operators.arguments import BOOL, INT, Argument, PerSample
+from videoloader.operators.arguments import BOOL, INT, Argument
 from videoloader.operators.batch import Batch, Context, Spec, parts
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE
 from videoloader.operators.geometry.bytes_on_cpu import resample_bytes
 from videoloader.operators.geometry.resampling import Axis, resample
+from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
 from videoloader.operators.geometry.sizes import (
     RESIZE_ARGUMENTS,
     SIDES,
     check_resize,
+    for_samples,
     resize_axes,
     sample_axes,
 )
@@ -87,10 +89,31 @@ def _infer(
 
 def _output(frames: Spec, axes: Sequence[Sequence[Axis]], dtype: torch.dtype | None) -> Spec:
     shapes = [
-        (*shape[: -1 - len(own)], *(axis.count for axis in own), shape[-1])
+        (*shape[: -1 - len(own)], *(axis.outputs for axis in own), shape[-1])
         for shape, own in zip(frames.shapes, axes, strict=True)
     ]
     return replace(frames, shapes=tuple(shapes), dtype=dtype or frames.dtype)
+
+
+def _resize_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    save_attrs: bool,
+    **given: Any,
+) -> Any:
+    made = resize_on_gpu(context, frames, sample_axes(frames.spec, given))
+    if made is NotImplemented or not save_attrs:
+        return made
+    return made, _sides(context, frames.spec)
+
+
+def _sides(context: Context, frames: Spec) -> Batch:
+    """What `save_attrs` gives: the sides of each sample."""
+    count = context.outputs[1].shapes[0][0] if len(frames) else 2
+    table = [shape[-1 - count : -1] for shape in frames.shapes]
+    return Batch(torch.tensor(table, dtype=torch.int32))
 
 
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
@@ -106,6 +129,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     ),
     num_outputs=_num_outputs,
     infer=_infer,
+    kernels={"cuda": _resize_on_gpu},
     check=check_resize,
     unused=_HINTS,
     deprecated=(NO_IMAGE_TYPE,),
@@ -129,11 +153,7 @@ def resize(
     """
     spec = frames.spec
     output = resized(context, frames, sample_axes(spec, given))
-    if not save_attrs:
-        return output
-    sides = context.outputs[1].shapes[0][0] if len(spec) else 2
-    table = torch.tensor([shape[-1 - sides : -1] for shape in spec.shapes], dtype=torch.int32)
-    return output, Batch(table)
+    return (output, _sides(context, spec)) if save_attrs else output
 
 
 RESIZE = OPERATORS["resize"]
@@ -165,32 +185,27 @@ def _check_both(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     check_crop(given, arguments)
 
 
-_FOR_WINDOW = ("mirror", *WINDOW)
 _MIRRORED = (4, 2, 1)  # bit of `mirror` for depth, height and width
 
 
 def _windowed(frames: Spec, given: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
     """The axes of each sample, and what of them lies in the window."""
-    wanted = {name: value for name, value in given.items() if name not in _FOR_WINDOW}
-    found = []
-    for position, axes in enumerate(sample_axes(frames, wanted)):
-        own = {
-            name: given[name][position] if isinstance(given[name], PerSample) else given[name]
-            for name in _FOR_WINDOW
-        }
-        mirror = own.pop("mirror")
-        # What lies outside of the resized frame is the pixel at its border.
-        window = crop_window([axis.size for axis in axes], **own, out_of_bounds_policy="pad")
-        whole = [(0, axis.size) for axis in axes[: len(axes) - len(window.size)]]
-        spans = [*whole, *zip(window.start, window.size, strict=True)]
-        sides = range(3 - len(axes), 3)  # of depth, height and width
-        found.append(
-            tuple(
-                axis.within(span, mirrored=bool(mirror & _MIRRORED[side]))
-                for side, axis, span in zip(sides, axes, spans, strict=True)
-            )
-        )
-    return found
+    first = -3 - frames.layout.count("D")
+    return for_samples(_window_axes, [shape[first:-1] for shape in frames.shapes], given)
+
+
+def _window_axes(sides: Sequence[int], *, mirror: int, **given: Any) -> tuple[Axis, ...]:
+    own = {name: given.pop(name) for name in WINDOW}
+    axes = resize_axes(sides, **given)
+    # What lies outside of the resized frame is the pixel at its border.
+    window = crop_window([axis.size for axis in axes], **own, out_of_bounds_policy="pad")
+    whole = [(0, axis.size) for axis in axes[: len(axes) - len(window.size)]]
+    spans = [*whole, *zip(window.start, window.size, strict=True)]
+    bits = _MIRRORED[3 - len(axes) :]
+    return tuple(
+        axis.within(span, mirrored=bool(mirror & bit))
+        for bit, axis, span in zip(bits, axes, spans, strict=True)
+    )
 
 
 def _infer_window(
@@ -201,6 +216,16 @@ def _infer_window(
     **given: Any,
 ) -> Spec:
     return _output(frames, _windowed(frames, given), dtype)
+
+
+def _window_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **given: Any,
+) -> Any:
+    return resize_on_gpu(context, frames, _windowed(frames.spec, given))
 
 
 _WINDOW_ARGUMENTS = (
@@ -223,6 +248,7 @@ _WINDOW_ARGUMENTS = (
     inputs=(Input("frames", CROPPED),),
     arguments=_WINDOW_ARGUMENTS,
     infer=_infer_window,
+    kernels={"cuda": _window_on_gpu},
     check=_check_both,
     unused=_HINTS,
 )
@@ -248,6 +274,7 @@ def resize_crop_mirror(
         for argument in _WINDOW_ARGUMENTS
     ),
     infer=_infer_window,
+    kernels={"cuda": _window_on_gpu},
     check=_check_both,
     unused=_HINTS,
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,12 +31,15 @@ __all__ = [
     "RESIZE_ARGUMENTS",
     "SIDES",
     "check_resize",
+    "for_samples",
     "output_size",
     "part_axis",
     "resize_axes",
     "rounded",
     "sample_axes",
 ]
+
+T = TypeVar("T")
 
 MODES = ("default", "stretch", "not_larger", "not_smaller")
 
@@ -220,14 +224,43 @@ def part_axis(
 
 def sample_axes(frames: Spec, arguments: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
     """The axes of each sample with channels last; arguments are those of `resize_axes`."""
-    depth = frames.layout.count("D")
-    return [
-        resize_axes(
-            shape[-3 - depth : -1],
-            **{k: v[at] if isinstance(v, PerSample) else v for k, v in arguments.items()},
-        )
-        for at, shape in enumerate(frames.shapes)
-    ]
+    first = -3 - frames.layout.count("D")
+    return for_samples(resize_axes, [shape[first:-1] for shape in frames.shapes], arguments)
+
+
+def for_samples(
+    function: Callable[..., T], sides: Sequence[tuple[int, ...]], arguments: Mapping[str, Any]
+) -> list[T]:
+    """A pure function of the sides of each sample and of its arguments, called once for equal ones.
+
+    Results are kept: a batch is asked for them by `infer` and `run`, and the next ones are like it.
+    """
+    constant: list[tuple[str, Any]] = []
+    varying: list[tuple[str, tuple[Any, ...]]] = []
+    for name, value in arguments.items():
+        if not isinstance(value, PerSample):
+            constant.append((name, value))
+        elif value.values and not value.is_all(value.values[0]):
+            varying.append((name, value.values))
+        else:
+            constant.append((name, value.values[0] if value.values else None))
+    given = tuple(constant)
+    if varying:
+        names = [name for name, _ in varying]
+        each = zip(*(values for _, values in varying), strict=True)
+        return [
+            _kept(function, own, (*given, *zip(names, values, strict=True)))
+            for own, values in zip(sides, each, strict=True)
+        ]
+    found = {own: _kept(function, own, given) for own in set(sides)}
+    return [found[own] for own in sides]
+
+
+@functools.lru_cache(maxsize=1024)
+def _kept(
+    function: Callable[..., T], sides: tuple[int, ...], arguments: tuple[tuple[str, Any], ...]
+) -> T:
+    return function(sides, **dict(arguments))
 
 
 def _parts(

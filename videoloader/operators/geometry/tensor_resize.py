@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -13,6 +14,7 @@ from videoloader.operators.arguments import FLOATS, TEXT, Argument, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.resampling import Axis, resample
+from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, FITTING, MODE, resize_axes
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
@@ -57,10 +59,54 @@ def _axes(values: Spec, position: int, given: Mapping[str, Any]) -> tuple[Axis, 
 
 def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given: Any) -> Spec:  # noqa: ARG001
     shapes = tuple(
-        tuple(axis.count for axis in _axes(values, position, given))
+        tuple(axis.outputs for axis in _axes(values, position, given))
         for position in range(len(values))
     )
     return replace(values, shapes=shapes, dtype=dtype or values.dtype)
+
+
+def _on_gpu(context: Context, values: Batch, *, dtype: torch.dtype | None, **given: Any) -> Any:  # noqa: ARG001
+    """One or two dimensions side by side are rows and columns of pictures."""
+    spec = values.spec
+    found = [_picture(spec.shapes[at], _axes(spec, at, given)) for at in range(len(spec))]
+    pictures = [picture for picture in found if picture is not None]
+    if len(pictures) < len(found) or not all(each.is_contiguous() for each in values):
+        return NotImplemented
+    out = context.empty()
+    sources = [value.view(each.source) for value, each in zip(values, pictures, strict=True)]
+    targets = [place.view(each.target) for place, each in zip(out, pictures, strict=True)]
+    axes = [each.axes for each in pictures]
+    made = resize_on_gpu(context, Batch(sources, "FHWC"), axes, Batch(targets, "FHWC"))
+    return made if made is NotImplemented else out
+
+
+class _Picture(NamedTuple):
+    """A tensor as frames (F, H, W, C) before and after, and the axes of rows and columns."""
+
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+    axes: tuple[Axis, ...]
+
+
+def _picture(shape: Sequence[int], axes: Sequence[Axis]) -> _Picture | None:
+    """How a tensor is seen; None if dimensions change that are not side by side."""
+    changed = [
+        at
+        for at, (side, axis) in enumerate(zip(shape, axes, strict=True))
+        if (axis.start, axis.end, axis.size) != (0, side, side)
+    ]
+    if not changed or len(changed) > 2 or changed[-1] - changed[0] != len(changed) - 1:
+        return None
+    first, last = changed[0], changed[-1]
+    before, behind = math.prod(shape[:first]), math.prod(shape[last + 1 :])
+    if first == last:  # what lies behind is a row
+        whole = Axis(0.0, float(behind), behind, InterpType.INTERP_NN, antialias=False)
+        sides, own, channels = (shape[first], behind), (axes[first], whole), 1
+    else:
+        sides, own, channels = (shape[first], shape[last]), (axes[first], axes[last]), behind
+    return _Picture(
+        (before, *sides, channels), (before, *(axis.outputs for axis in own), channels), own
+    )
 
 
 @declare(
@@ -104,6 +150,7 @@ def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given
         *FILTER_ARGUMENTS,
     ),
     infer=_infer,
+    kernels={"cuda": _on_gpu},
     check=_check,
     unused=("minibatch_size", "temp_buffer_hint"),
 )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, TEXT, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Spec
+from videoloader.operators.batch import Batch, Shape, Spec
 from videoloader.tensors import truncate
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "crop_windows",
     "cut",
     "filled",
+    "is_one_view",
     "window_shapes",
 ]
 
@@ -97,8 +99,7 @@ ABSORBED = tuple(name for name in WINDOW if name not in ("crop_d", "crop_pos_z")
 """Those that a decoder knows, which cuts no frames off a clip."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """A box of pixels: first ones and lengths along (height, width) or (depth, height, width)."""
 
     start: tuple[int, ...]
@@ -108,6 +109,14 @@ class Window:
     def slices(self) -> tuple[slice, ...]:
         """A slice for each dimension; only for a window that lies inside."""
         return tuple(slice(at, at + n) for at, n in zip(self.start, self.size, strict=True))
+
+    def is_inside(self, sides: Sequence[int]) -> bool:
+        """Whether all of it lies inside."""
+        last = sides[len(sides) - len(self.size) :]
+        return all(
+            at >= 0 and at + n <= side
+            for at, n, side in zip(self.start, self.size, last, strict=True)
+        )
 
     def clipped(self, sides: Sequence[int]) -> Window:
         """The part of it that lies inside."""
@@ -187,32 +196,84 @@ def crop_window(
     return window.clipped(sides) if out_of_bounds_policy == "trim_to_shape" else window
 
 
-def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> list[Windows]:
+def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> tuple[Windows, ...]:
     """The windows of each sample with channels last, by the arguments of `crop_window`."""
-    per_sample = {k: v for k, v in arguments.items() if isinstance(v, PerSample)}
-    if len(frames) > 1 and all(
-        not values.has_frames and values.is_all(values[0]) for values in per_sample.values()
-    ):
-        first = {name: PerSample(values.values[:1]) for name, values in per_sample.items()}
-        windows_of = {
-            shape: crop_windows(replace(frames, shapes=(shape,)), {**arguments, **first})[0]
-            for shape in set(frames.shapes)
-        }
-        return [windows_of[shape] for shape in frames.shapes]
+    return _crop_windows(frames.shapes, tuple(arguments.items()))
+
+
+@lru_cache(maxsize=256)  # `infer` and `run` ask for the same; so do batches alike
+def _crop_windows(
+    shapes: tuple[Shape, ...], arguments: tuple[tuple[str, PerSample | Any], ...]
+) -> tuple[Windows, ...]:
+    given = dict(arguments)
+    per_sample = {k: v for k, v in arguments if isinstance(v, PerSample)}
+    if len(shapes) > 1 and not any(values.has_frames for values in per_sample.values()):
+        if len(set(shapes)) == 1 and all(v.is_all(v[0]) for v in per_sample.values()):
+            first = {name: PerSample(values.values[:1]) for name, values in per_sample.items()}
+            return _crop_windows(shapes[:1], tuple({**given, **first}.items())) * len(shapes)
+        windows = _windows_at_once(shapes, given)
+        if windows is not None:
+            return windows
     found = []
-    for position, shape in enumerate(frames.shapes):
+    for position, shape in enumerate(shapes):
         own = {
             name: value[position] if isinstance(value, PerSample) else value
-            for name, value in arguments.items()
+            for name, value in arguments
         }
         lengths = {len(value) for value in own.values() if isinstance(value, PerFrame)}
-        windows = []
+        several = []
         for frame in range(max(lengths)) if lengths else (0,):
             values = {k: v.values[frame] if isinstance(v, PerFrame) else v for k, v in own.items()}
-            windows.append(crop_window(shape[:-1][-3:], **values))
-        _check_alike(windows, shape)
-        found.append(tuple(windows))
-    return found
+            several.append(crop_window(shape[:-1][-3:], **values))
+        _check_alike(several, shape)
+        found.append(tuple(several))
+    return tuple(found)
+
+
+def _windows_at_once(
+    shapes: Sequence[Shape], given: Mapping[str, PerSample | Any]
+) -> tuple[Windows, ...] | None:
+    """`crop_window` of all samples, one window each.
+
+    None unless all windows have two dimensions and fit, if they have to.
+    """
+    varies = any(
+        not value.is_all(value[0]) for value in given.values() if isinstance(value, PerSample)
+    )
+    count = len(shapes) if varies else 1  # one row is for all samples
+    values = {
+        name: value.values[:count] if isinstance(value, PerSample) else (value,) * count
+        for name, value in given.items()
+    }
+    if any(values["crop_d"]) or any(crop is not None and len(crop) != 2 for crop in values["crop"]):
+        return None
+    lengths = zip(values["crop_h"], values["crop_w"], strict=True)
+    pairs = zip(values["crop"], lengths, strict=True)
+    wanted = np.array([[n or 0 for n in crop or own] for crop, own in pairs])
+    sides = np.array([shape[-3:-1] for shape in shapes])
+    size = np.where(wanted == 0, sides, wanted).astype(np.int64)
+    policy = values["out_of_bounds_policy"][0]
+    room = sides - size
+    if policy == "error" and (room < 0).any():
+        return None
+    places = np.array([values["crop_pos_y"], values["crop_pos_x"]], np.float32).T
+    start = _anchors(places, room, values["rounding"][0])
+    if policy == "trim_to_shape":
+        stop = (start + size).clip(0, sides)
+        start = start.clip(0, sides)
+        size = stop - start
+    pairs = zip(start.tolist(), size.tolist(), strict=True)
+    return tuple([(Window(tuple(at), tuple(lengths)),) for at, lengths in pairs])
+
+
+def _anchors(
+    places: NDArray[np.float32], room: NDArray[np.int64], rounding: str
+) -> NDArray[np.int64]:
+    """`anchor` of arrays."""
+    place = places * room.astype(np.float32)
+    if rounding != "truncate":
+        place = np.copysign(np.floor(np.abs(place) + np.float32(0.5)), place)
+    return place.astype(np.int64)
 
 
 def _check_alike(windows: Sequence[Window], shape: Sequence[int]) -> None:
@@ -222,11 +283,11 @@ def _check_alike(windows: Sequence[Window], shape: Sequence[int]) -> None:
         raise ArgumentError("the windows of the frames of a clip must be of one size, two-sided")
 
 
-def window_shapes(frames: Spec, windows: Sequence[Windows]) -> list[tuple[int, ...]]:
+def window_shapes(frames: Sequence[Shape], windows: Sequence[Windows]) -> list[Shape]:
     """Shapes of the windows of each sample, channels last."""
     return [
         (*shape[: -1 - len(window.size)], *window.size, shape[-1])
-        for shape, (window, *_) in zip(frames.shapes, windows, strict=True)
+        for shape, (window, *_) in zip(frames, windows, strict=True)
     ]
 
 
@@ -258,6 +319,14 @@ def cut(
     if all(inside.size):
         whole[_index(place)] = part
     return whole
+
+
+def is_one_view(frames: Batch, windows: Sequence[Windows]) -> bool:
+    """Whether the windows of a block are a part of it, the same one of every sample."""
+    if frames.block is None or not windows or len(windows[0]) > 1:
+        return False
+    shape = frames.block.shape
+    return windows[0][0].is_inside(shape[1:-1]) and windows.count(windows[0]) == len(windows)
 
 
 def _index(slices: Sequence[slice]) -> tuple[Any, ...]:

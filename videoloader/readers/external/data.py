@@ -198,7 +198,9 @@ class Output:
         if block is not None:
             return _moved(block, self.device, is_own=is_own or not self.is_copied)
         if not self.is_copied:
-            return [sample.to(self.device) for sample in samples]
+            moved = [sample.to(self.device) for sample in samples]
+            _wait_for(*samples, *moved)
+            return moved
         if len({sample.shape for sample in samples}) == 1:
             return _moved(torch.stack(list(samples)), self.device, is_own=True)
         return [_moved(sample, self.device) for sample in samples]
@@ -257,11 +259,16 @@ def _has_arrays(value: Any) -> bool:
 def _moved(tensor: torch.Tensor, device: str, *, is_own: bool = False) -> torch.Tensor:
     """A copy on a device, complete when this returns."""
     copied = tensor.to(device, copy=not is_own)
-    for each in (tensor, copied):
+    _wait_for(tensor, copied)
+    return copied.contiguous()
+
+
+def _wait_for(*tensors: torch.Tensor) -> None:
+    """Wait for what the current stream makes, if any tensor is on a GPU."""
+    for each in tensors:
         if each.is_cuda:
             torch.cuda.current_stream(each.device).synchronize()
             break
-    return copied.contiguous()
 
 
 def _on_stream(stream: Any, device: torch.device) -> Any:

@@ -82,7 +82,7 @@ class ExternalSource(FedSource):
             if self.parallel is not None:
                 self.parallel.resume(self._epoch, self._next)
         if self.is_fed:
-            return Columns((self._next_fed(),))
+            return Columns((self._next_fed(),), is_kept=self.repeats_last)
         number, self._next = self._next, self._next + 1
         parts = self.parallel.next() if self.parallel is not None else self._parts(number)
         pairs = zip(self._outputs, parts, strict=True)
@@ -102,10 +102,9 @@ class ExternalSource(FedSource):
             raise self._nothing_fed()
         batch = self._fed.popleft() if self._fed else self._last
         assert batch is not None
-        if not self.repeats_last:
-            return batch
-        self._last = batch
-        return batch.each(torch.clone)  # the outputs of a pipeline are the caller's
+        if self.repeats_last:
+            self._last = batch
+        return batch
 
     def _parts(self, number: int) -> Sequence[Any]:
         """What the source gives for each output of a batch."""

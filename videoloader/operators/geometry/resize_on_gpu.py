@@ -1,0 +1,149 @@
+"""Frames in another size on the GPU: a ragged batch in one launch, behind one for its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.geometry.resampling import Axis
+from videoloader.operators.kernels import (
+    ELEMENTS,
+    Kernel,
+    are_frames,
+    planes_of,
+    row_type,
+    rows_of,
+)
+from videoloader.types import InterpType
+
+__all__ = ["resize_on_gpu"]
+
+_AXIS = np.dtype(
+    [
+        *(("start", "f8"), ("end", "f8"), ("table", "u8")),
+        *((name, "i4") for name in ("size", "begin", "count", "side", "taps")),
+        *((name, "i4") for name in ("filter", "antialias", "mirrored")),
+    ],
+    align=True,
+)
+_NUMBERS = ("start", "end", "size", "begin", "count", "filter", "antialias", "mirrored")
+_ROW = row_type(("axes", _AXIS, 2))
+_TAPS, _RESIZE, _NEAREST = (
+    Kernel("geometry/resize.cu", name, _ROW) for name in ("taps", "resize", "nearest")
+)
+_FILTERS = {  # numbers in resize.cu
+    InterpType.INTERP_NN: 0,
+    InterpType.INTERP_LINEAR: 1,
+    InterpType.INTERP_TRIANGULAR: 1,
+    InterpType.INTERP_CUBIC: 2,
+    InterpType.INTERP_LANCZOS3: 3,
+    InterpType.INTERP_GAUSSIAN: 4,
+}
+_RADII = np.array([0, 1, 2, 3, 1])
+_ANY_PIXELS = {"SOURCE": 0, "TARGET": 0, "CHANNELS": 1}  # weights are the same for all
+_TAP = 16  # bytes of `Taps`
+_TILE = 32
+_THREADS = 256
+
+
+def resize_on_gpu(
+    context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]], out: Batch | None = None
+) -> Any:
+    """Each sample resized along its axes, in float32 between them, as `resample` does it.
+
+    NotImplemented for batches that the kernel does not take.
+
+    Args:
+        context: of the call.
+        frames: images or clips.
+        axes: of the rows and of the columns of each sample.
+        out: memory for the result; fresh memory for the operator's output by default.
+    """
+    out = context.empty() if out is None else out
+    if not are_frames(frames, out) or len(axes[0]) != 2:
+        return NotImplemented
+    rows, _ = rows_of(_ROW, frames, out)
+    plan = _plan_of(context, frames, axes, rows["source"]["sizes"][:, 1:3])
+    rows["axes"] = plan.axes
+    channels = int(rows["source"]["sizes"][0, 3])
+    if channels > 1 and (rows["source"]["strides"][:, 2:] != (channels, 1)).any():
+        rows, channels = planes_of(rows, frames, out), 1
+    pixels = frames.tensors()[0]
+    macros = {
+        "SOURCE": ELEMENTS[pixels.dtype],
+        "TARGET": ELEMENTS[context.outputs[0].dtype],
+        "CHANNELS": channels,
+    }
+    count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
+    if plan.is_nearest:
+        tiles = -(-(count * height * -(-width // 4)) // _THREADS)
+    else:
+        tiles = count * -(-height // _TILE) * -(-width // _TILE)
+    (_NEAREST if plan.is_nearest else _RESIZE).launch(rows, tiles, macros, str(pixels.device))
+    return out
+
+
+class _Plan(NamedTuple):
+    """What is the same for all pixels of a batch: its axes, and their weights.
+
+    Attributes:
+        axes: (samples, 2), or (1, 2) for samples that are alike.
+        memory: of the tables that the axes point to. Once nobody holds it, torch gives it to what
+            is queued later on the same stream.
+        is_nearest: whether pixels are only picked.
+    """
+
+    axes: NDArray[Any]
+    memory: torch.Tensor
+    is_nearest: bool
+
+
+def _plan_of(
+    context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]], sides: NDArray[Any]
+) -> _Plan:
+    stream = context.stream
+    queue = str(frames.tensors()[0].device), 0 if stream is None else stream.cuda_stream
+    if frames.block is not None and axes.count(axes[0]) == len(axes):
+        return _kept_plan((axes[0],), (tuple(sides[0].tolist()),), *queue)
+    return _plan(axes, sides, *queue)
+
+
+def _plan(
+    axes: Sequence[tuple[Axis, ...]],
+    sides: NDArray[Any] | Sequence[Sequence[int]],
+    device: str,
+    stream: int,  # noqa: ARG001  (a plan that is kept is for one stream: see `_Plan.memory`)
+) -> _Plan:
+    """Queue what computes the weights."""
+    rows = np.zeros(len(axes), _ROW)
+    fields = rows["axes"]
+    start, end, size, kinds, antialias, windows, mirrored = zip(
+        *(axis for own in axes for axis in own), strict=True
+    )
+    spans = [window or (0, whole) for window, whole in zip(windows, size, strict=True)]
+    begin, count = zip(*spans, strict=True)
+    filters = [_FILTERS[kind] for kind in kinds]
+    columns = (start, end, size, begin, count, filters, antialias, mirrored)
+    for name, column in zip(_NUMBERS, columns, strict=True):
+        fields[name] = np.reshape(column, (-1, 2))
+    scales = np.abs((fields["end"] - fields["start"]) / fields["size"])
+    widths = np.where(fields["antialias"], np.maximum(scales, 1.0), 1.0)
+    taps = (np.ceil(2 * _RADII[fields["filter"]] * widths) + 1).astype(np.int64)
+    fields["side"], fields["taps"] = sides, taps
+    strides = -(-np.minimum(taps, sides) // 4) * 4
+    sizes = fields["count"] * (_TAP + 4 * strides)
+    ends = sizes.cumsum().reshape(sizes.shape)
+    memory = torch.empty(int(ends[-1, -1]), dtype=torch.uint8, device=device)
+    fields["table"] = memory.data_ptr() + ends - sizes
+    outputs = fields["count"].sum(axis=1)
+    _TAPS.launch(rows, -(-outputs // _THREADS), _ANY_PIXELS, device)
+    return _Plan(fields, memory, not fields["filter"].any())
+
+
+_kept_plan = lru_cache(maxsize=8)(_plan)  # constant arguments give the same one for every batch
