@@ -20,7 +20,7 @@ from videoloader.operators.batch import Batch, Context
 from videoloader.operators.kernels import Kernel, are_frames, row_type, rows_of
 from videoloader.operators.operator import OPERATORS
 
-KERNEL = Kernel("color.cu", "scale", row_type(("more", "f4", 20)))
+KERNEL = Kernel("fills.cu", "erase", row_type(("more", "f4", 20)))
 
 
 class Driver:
@@ -86,14 +86,14 @@ def test_a_small_table_and_its_values_are_parameters_of_the_launch(driver):
         assert taken[name]["strides"].tolist() == [[324, 36, 3, 1]] * 8
     assert made.start % 16 == 0
     assert np.frombuffer(made.table, np.float32, 5, made.start).tolist() == values.tolist()
-    assert driver.compiled == {("scale", True): 1}
+    assert driver.compiled == {("erase", True): 1}
 
 
 def test_a_kernel_is_compiled_once_for_its_macros_and_gpu(driver):
     rows, _ = rows_of(KERNEL.row, clips(), clips())
     for channels, device in itertools.product((1, 3, np.int32(3), 1), (0, 1)):
         KERNEL.launch(rows, np.full(8, 3), {"CHANNELS": channels}, f"cuda:{device}")
-    assert driver.compiled == {("scale", True): 4}
+    assert driver.compiled == {("erase", True): 4}
     assert driver.switches == [1] * 4  # and not where the GPU is the current one
     assert [each.stream for each in driver.launches] == [70, 71] * 4
     assert [each.function for each in driver.launches] == [1, 2, 3, 4, 3, 4, 1, 2]
