@@ -51,17 +51,6 @@ struct Element<18> {
 
 // ---- elements
 
-template <int>
-struct Bits;
-template <>
-struct Bits<1> { typedef u8 Type; };
-template <>
-struct Bits<2> { typedef u16 Type; };
-template <>
-struct Bits<4> { typedef u32 Type; };
-template <>
-struct Bits<8> { typedef u64 Type; };
-
 __device__ inline void take_bits(u64 bits, u64& value) { value = bits; }
 __device__ inline void take_bits(u64 bits, u32& value) { value = (u32)bits; }
 __device__ inline void take_bits(u64 bits, u16& value) { value = (u16)bits; }
