@@ -274,6 +274,12 @@ def show(figures: dict[str, Any]) -> str:
     return f"{figures['samples/s']:10,.1f} /s {figures['cpu ms/sample']:8.3f} ms"
 
 
+def gpu_name() -> str:
+    import torch
+
+    return torch.cuda.get_device_name()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dali", metavar="PYTHON", help="interpreter with nvidia-dali")
@@ -316,6 +322,7 @@ def main() -> None:
         report = {
             "machine": machine(("numpy", "torch", "opencv-python-headless", "simplejpeg")),
             "device": arguments.device,
+            "gpu": gpu_name() if arguments.device == "gpu" else None,
             "threads": THREADS,
             "cases": results,
         }

@@ -241,6 +241,39 @@ def drop_ins() -> str:
     return f"{text}\n\n{_table(names, rows)}"
 
 
+def pipelines() -> str:
+    """Pipelines and operators beside DALI's, on the CPU and on a GPU."""
+    parts = [
+        "Samples a second of a pipeline, here and in DALI, and the one over the other. Images are "
+        "1,000 JPEGs of about 500x375, batches of 32; clips are 16 frames of uint8 that lie in the "
+        "memory of the device, batches of 8 of 224x224 and of 2 of 1080p, and arguments are "
+        "constants ([cases](benchmarks/pipeline.py))."
+    ]
+    for device in ("cpu", "gpu"):
+        path, report = newest(f"pipeline-{device}")
+        where = report["gpu"] or f"{report['machine']['cores']} cores"
+        parts.append(f"{where} ([measurement](benchmarks/results/{path.name})).")
+        rows = [
+            [
+                row["group"],
+                row["case"],
+                *map(_samples, (row["videoloader"], row["dali"])),
+                _times_of(row),
+            ]
+            for row in report["cases"]
+        ]
+        parts.append(_table(["", "", "here", "DALI", "here over DALI"], rows))
+    return "\n\n".join(parts)
+
+
+def _samples(found: dict[str, Any]) -> str:
+    return f"{found['samples/s']:,.0f}" if "samples/s" in found else "-"
+
+
+def _times_of(row: dict[str, Any]) -> str:
+    return f"{row['ratio, wall']:.2f}" if "ratio, wall" in row else "-"
+
+
 def _training_table(results: dict[str, Any]) -> str:
     names = list(dict.fromkeys(name for found in results.values() for name in found))
     rows = [
@@ -297,6 +330,7 @@ def filled(readme: str) -> str:
         "gpu": gpu(),
         "training": training(),
         "drop-ins": drop_ins(),
+        "pipelines": pipelines(),
     }
     for name, table in tables.items():
         if not table:
