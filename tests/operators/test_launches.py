@@ -59,6 +59,7 @@ class Driver:
         made = SimpleNamespace(
             function=function, grid=(across, rows), stream=stream, table=table, start=start
         )
+        made.device = self.device
         self.launches.append(made)
         return 0
 

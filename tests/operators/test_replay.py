@@ -12,13 +12,15 @@ import torch
 from kernel_machines import CompiledDriver
 from operators.test_launches import Driver, calls_of
 
-from videoloader import types
+from videoloader import fn, pipeline_def, types
 from videoloader.decoding.nvdec import launching
 from videoloader.decoding.nvdec.launching import TABLE_SIZES
+from videoloader.fn.function import Function
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.color_run import color_run, name_in_run
 from videoloader.operators.geometry import resize_on_gpu
 from videoloader.operators.operator import OPERATORS
+from videoloader.tensors import TensorList
 
 ARGUMENTS = {
     "brightness": {"brightness": 1.2},
@@ -140,7 +142,8 @@ def facts(launch, is_resize):
     table = bytearray(launch.table)
     if is_resize:
         np.frombuffer(table, resize_on_gpu._ROW, launch.grid[1])["axes"]["table"] = 0
-    return launch.function, launch.grid, launch.stream, launch.start, bytes(table)
+    place = launch.device, launch.stream
+    return launch.function, launch.grid, *place, launch.start, bytes(table)
 
 
 def test_every_operator_whose_launches_are_repeated_is_tried():
@@ -203,6 +206,18 @@ def test_whatever_comes_launches_are_those_of_fresh_calls(driver, name):
         now = caller.memo[len(frames)].recording
         repeated += now is not None and now is known.get(len(frames))
     assert repeated > 20
+
+
+@pytest.mark.parametrize("what", ["input", "output"])
+def test_launches_are_not_repeated_where_memory_is_aligned_otherwise(driver, what):
+    caller, known = Caller("flip", {}), None
+    for step, offset in enumerate((0, 0, 16, 4, 20, 8)):
+        places = {"input": 0, "output": 0, what: offset}
+        memory = memory_of(offset=places["output"])
+        caller.check(driver, frames_of(offset=places["input"]), memory)
+        is_repeated = step > 1 and caller.recording is known
+        assert is_repeated == (offset in (16, 20))  # a multiple of 16 from the last one
+        known = caller.recording
 
 
 def test_a_table_that_is_uploaded_is_not_repeated(driver, monkeypatch):
@@ -302,3 +317,28 @@ def test_pixels_of_repeated_launches_are_those_of_fresh_ones(device, name):
         assert torch.equal(*results)
         recordings.append(memo[COUNT].recording)
     assert sum(a is b is not None for a, b in itertools.pairwise(recordings)) >= 2
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["brightness_contrast", "erase", "flip", "resize"])
+def test_a_pipeline_gives_what_single_calls_give_whatever_is_fed(name):
+    function = Function(name)
+
+    @pipeline_def(batch_size=COUNT, num_threads=1, device_id=0)
+    def graph():
+        source = fn.external_source(name="clips", device="gpu", layout="FHWC", repeat_last=True)
+        return function(source, **ARGUMENTS[name])
+
+    sizes = [(9, 12), (9, 12), (9, 12), (40, 30), (40, 30), (40, 30), (9, 12), (9, 12), (9, 12)]
+    side = torch.cuda.Stream()
+    with graph() as pipe:
+        for seed, size in enumerate(sizes):
+            frames = frames_of(size=size, seed=seed, device="cuda").block
+            pipe.feed_input("clips", frames)
+            wanted = function(TensorList(frames, "FHWC"), **ARGUMENTS[name]).as_tensor()
+            torch.cuda.synchronize()
+            for stream in (None, None, side, None):
+                (out,) = pipe.run(stream)
+                torch.cuda.synchronize()
+                assert torch.equal(out.as_tensor(), wanted)
+                out.as_tensor().zero_()
