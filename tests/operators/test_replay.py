@@ -1,5 +1,6 @@
 """Launches that are repeated for batches alike are those that the operator itself makes."""
 
+import dataclasses
 import gc
 import itertools
 import weakref
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from kernel_machines import CompiledDriver
-from operators.test_launches import Driver, calls_of
+from operators.test_launches import KERNEL, Driver, calls_of
 
 from videoloader import fn, pipeline_def, types
 from videoloader.decoding.nvdec import launching
@@ -19,6 +20,7 @@ from videoloader.fn.function import Function
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.color_run import color_run, name_in_run
 from videoloader.operators.geometry import resize_on_gpu
+from videoloader.operators.kernels import rows_of
 from videoloader.operators.operator import OPERATORS
 from videoloader.tensors import TensorList
 
@@ -218,6 +220,42 @@ def test_launches_are_not_repeated_where_memory_is_aligned_otherwise(driver, wha
         is_repeated = step > 1 and caller.recording is known
         assert is_repeated == (offset in (16, 20))  # a multiple of 16 from the last one
         known = caller.recording
+
+
+def test_launches_are_not_repeated_on_an_output_of_other_strides(driver):
+    declared, memo = OPERATORS["flip"], {}
+    arguments = bound(declared, {})
+    wide = torch.empty(COUNT, 2, 9, 20, 3, dtype=torch.uint8)
+    blocks = [wide[:, :, :, :12], wide[:, :, :, 4:16], wide.view(-1)[: 648 * COUNT]]
+    for at in (0, 0, 1, 2, 0, 1):
+        made = []
+        for known in (memo, None):
+            driver.launches.clear()
+            launching._arguments.table[:] = bytes(TABLE_SIZES[-1])
+            block = blocks[at].view(COUNT, 2, 9, 12, 3) if at == 2 else blocks[at]
+            out = Batch(block, "FHWC")
+            context = Context(COUNT, "cuda:0", allocate=lambda *_, out=out: out, inferred=known)
+            declared.apply(context, [frames_of()], arguments)
+            made.append([facts(each, is_resize=False) for each in driver.launches])
+        assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("name", ["source", "target"])
+def test_launches_on_other_memory_are_not_repeated(driver, name):
+    other = frames_of()
+
+    def kernel(context, frames):
+        out = context.empty()
+        batches = {"source": frames, "target": out, name: other}
+        rows, _ = rows_of(KERNEL.row, *batches.values())
+        KERNEL.launch(rows, np.ones(COUNT, int), {}, "cpu")
+        return out
+
+    declared = dataclasses.replace(OPERATORS["sphere"], kernels={"cuda": kernel}, arguments=())
+    caller = Caller(declared, {})
+    for seed in range(3):
+        caller.check(driver, frames_of(seed=seed), memory_of())
+        assert caller.recording is None
 
 
 def test_a_table_that_is_uploaded_is_not_repeated(driver, monkeypatch):
