@@ -13,13 +13,11 @@ before it.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,6 +31,7 @@ from videoloader.decoding.nvdec.launching import (
     launch_with_table,
 )
 from videoloader.operators.batch import Batch
+from videoloader.operators.recorder import Launch, recorder
 
 __all__ = [
     "BORDERS",
@@ -40,14 +39,12 @@ __all__ = [
     "THREADS",
     "VIEW",
     "Kernel",
-    "Launch",
     "are_frames",
     "current_stream",
     "has_cupy",
     "packed",
     "planes_of",
     "queue",
-    "recorded",
     "row_type",
     "rows_of",
 ]
@@ -70,52 +67,6 @@ _MOST_VALUES = 2**31 - 2**12  # of a sample; kernels count them in 32 bits
 _MOST_ROWS = 65535  # of a launch: blocks along y
 _BLOCKS = 1 << 12  # of a launch; a few times what a large GPU keeps resident
 _ALIGNMENT = 16  # bytes
-
-
-class Launch(NamedTuple):
-    """A launch of a kernel.
-
-    Attributes:
-        rows: the table.
-        table: the memory that was passed by value: rows, and what they refer to; empty where it was
-            uploaded.
-        start: where the latter begins.
-        function: handle of the compiled kernel.
-        grid: blocks along x and y.
-        gpu: number of the GPU.
-        stream: handle.
-    """
-
-    rows: NDArray[Any]
-    table: bytes
-    start: int
-    function: int
-    grid: tuple[int, int]
-    gpu: int
-    stream: int
-
-
-class _Recorder(threading.local):
-    """What a thread launches, while somebody wants to know."""
-
-    launches: list[Launch] | None = None
-    kept: list[Any] | None = None
-
-
-_recorder = _Recorder()
-
-
-@contextmanager
-def recorded() -> Iterator[tuple[list[Launch], list[Any]]]:
-    """What this thread launches in the block, and the memory beside frames that it refers to."""
-    launches: list[Launch] = []
-    kept: list[Any] = []
-    _recorder.launches, _recorder.kept = launches, kept
-    try:
-        yield launches, kept
-    finally:
-        _recorder.launches = _recorder.kept = None
-
 
 _functions: dict[tuple[Any, ...], Any] = {}  # compiled, by kernel, macros and GPU
 
@@ -182,8 +133,8 @@ class Kernel:
             kept: whose memory rows point to beside that of pixels, and that is made once for many
                 batches; used on this stream only.
         """
-        if kept is not None and _recorder.kept is not None:
-            _recorder.kept.append(kept)
+        if kept is not None and recorder.kept is not None:
+            recorder.kept.append(kept)
         for at in range(0, len(rows), _MOST_ROWS):
             part = rows[at : at + _MOST_ROWS]
             most = int(tiles[at : at + _MOST_ROWS].max())
@@ -219,9 +170,9 @@ def queue(
     function = _function(kernel, macros, size, index)
     if size:
         launch_with_table(function.ptr, grid, THREADS, stream, table, start)
-        if _recorder.launches is not None:
+        if recorder.launches is not None:
             launch = Launch(rows, table, start, function.ptr, grid, index, stream)
-            _recorder.launches.append(launch)
+            recorder.launches.append(launch)
         return
     # Torch uses pinned memory again once the copy from it is done, and memory of the GPU for what
     # is queued later on the same stream: nothing here waits.
@@ -230,8 +181,8 @@ def queue(
     uploaded = staged.to("cuda", non_blocking=True)
     address = uploaded.data_ptr()
     launch_kernel(function.ptr, grid, THREADS, stream, address, address + start)
-    if _recorder.launches is not None:
-        _recorder.launches.append(Launch(rows, b"", 0, function.ptr, grid, index, stream))
+    if recorder.launches is not None:
+        recorder.launches.append(Launch(rows, b"", 0, function.ptr, grid, index, stream))
 
 
 def packed(rows: NDArray[Any], values: NDArray[Any] | None) -> tuple[bytes, int]:

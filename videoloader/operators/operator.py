@@ -37,7 +37,7 @@ from videoloader.operators.batch import Batch, Context, Inferred, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_SEED, Deprecated, take_deprecated
 from videoloader.operators.inputs import Input
-from videoloader.operators.kernels import recorded
+from videoloader.operators.recorder import recorded
 from videoloader.operators.replay import Recording
 
 __all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.nvdec.launching import launch_with_table
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.kernels import THREADS, Launch, current_stream
+from videoloader.operators.kernels import THREADS, current_stream
+from videoloader.operators.recorder import Launch
 
 __all__ = ["Recording"]
 
