@@ -10,14 +10,17 @@ import subprocess
 import tempfile
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from videoloader import fn
+from videoloader.decoding.nvdec import launching
 from videoloader.decoding.nvdec.convert import Converter, compile_options, grid, kernel_source
-from videoloader.decoding.nvdec.launching import TABLE_BYTES
 from videoloader.decoding.output import OutputFormat
+from videoloader.operators import kernels
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.kernels import packed
 from videoloader.operators.operator import OPERATORS
@@ -159,23 +162,24 @@ class OperatorKernels:
             pytest.skip("needs g++")
         self._threads = threads
         self.launched, self.uploaded = Counter(), Counter()
-        monkeypatch.setattr("videoloader.operators.kernels.has_cupy", lambda: True)
-        monkeypatch.setattr("videoloader.operators.kernels.queue", self._queue)
+        monkeypatch.setattr(kernels, "has_cupy", lambda: True)
+        monkeypatch.setattr(kernels, "queue", self._queue)
+        monkeypatch.setattr(kernels, "_takes_large_tables", lambda gpu: False)
 
     def _queue(self, kernel, macros, rows, values, grid, device):
         assert device == "cpu"
         assert rows.dtype == kernel.row
         memory, start = packed(rows, values)
-        by_value = kernel.takes_table and len(memory) <= TABLE_BYTES
-        table = aligned(max(len(memory), TABLE_BYTES))
+        size = kernels._table_size(len(memory), 0) if kernel.takes_table else 0
+        table = aligned(max(len(memory), size))
         table[: len(memory)] = np.frombuffer(memory, np.uint8)
-        options = kernel.options(macros, TABLE_BYTES if by_value else 0)
+        options = kernel.options(macros, size)
         launch = compiled(kernel.source, options, self._threads > 1)[kernel.name]
         address = table.ctypes.data
         places = [ctypes.c_void_p(each) for each in (address, address + start)]
         launch(*places, start, *grid, self._threads)
         self.launched[kernel.name] += 1
-        self.uploaded[kernel.name] += not by_value
+        self.uploaded[kernel.name] += not size
 
     def run(self, name, inputs, arguments):
         """The outputs of an operator by its kernel for GPUs, as `TensorList`s."""
@@ -193,6 +197,38 @@ class OperatorKernels:
         bound = {k: v for k, v in declared.bind(given).items() if k != "seed"}
         made = replaced.apply(context, batches, bound)
         return [TensorList(each.samples, each.layout) for each in made]
+
+
+class CompiledDriver:
+    """The driver of a GPU whose memory is that of the CPU: launches run kernels as C++."""
+
+    def __init__(self, monkeypatch):
+        if not shutil.which("g++"):
+            pytest.skip("needs g++")
+        self._functions = []
+        monkeypatch.setattr(kernels, "has_cupy", lambda: True)
+        monkeypatch.setattr(kernels, "_function", self._function)
+        monkeypatch.setattr(kernels, "_index", lambda device: 0)
+        monkeypatch.setattr(launching, "_launch_kernel", lambda: self._launch)
+        stream = SimpleNamespace(cuda_stream=0)
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+        monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+        monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda gpu: 0, raising=False)
+
+    def _function(self, kernel, macros, table_bytes, index):
+        assert table_bytes
+        made = compiled(kernel.source, kernel.options(macros, table_bytes), with_team=False)
+        self._functions.append((made[kernel.name], table_bytes))
+        return SimpleNamespace(ptr=len(self._functions) - 1)
+
+    def _launch(self, function, across, rows, _, threads, *more):
+        launch, size = self._functions[function]
+        places = more[-2]
+        table, start = aligned(size), ctypes.c_uint64.from_address(places[1]).value
+        ctypes.memmove(table.ctypes.data, places[0], size)
+        addresses = [ctypes.c_void_p(table.ctypes.data + at) for at in (0, start)]
+        launch(*addresses, start, across, rows, 1)
+        return 0
 
 
 class OperatorKernelsOnGpu:

@@ -513,19 +513,49 @@ def test_tables_of_many_rows_take_several_launches(machine, monkeypatch):
         check(machine, name, [batch_of("FHWC")], arguments, bound=1, off=0.05, launches=3)
 
 
-@pytest.mark.parametrize("count", [5, 40])
-def test_tables_larger_than_the_parameters_of_a_launch_are_uploaded(machine, count):
+@pytest.mark.parametrize(
+    ("count", "is_new", "names"),
+    [
+        (5, False, [*EVERY_OPERATOR]),
+        (40, False, [*EVERY_OPERATOR]),
+        (40, True, ["color_twist", "erase", "gaussian_blur"]),
+    ],
+)
+def test_tables_larger_than_the_parameters_of_a_launch_are_uploaded(
+    machine, monkeypatch, count, is_new, names
+):
+    monkeypatch.setattr("videoloader.operators.kernels._takes_large_tables", lambda _: is_new)
     few = batch_of("FHWC")
     batch = TensorList([few[at % 5] for at in range(count)], "FHWC")
-    for name, arguments in EVERY_OPERATOR.items():
+    for name in names:
         given = {
             key: [value[at % 5] for at in range(count)]
             if isinstance(value, list) and len(value) == 5
             else value
-            for key, value in arguments.items()
+            for key, value in EVERY_OPERATOR[name].items()
         }
         check(machine, name, [batch], given, bound=1, off=0.05)
-    assert machine.uploaded.total() == (len(EVERY_OPERATOR) if count == 40 else 0)
+    assert machine.uploaded.total() == (len(names) if count == 40 and not is_new else 0)
+
+
+@pytest.mark.gpu
+def test_the_gpu_takes_tables_of_every_size(monkeypatch):
+    machine = OperatorKernelsOnGpu(monkeypatch)
+    for count in (5, 40, 120, 200):
+        frames = torch.randint(256, (count, 5, 6, 3), dtype=torch.uint8)
+        (made,) = machine.run(
+            "erase",
+            [TensorList(frames, "HWC")],
+            {
+                "anchor": [1, 2],
+                "shape": [2, 3],
+                "axis_names": "HW",
+                "fill_value": 7,
+            },
+        )
+        wanted = frames.clone()
+        wanted[:, 1:3, 2:5] = 7
+        assert torch.equal(made.as_tensor(), wanted)
 
 
 @pytest.mark.parametrize("shape", [(0, 5, 6, 3), (2, 0, 6, 3), (2, 5, 0, 3)])

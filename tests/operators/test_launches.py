@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from videoloader.decoding.nvdec import launching
-from videoloader.decoding.nvdec.launching import TABLE_BYTES, launch_kernel
+from videoloader.decoding.nvdec.launching import TABLE_SIZES, launch_kernel
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.batch import Batch, Context
@@ -42,6 +42,7 @@ class Driver:
 
     def _raw_kernel(self, source, name, options):
         self.compiled[name, "TABLE_BYTES" in str(options)] += 1
+        self.options = [each for each in options if "TABLE" in each]
         return SimpleNamespace(kernel=SimpleNamespace(ptr=sum(self.compiled.values())))
 
     @contextmanager
@@ -53,11 +54,12 @@ class Driver:
 
     def _launch(self, function, across, rows, _, threads, *more):
         stream, places = more[-3:-1]
-        table = ctypes.string_at(places[0], TABLE_BYTES)
+        table = ctypes.string_at(places[0], TABLE_SIZES[-1])
         start = ctypes.c_uint64.from_address(places[1]).value
         made = SimpleNamespace(
             function=function, grid=(across, rows), stream=stream, table=table, start=start
         )
+        made.device = self.device
         self.launches.append(made)
         return 0
 
@@ -87,6 +89,40 @@ def test_a_small_table_and_its_values_are_parameters_of_the_launch(driver):
     assert made.start % 16 == 0
     assert np.frombuffer(made.table, np.float32, 5, made.start).tolist() == values.tolist()
     assert driver.compiled == {("erase", True): 1}
+
+
+@pytest.mark.parametrize(
+    ("compiler", "supported", "capability", "largest"),
+    [
+        ((13, 0), 13000, (9, 0), 32000),
+        ((12, 1), 12010, (7, 0), 32000),
+        ((12, 0), 13000, (9, 0), 4000),
+        ((13, 0), 12000, (9, 0), 4000),
+        ((13, 0), 13000, (6, 1), 4000),
+    ],
+)
+def test_large_tables_are_parameters_where_everything_takes_them(
+    driver, monkeypatch, compiler, supported, capability, largest
+):
+    nvrtc = SimpleNamespace(getVersion=lambda: compiler)
+    monkeypatch.setitem(sys.modules, "cupy.cuda", SimpleNamespace(nvrtc=nvrtc))
+    monkeypatch.setattr(kernels, "driver_version", lambda: supported)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda gpu: capability)
+    monkeypatch.setattr(kernels, "_takes_large_tables", kernels._takes_large_tables.__wrapped__)
+    for size in (1, 4000, 4001, 16000, 16001, 32000, 32001):
+        fitting = [each for each in (4000, 16000, 32000) if size <= each <= largest]
+        assert kernels._table_size(size, 0) == (fitting[0] if fitting else 0)
+
+
+def test_a_large_table_arrives_whole(driver, monkeypatch):
+    monkeypatch.setattr(kernels, "_takes_large_tables", lambda gpu: True)
+    source, target = clips(80), clips(80)
+    rows, _ = rows_of(KERNEL.row, source, target)
+    KERNEL.launch(rows, np.full(80, 3), {"CHANNELS": 3}, "cuda:0")
+    (made,) = driver.launches
+    assert 4000 < rows.nbytes <= 16000
+    assert driver.options == ["-DTABLE_BYTES=16000"]
+    assert made.table[: rows.nbytes] == rows.tobytes()
 
 
 def test_a_kernel_is_compiled_once_for_its_macros_and_gpu(driver):

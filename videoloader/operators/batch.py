@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["Batch", "Context", "Sample", "SampleError", "Spec", "allocate", "parts"]
+if TYPE_CHECKING:
+    from videoloader.operators.replay import Recording
+
+__all__ = ["Batch", "Context", "Inferred", "Sample", "SampleError", "Spec", "allocate", "parts"]
 
 Shape = tuple[int, ...]
 
@@ -261,6 +264,21 @@ def allocate(output: int, spec: Spec) -> Batch:  # noqa: ARG001  (the signature 
 
 
 @dataclass(slots=True)
+class Inferred:
+    """What is known of a call from the last one with the same arguments and number of samples.
+
+    Attributes:
+        inputs: what went in.
+        outputs: what `infer` said of the outputs.
+        recording: what was launched on a GPU, where that can be repeated.
+    """
+
+    inputs: tuple[Spec, ...]
+    outputs: tuple[Spec, ...]
+    recording: Recording | None = None
+
+
+@dataclass(slots=True)
 class Context:
     """What an operator gets beside its inputs and arguments.
 
@@ -272,8 +290,8 @@ class Context:
             memory that the pipeline hands out.
         outputs: what `infer` said of the outputs; set before `run`.
         workers: processes that decode on the CPU, if that is given.
-        inferred: what `infer` said last, by the number of samples: of which inputs, and of which
-            outputs. Of calls with the same arguments alone; None where they may differ.
+        inferred: what is known from earlier calls with the same arguments, by the number of
+            samples; None where arguments may differ.
     """
 
     count: int
@@ -282,7 +300,7 @@ class Context:
     allocate: Callable[[int, Spec], Batch] = allocate
     outputs: tuple[Spec, ...] = ()
     workers: int | None = None
-    inferred: dict[int, tuple[tuple[Spec, ...], tuple[Spec, ...]]] | None = None
+    inferred: dict[int, Inferred] | None = None
 
     def empty(self, output: int = 0) -> Batch:
         """Uninitialised memory for an output; one block unless its shapes are ragged."""

@@ -194,6 +194,7 @@ def _declare(
         arguments=(*arguments, *common),
         infer=_infer_same,
         kernels={"cuda": run_on_gpu},
+        is_replayable=True,
         color_stage=stage,
     )(run)
 
@@ -326,6 +327,7 @@ def _convert_on_gpu(context: Context, frames: Batch, **given: Any) -> Any:
     ),
     infer=_infer_space,
     kernels={"cuda": _convert_on_gpu},
+    is_replayable=True,
     color_stage=_conversion_stage,
 )
 def color_space_conversion(

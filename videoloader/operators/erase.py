@@ -112,6 +112,7 @@ def _erase_on_gpu(context: Context, values: Batch, **arguments: Any) -> Any:
     infer=_infer,
     check=_check,
     kernels={"cuda": _erase_on_gpu},
+    is_replayable=True,
 )
 def erase(
     context: Context,

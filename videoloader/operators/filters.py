@@ -268,6 +268,7 @@ def _blur_on_gpu(
     ),
     infer=infer_filtered,
     kernels={"cuda": _blur_on_gpu},
+    is_replayable=True,
 )
 def gaussian_blur(
     context: Context,
@@ -402,6 +403,7 @@ def _laplacian_on_gpu(
     infer=infer_filtered,
     check=_check_laplacian,
     kernels={"cuda": _laplacian_on_gpu},
+    is_replayable=True,
 )
 def laplacian(
     context: Context,

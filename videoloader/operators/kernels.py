@@ -6,7 +6,8 @@ Kernels lie in `.cu` files beside the operators, without includes, behind `kerne
 share. They are compiled for the element types and numbers of channels at hand; CuPy keeps the
 result on disk. Without CuPy operators run in plain torch.
 
-A small table is a parameter of the launch; a larger one is uploaded on the stream before it.
+A table is a parameter of the launch, unless it is too large: then it is uploaded on the stream
+before it.
 """
 
 from __future__ import annotations
@@ -24,17 +25,22 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.nvdec.launching import (
     TABLE_BYTES,
+    TABLE_SIZES,
+    driver_version,
     launch_kernel,
     launch_with_table,
 )
 from videoloader.operators.batch import Batch
+from videoloader.operators.recorder import Launch, recorder
 
 __all__ = [
     "BORDERS",
     "ELEMENTS",
+    "THREADS",
     "VIEW",
     "Kernel",
     "are_frames",
+    "current_stream",
     "has_cupy",
     "packed",
     "planes_of",
@@ -46,6 +52,9 @@ __all__ = [
 ELEMENTS = {torch.uint8: 0, torch.uint16: 1, torch.float16: 2, torch.float32: 3}
 """Element types of kernels that compute, and their numbers in kernels.cu."""
 
+THREADS = 256
+"""Of a block."""
+
 BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")
 """What stands outside of pictures; their numbers in kernels.cu."""
 
@@ -56,7 +65,6 @@ _LETTERS = "FHWC"
 _MOST_CHANNELS = 4
 _MOST_VALUES = 2**31 - 2**12  # of a sample; kernels count them in 32 bits
 _MOST_ROWS = 65535  # of a launch: blocks along y
-_THREADS = 256
 _BLOCKS = 1 << 12  # of a launch; a few times what a large GPU keeps resident
 _ALIGNMENT = 16  # bytes
 
@@ -109,6 +117,7 @@ class Kernel:
         macros: Mapping[str, int],
         device: str,
         values: NDArray[Any] | None = None,
+        kept: Any = None,
     ) -> None:
         """Queue it on the current stream of a GPU; returns at once.
 
@@ -121,7 +130,11 @@ class Kernel:
             macros: what the kernel is compiled for.
             device: torch device of the data.
             values: what rows refer to beside pixels; any numbers.
+            kept: whose memory rows point to beside that of pixels, and that is made once for many
+                batches; used on this stream only.
         """
+        if kept is not None and recorder.kept is not None:
+            recorder.kept.append(kept)
         for at in range(0, len(rows), _MOST_ROWS):
             part = rows[at : at + _MOST_ROWS]
             most = int(tiles[at : at + _MOST_ROWS].max())
@@ -150,19 +163,26 @@ def queue(
             queue(kernel, macros, rows, values, grid, device)
         return
     table, start = packed(rows, values)
-    stream = _stream(index)
-    if kernel.takes_table and len(table) <= TABLE_BYTES:
-        function = _function(kernel, macros, TABLE_BYTES, index)
-        launch_with_table(function.ptr, grid, _THREADS, stream, table, start)
+    stream = current_stream(index)
+    size = 0
+    if kernel.takes_table:
+        size = TABLE_BYTES if len(table) <= TABLE_BYTES else _table_size(len(table), index)
+    function = _function(kernel, macros, size, index)
+    if size:
+        launch_with_table(function.ptr, grid, THREADS, stream, table, start)
+        if recorder.launches is not None:
+            launch = Launch(rows, table, start, function.ptr, grid, index, stream)
+            recorder.launches.append(launch)
         return
-    function = _function(kernel, macros, 0, index)
     # Torch uses pinned memory again once the copy from it is done, and memory of the GPU for what
     # is queued later on the same stream: nothing here waits.
     staged = torch.empty(len(table), dtype=torch.uint8, pin_memory=True)
     staged.numpy()[:] = np.frombuffer(table, np.uint8)
     uploaded = staged.to("cuda", non_blocking=True)
     address = uploaded.data_ptr()
-    launch_kernel(function.ptr, grid, _THREADS, stream, address, address + start)
+    launch_kernel(function.ptr, grid, THREADS, stream, address, address + start)
+    if recorder.launches is not None:
+        recorder.launches.append(Launch(rows, b"", 0, function.ptr, grid, index, stream))
 
 
 def packed(rows: NDArray[Any], values: NDArray[Any] | None) -> tuple[bytes, int]:
@@ -185,12 +205,27 @@ def _index(device: str) -> int:
     return torch.cuda.current_device() if index is None else index
 
 
-def _stream(index: int) -> int:
+def current_stream(index: int) -> int:
     """The handle of the current stream of a GPU."""
     try:
         return int(torch._C._cuda_getCurrentRawStream(index))
     except AttributeError:  # private to torch: it may go
         return int(torch.cuda.current_stream(index).cuda_stream)
+
+
+def _table_size(size: int, index: int) -> int:
+    """The smallest of `TABLE_SIZES` that a table fits in; 0 for one that has to be uploaded."""
+    sizes = TABLE_SIZES if size <= TABLE_BYTES or _takes_large_tables(index) else ()
+    return next((each for each in sizes if size <= each), 0)
+
+
+@cache
+def _takes_large_tables(index: int) -> bool:
+    """Whether a GPU, its driver and the compiler take more than 4 KB of parameters."""
+    from cupy.cuda import nvrtc
+
+    is_new = nvrtc.getVersion() >= (12, 1) and driver_version() >= 12010
+    return is_new and torch.cuda.get_device_capability(index) >= (7, 0)
 
 
 def _function(kernel: Kernel, macros: Mapping[str, int], table_bytes: int, index: int) -> Any:

@@ -203,6 +203,7 @@ def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
         arguments=(*arguments, _DTYPE),
         infer=_infer,
         kernels={"cpu": _by_table, "cuda": _by_kernel},
+        is_replayable=True,
         color_stage=_stage,
         is_elementwise=True,
     )(run)

@@ -33,10 +33,12 @@ from typing import Any, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Spec, allocate
+from videoloader.operators.batch import Batch, Context, Inferred, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_SEED, Deprecated, take_deprecated
 from videoloader.operators.inputs import Input
+from videoloader.operators.recorder import recorded
+from videoloader.operators.replay import Recording
 
 __all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
 
@@ -83,6 +85,9 @@ class Operator:
             of specs; by default that of the first input. None: nothing is known before it runs.
         kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
             that gives NotImplemented leaves the batch to `run`.
+        is_replayable: whether its kernel for "cuda" does nothing but launch kernels on its only
+            input and on `Context.empty()`, as specs, strides, alignment to 16 bytes and arguments
+            say. The launches are then repeated for batches alike, see replay.py.
         color_stage: `color_stage(spec, spec of the output, arguments)` for a map that the kernel of
             colours does: its numbers there, a `ColorStage`. A run of such operators is one launch.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
@@ -126,6 +131,7 @@ class Operator:
     output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     infer: Callable[..., Spec | tuple[Spec, ...]] | None = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
+    is_replayable: bool = False
     color_stage: Callable[[Spec, Spec, Mapping[str, Any]], Any] | None = None
     draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
@@ -269,16 +275,20 @@ class Operator:
             return made
         specs = tuple(map(_spec_of, seen))
         known = context.inferred.get(context.count) if context.inferred else None
-        if known is not None and known[0] == specs:
-            context.outputs = known[1]
+        if known is not None and known.inputs == specs:
+            context.outputs = known.outputs
         else:
+            known = None
             arguments = self._per_sample(context, seen, arguments)
             outputs = self.infer(context, *specs, **arguments)
             context.outputs = outputs if isinstance(outputs, tuple) else (outputs,)
             if context.inferred is not None:
-                context.inferred[context.count] = specs, context.outputs
-        kernel = self.kernels.get(context.device.partition(":")[0]) if self.kernels else None
-        results = NotImplemented if kernel is None else kernel(context, *seen, **arguments)
+                context.inferred[context.count] = Inferred(specs, context.outputs)
+        results: Any = NotImplemented
+        if known is not None and known.recording is not None:
+            results = known.recording.replay(context, seen[0])
+        if results is NotImplemented:
+            results = self._by_kernel(context, seen, arguments, known)
         if results is NotImplemented:
             results = self.run(context, *seen, **arguments)
         results = results if isinstance(results, tuple) else (results,)
@@ -292,6 +302,28 @@ class Operator:
                     output.source_info = info if len(info) == len(output) else output.source_info
                 break
         return tuple(given)
+
+    def _by_kernel(
+        self,
+        context: Context,
+        inputs: Sequence[Batch],
+        arguments: Mapping[str, Any],
+        known: Inferred | None,
+    ) -> Any:
+        """What the kernel of the device gives; NotImplemented without one, or where it says so.
+
+        What it launches is kept in `known`, if that is of a call like this one.
+        """
+        kind = context.device.partition(":")[0]
+        kernel = self.kernels.get(kind)
+        if kernel is None:
+            return NotImplemented
+        if known is None or not self.is_replayable or kind != "cuda" or len(inputs) > 1:
+            return kernel(context, *inputs, **arguments)
+        with recorded() as (launches, kept):
+            result = kernel(context, *inputs, **arguments)
+        known.recording = Recording.of(launches, kept, inputs[0], result)
+        return result
 
     def _per_sample(
         self, context: Context, inputs: Sequence[Batch], arguments: Mapping[str, Any]

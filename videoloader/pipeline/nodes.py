@@ -15,7 +15,7 @@ from videoloader.callers import frame_of_user
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
-from videoloader.operators.batch import Batch, Spec
+from videoloader.operators.batch import Batch, Inferred
 from videoloader.operators.conditional import MERGE
 from videoloader.operators.general import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
@@ -146,7 +146,7 @@ class Node:
     part: Part | None = None
     repeated: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Its constants for so many samples: a `PerSample` for each that may be per sample."""
-    inferred: dict[int, tuple[tuple[Spec, ...], tuple[Spec, ...]]] | None = field(init=False)
+    inferred: dict[int, Inferred] | None = field(init=False)
     """See `Context`; None where outputs depend on more than inputs and constants."""
 
     def __post_init__(self) -> None:

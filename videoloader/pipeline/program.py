@@ -263,15 +263,16 @@ class Program:
 
     def take(self, node: Node, planned: Sequence[Any] | Columns, state: BatchState) -> None:
         """Put what a source has planned into a batch."""
-        if not isinstance(planned, Columns) and node.operator.decoding:
-            state.planned[node.ordinal] = planned
-            state.identities = [clip.identity for clip in planned]
-            state.origins = [str(clip) for clip in planned]
-            return
-        if _has_samples(planned):
-            state.identities = [sample.identity for sample in planned]
-            state.origins = [sample.origin for sample in planned]
-            planned = [sample.outputs for sample in planned]
+        if not isinstance(planned, Columns):
+            if node.operator.decoding:
+                state.planned[node.ordinal] = planned
+                state.identities = [clip.identity for clip in planned]
+                state.origins = [str(clip) for clip in planned]
+                return
+            if _has_samples(planned):
+                state.identities = [sample.identity for sample in planned]
+                state.origins = [sample.origin for sample in planned]
+                planned = [sample.outputs for sample in planned]
         try:
             if isinstance(planned, Columns):
                 if not self._outputs:  # a definition in debug mode sees the values themselves

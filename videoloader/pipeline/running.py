@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -86,12 +85,20 @@ class Running(Feeding, Inspection):
         if not self._scheduled:
             raise StopIteration
         self._scheduled -= 1
-        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
-            made = self._started().next(may_begin=not self._built().sources.is_blocking)
-            outputs: tuple[TensorList, ...] = made.deliver()
-        self._places = made.places
+        if cuda_stream is None:
+            outputs = self._next_outputs()
+        else:
+            with torch.cuda.stream(cuda_stream):
+                outputs = self._next_outputs()
         self._expected.check(outputs)
         self._monitor.take(self, len(outputs[0]))
+        return outputs
+
+    def _next_outputs(self) -> tuple[TensorList, ...]:
+        """The next batch, for what is queued on the current stream from here on."""
+        made = self._started().next(may_begin=not self._built().sources.is_blocking)
+        outputs: tuple[TensorList, ...] = made.deliver()
+        self._places = made.places
         return outputs
 
     def num_samples(self, count: int) -> int:

@@ -10,7 +10,7 @@ import torch
 
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError
-from videoloader.operators.batch import Batch, Spec
+from videoloader.operators.batch import Batch, Spec, allocate
 from videoloader.tensors import TensorList
 
 __all__ = ["Slots"]
@@ -31,23 +31,25 @@ class Slots:
         self._count = count
         self._recycler = recycler
         self._block: torch.Tensor | None = None
+        self._made_for: Spec | None = None
+        """The samples that the block was made for; those of a dense batch all fit."""
         self._parts: dict[int, Batch] = {}
         self._lock = threading.Lock()
 
     def empty(self, start: int, spec: Spec) -> Batch:
         """Uninitialised memory for samples from `start` on."""
+        shapes = spec.shapes
+        if shapes and shapes.count(shapes[0]) == len(shapes):
+            whole = self._make(shapes[0], spec)
+            if self._made_for is not spec and not self._fits(whole, shapes[0], spec):
+                return allocate(0, spec)
+            part = whole if len(shapes) == self._count else whole[start : start + len(shapes)]
+            return Batch(part, spec.layout)
         samples: list[torch.Tensor] = []
-        for shape in dict.fromkeys(spec.shapes):
+        for shape in dict.fromkeys(shapes):
             self._make(shape, spec)
         block = self._block
-        if block is not None and len(spec) and not spec.is_ragged:
-            if self._fits(block, spec.shapes[0], spec):
-                is_whole = len(spec) == self._count
-                part = block if is_whole else block[start : start + len(spec)]
-                return Batch(part, spec.layout)
-            shape = (len(spec), *spec.shapes[0])
-            return Batch(torch.empty(shape, dtype=spec.dtype, device=spec.device), spec.layout)
-        for position, shape in enumerate(spec.shapes, start):
+        for position, shape in enumerate(shapes, start):
             if block is not None and self._fits(block, shape, spec):
                 samples.append(block[position])
             else:
@@ -126,13 +128,15 @@ class Slots:
             data = self._block
         return TensorList(data, joined.layout, source_info=joined.source_info or None)
 
-    def _make(self, shape: tuple[int, ...], spec: Spec) -> None:
-        """The block, if there is none yet."""
+    def _make(self, shape: tuple[int, ...], spec: Spec) -> torch.Tensor:
+        """The block, which is made if there is none yet."""
         with self._lock:
             if self._block is None:
                 self._block = self._recycler.empty(
                     (self._count, *shape), dtype=spec.dtype, device=spec.device
                 )
+                self._made_for = spec
+            return self._block
 
     def _address(self) -> int:
         return 0 if self._block is None else _storage(self._block)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
+
+from videoloader.operators.kernels import current_stream
 
 __all__ = ["Here", "keep_for", "pci_address", "stage_stream", "stream_here", "wait_for"]
 
@@ -36,6 +39,12 @@ def stream_here(device: int) -> Here | None:
         or torch.cuda.current_device() != device
     ):
         return None
+    return _here(current_stream(device), device)
+
+
+@lru_cache(maxsize=16)
+def _here(handle: int, device: int) -> Here:  # noqa: ARG001  (the stream that is current)
+    """What works with the current stream, kept by its handle, which is faster to ask for."""
     return Here(torch.cuda.current_stream(device))
 
 

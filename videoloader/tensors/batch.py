@@ -70,11 +70,12 @@ class TensorList(Computable):
             self._listed = [_tensor(sample, at) for at, sample in enumerate(given)]
             _check_alike(self._listed)
         self._layout = layout or ""
-        if self._layout and len(self):
+        count = len(self)
+        if self._layout and count:
             check_layout(self._layout, self.ndim)
         self._source_info = [] if source_info is None else list(source_info)
-        if len(self._source_info) not in (0, len(self)):
-            raise ArgumentError(f"{len(self._source_info)} source_info for {len(self)} samples")
+        if self._source_info and len(self._source_info) != count:
+            raise ArgumentError(f"{len(self._source_info)} source_info for {count} samples")
 
     @property
     def _samples(self) -> list[torch.Tensor]:

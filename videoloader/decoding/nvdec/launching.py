@@ -7,10 +7,13 @@ import threading
 from functools import cache
 from typing import Any
 
-__all__ = ["TABLE_BYTES", "launch_kernel", "launch_with_table"]
+__all__ = ["TABLE_BYTES", "TABLE_SIZES", "driver_version", "launch_kernel", "launch_with_table"]
 
 TABLE_BYTES = 4000
 """Size of a table that is passed by value: every GPU takes 4 KB of parameters."""
+
+TABLE_SIZES = (TABLE_BYTES, 16000, 32000)
+"""Sizes of tables that are passed by value; the larger ones from CUDA 12.1 and Volta on."""
 
 _MOST_POINTERS = 8
 
@@ -23,7 +26,7 @@ class _Arguments(threading.local):
         first = ctypes.addressof(self.numbers)
         places = range(first, first + 8 * _MOST_POINTERS, 8)
         self.places = (ctypes.c_void_p * _MOST_POINTERS)(*places)
-        buffer = ctypes.create_string_buffer(TABLE_BYTES)
+        buffer = ctypes.create_string_buffer(TABLE_SIZES[-1])
         self.table = memoryview(buffer).cast("B")
         self.places_with_table = (ctypes.c_void_p * 2)(ctypes.addressof(buffer), first)
 
@@ -49,9 +52,14 @@ def launch_kernel(
 
 
 def launch_with_table(
-    kernel: int, grid: tuple[int, int], threads: int, stream: int, table: bytes, start: int
+    kernel: int,
+    grid: tuple[int, int],
+    threads: int,
+    stream: int,
+    table: bytes | bytearray,
+    start: int,
 ) -> None:
-    """The same for a kernel that takes a structure of `TABLE_BYTES` by value, and a number.
+    """The same for a kernel that takes a structure of one of `TABLE_SIZES` by value, and a number.
 
     Args:
         kernel: handle of the function.
@@ -71,6 +79,14 @@ def _launch(kernel: int, grid: tuple[int, int], threads: int, stream: int, place
     status = _launch_kernel()(kernel, *grid, 1, threads, 1, 1, 0, stream, places, None)
     if status:
         raise RuntimeError(f"a kernel with a grid of {grid} was not launched: CUDA error {status}")
+
+
+@cache
+def driver_version() -> int:
+    """The newest CUDA that the driver supports, such as 12010 for 12.1; 0 if it does not say."""
+    version = ctypes.c_int()
+    status = ctypes.PyDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
+    return 0 if status else version.value
 
 
 @cache

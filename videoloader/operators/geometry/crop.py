@@ -84,6 +84,7 @@ def _crop_on_gpu(
     ),
     infer=_infer_crop,
     kernels={"cuda": _crop_on_gpu},
+    is_replayable=True,
     check=check_crop,
     absorb=absorb_crop,
     absorbed_per_sample=ABSORBED,

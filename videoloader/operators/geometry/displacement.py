@@ -77,6 +77,7 @@ def _sphere_on_gpu(
     inputs=(Input("frames", FRAMES, is_image=True),),
     arguments=_ARGUMENTS,
     kernels={"cuda": _sphere_on_gpu},
+    is_replayable=True,
 )
 def sphere(
     context: Context,
@@ -130,6 +131,7 @@ def _water_on_gpu(
         *_ARGUMENTS,
     ),
     kernels={"cuda": _water_on_gpu},
+    is_replayable=True,
 )
 def water(
     context: Context,

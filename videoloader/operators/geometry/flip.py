@@ -57,6 +57,7 @@ def _flip_on_gpu(
         _side("depthwise", "swap front and back; of volumes only", default=False),
     ),
     kernels={"cuda": _flip_on_gpu},
+    is_replayable=True,
     absorb=_absorb_flip,
     absorbed_per_sample=("horizontal",),
 )

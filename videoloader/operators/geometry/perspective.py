@@ -243,6 +243,7 @@ def _warp_on_gpu(context: Context, *inputs: Batch, **arguments: Any) -> Any:
     infer=_infer_warp,
     check=_check_matrix,
     kernels={"cpu": _warp_on_cpu, "cuda": _warp_on_gpu},
+    is_replayable=True,
 )
 def warp_perspective(
     context: Context,

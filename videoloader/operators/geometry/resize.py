@@ -130,6 +130,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     num_outputs=_num_outputs,
     infer=_infer,
     kernels={"cuda": _resize_on_gpu},
+    is_replayable=True,
     check=check_resize,
     unused=_HINTS,
     deprecated=(NO_IMAGE_TYPE,),
@@ -249,6 +250,7 @@ _WINDOW_ARGUMENTS = (
     arguments=_WINDOW_ARGUMENTS,
     infer=_infer_window,
     kernels={"cuda": _window_on_gpu},
+    is_replayable=True,
     check=_check_both,
     unused=_HINTS,
 )
@@ -275,6 +277,7 @@ def resize_crop_mirror(
     ),
     infer=_infer_window,
     kernels={"cuda": _window_on_gpu},
+    is_replayable=True,
     check=_check_both,
     unused=_HINTS,
 )

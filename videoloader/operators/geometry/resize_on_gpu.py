@@ -85,7 +85,8 @@ def resize_on_gpu(
         tiles = -(-(count * height * -(-width // 4)) // _THREADS)
     else:
         tiles = count * -(-height // _TILE) * -(-width // _TILE)
-    (_NEAREST if plan.is_nearest else _RESIZE).launch(rows, tiles, macros, str(pixels.device))
+    kernel, device = _NEAREST if plan.is_nearest else _RESIZE, str(pixels.device)
+    kernel.launch(rows, tiles, macros, device, kept=plan.memory)
     return out
 
 

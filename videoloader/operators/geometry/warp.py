@@ -235,6 +235,7 @@ def _warp_affine_on_gpu(context: Context, frames: Batch, **arguments: Any) -> An
     infer=_infer_warp,
     deprecated=(OUTPUT_DTYPE,),
     kernels={"cpu": _warp_affine_on_cpu, "cuda": _warp_affine_on_gpu},
+    is_replayable=True,
 )
 def warp_affine(
     context: Context,
@@ -362,6 +363,7 @@ def _rotate_on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
     infer=_infer_rotated,
     deprecated=(OUTPUT_DTYPE,),
     kernels={"cpu": _rotate_on_cpu, "cuda": _rotate_on_gpu},
+    is_replayable=True,
 )
 def rotate(
     context: Context,
