@@ -100,7 +100,7 @@ class Evaluator:
         if not given:
             return
         slots, kept = part.state.slots, part.state.kept
-        has_own = node.operator.owns_outputs and node.device == "cpu"
+        has_own = node.operator.owns_outputs
         owned = set(range(len(outputs))) if has_own else set()
         for at, data in given:
             if data.branch is None:
