@@ -213,7 +213,9 @@ def check_random(machine, batch, arguments, *, kernel):
     bound = {k: v for k, v in declared.bind(arguments).items() if k != "seed"}
 
     def apply(run, device, samples):
-        context = Context(len(samples), device, random=np.random.default_rng)
+        context = Context(
+            len(samples), device, random=lambda position, into: np.random.default_rng(position)
+        )
         (made,) = run.apply(context, [Batch(samples, batch.layout())], bound)
         return TensorList([each.cpu() for each in made], made.layout)
 

@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 from image_files import encoded, picture
 
 from videoloader import fn, pipeline_def
+from videoloader.decoding.memory import Recycler
+from videoloader.operators.batch import Batch
+from videoloader.pipeline.slots import Slots
 
 SIZES = [(40, 50), (30, 20), (64, 48)]
 BATCH = len(SIZES)
@@ -95,3 +99,15 @@ def test_images_of_one_size_are_one_block(tmp_path):
         (images,) = pipe.run()
         assert images.is_dense_tensor()
         assert np.array_equal(images.as_tensor()[1].numpy(), picture(9, 7))
+
+
+def test_samples_stay_where_they_are_if_they_are_contiguous():
+    whole = [torch.arange(height * 12).view(height, 12) for height in (3, 5)]
+    for samples, stay in ((whole, True), ([each[:, 2:9] for each in whole], False)):
+        slots = Slots(2, Recycler(keep=1))
+        slots.place(0, Batch(samples, "HW"), is_own=True)
+        given = slots.collect().tensors
+        for sample, mine in zip(samples, given, strict=True):
+            assert torch.equal(sample, mine)
+            assert mine.is_contiguous()
+            assert (mine.data_ptr() == sample.data_ptr()) == stay

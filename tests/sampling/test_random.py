@@ -39,3 +39,13 @@ def test_streams_do_not_share_their_state():
     one, other = generator(1), generator(1)
     first = one.integers(1 << 62, size=5)
     np.testing.assert_array_equal(other.integers(1 << 62, size=5), first)
+
+
+def test_a_generator_that_is_used_again_begins_the_stream_of_a_new_one():
+    used = generator(3, sample=9)
+    used.random(3), used.integers(7, dtype=np.uint8)  # the rest of a word, and of a block
+    again = generator(7, stage=1, sample=2, epoch=3, draw=4, into=used)
+    assert again is used
+    new = generator(7, stage=1, sample=2, epoch=3, draw=4)
+    for draw_of in (lambda rng: rng.integers(7, dtype=np.uint8, size=3), lambda rng: rng.random(9)):
+        np.testing.assert_array_equal(draw_of(again), draw_of(new))

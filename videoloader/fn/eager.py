@@ -176,7 +176,7 @@ def _run(
             worker = get_worker_info()
             context.random = next_call(None if worker is None else worker.seed)
         else:
-            context.random = lambda position: generator(seed, sample=position)
+            context.random = lambda at, into=None: generator(seed, sample=at, into=into)
     try:
         return operator.apply(context, inputs, given)
     except SampleError as error:

@@ -248,7 +248,7 @@ def _joined(blocks: Sequence[torch.Tensor | None]) -> torch.Tensor | None:
     return first.as_strided((count, *first.shape[1:]), first.stride())
 
 
-def _no_generator(position: int) -> np.random.Generator:
+def _no_generator(position: int, into: Any = None) -> np.random.Generator:  # noqa: ARG001
     raise ArgumentError(f"no random numbers for sample {position}: the operator does not draw")
 
 
@@ -285,7 +285,8 @@ class Context:
     Attributes:
         count: samples in the batch.
         device: torch device that the operator runs on, such as "cpu" or "cuda:0".
-        random: the random generator of a sample, by its position; for operators that draw.
+        random: the random generator of a sample, by its position; for operators that draw. May be
+            given one of before to use again, see `sampling.generator`.
         allocate: gives uninitialised memory for an output of a spec, such as a part of the
             memory that the pipeline hands out.
         outputs: what `infer` said of the outputs; set before `run`.
@@ -296,7 +297,7 @@ class Context:
 
     count: int
     device: str = "cpu"
-    random: Callable[[int], np.random.Generator] = _no_generator
+    random: Callable[..., np.random.Generator] = _no_generator
     allocate: Callable[[int, Spec], Batch] = allocate
     outputs: tuple[Spec, ...] = ()
     workers: int | None = None
@@ -305,6 +306,13 @@ class Context:
     def empty(self, output: int = 0) -> Batch:
         """Uninitialised memory for an output; one block unless its shapes are ragged."""
         return self.allocate(output, self.outputs[output])
+
+    def draws(self) -> Iterator[np.random.Generator]:
+        """The random generator of each sample, good until the next one is asked for."""
+        rng: np.random.Generator | None = None
+        for position in range(self.count):
+            rng = self.random(position, rng)
+            yield rng
 
     @property
     def stream(self) -> Any:

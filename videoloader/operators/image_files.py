@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 FindWindow = Callable[[int, tuple[int, int]], Window | None]
-"""The part of an image to keep, by the sample and its (height, width)."""
+"""The part of an image to keep, by the sample and its (height, width); asked for one by one."""
 
 ENCODED = Input("encoded", on_cpu=True)
 ORIENTATION = Argument(
@@ -135,10 +135,9 @@ def _decode(
     dtype: torch.dtype,
     adjust_orientation: bool,
     max_pixels: int,
-    time_limit: float,
-    memory_limit: int | None,
+    **limits: Any,
 ) -> Batch:
-    """The images of a batch, or windows of them, in the memory that the codec gives."""
+    """The images of a batch, or windows of them; on a GPU in memory of torch's allocator."""
     form = ImageForm(output_type.value, adjust_orientation, max_pixels)
     requests = []
     for position, value in enumerate(encoded):
@@ -150,33 +149,42 @@ def _decode(
             requests.append(ImageRequest(data, name, header, find_window(position, size)))
         except VideoError as error:
             raise SampleError(position, error) from error
-    ready: Sequence[torch.Tensor | None] = [None] * len(requests)
+    ready: torch.Tensor | Sequence[torch.Tensor | None] = [None] * len(requests)
     if context.device != "cpu":
         ready = _on_gpu(context, requests, form)
+    if isinstance(ready, torch.Tensor):
+        if all(request.window is None for request in requests):
+            return Batch(to_range(ready, dtype), "HWC")
+        ready = ready.unbind()
     left = [position for position, pixels in enumerate(ready) if pixels is None]
-    decoder = shared_decoder(
-        "cpu", context.workers, time_limit=time_limit, memory_limit=memory_limit
-    )
-    decoded = dict(
-        zip(left, decoder.decode_images([requests[at] for at in left], form), strict=True)
-    )
+    decoded = _on_cpu([requests[at] for at in left], form, context.workers, **limits)
+    made = dict(zip(left, decoded, strict=True))
     out = []
     for position, (request, pixels) in enumerate(zip(requests, ready, strict=True)):
         if pixels is None:
-            made = decoded[position]
-            if isinstance(made, Exception):
-                raise SampleError(position, made)
-            pixels = torch.from_numpy(made)
-        elif request.window is not None:
+            found = made[position]
+            if isinstance(found, Exception):
+                raise SampleError(position, found)
+            out.append(to_range(torch.from_numpy(found), dtype).to(context.device))
+            continue
+        if request.window is not None:
             pixels = pixels[request.window]
-        pixels = to_range(pixels, dtype)
-        out.append(pixels if context.device == "cpu" else pixels.to(context.device))
+        out.append(to_range(pixels, dtype))
     return Batch(out, "HWC")
+
+
+def _on_cpu(
+    requests: Sequence[ImageRequest], form: ImageForm, workers: int | None, **limits: Any
+) -> Sequence[Any]:
+    """Pixels, or the error, of each; without any no worker process is asked for."""
+    if not requests:
+        return ()
+    return shared_decoder("cpu", workers, **limits).decode_images(requests, form)
 
 
 def _on_gpu(
     context: Context, requests: Sequence[ImageRequest], form: ImageForm
-) -> Sequence[torch.Tensor | None]:
+) -> torch.Tensor | Sequence[torch.Tensor | None]:
     from videoloader.decoding.images.nvimagecodec import decode_on_gpu
 
     return decode_on_gpu(
@@ -305,13 +313,14 @@ def decode_random_crop(
     The area is equally likely, the ratio on a logarithmic scale. If no window of `num_attempts`
     fits, the largest one in the middle with a ratio in the bounds is taken.
     """
+    draws = context.draws()
 
-    def find(position: int, size: tuple[int, int]) -> Window:
+    def find(position: int, size: tuple[int, int]) -> Window:  # noqa: ARG001  (one by one)
         top, left, height, width = random_part(
             size,
             (random_area[0], random_area[-1]),
             (random_aspect_ratio[0], random_aspect_ratio[-1]),
-            context.random(position),
+            next(draws),
             num_attempts,
         )
         return slice(top, top + height), slice(left, left + width)

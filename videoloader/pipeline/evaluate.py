@@ -18,6 +18,7 @@ from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.state import BatchState, Part, Positions
 from videoloader.pipeline.stats import Meter
+from videoloader.readers.planned import Identity
 from videoloader.sampling import generator
 
 __all__ = ["Evaluator", "failure"]
@@ -99,7 +100,7 @@ class Evaluator:
         if not given:
             return
         slots, kept = part.state.slots, part.state.kept
-        has_own = node.operator.owns_outputs and node.device == "cpu"
+        has_own = node.operator.owns_outputs
         owned = set(range(len(outputs))) if has_own else set()
         for at, data in given:
             if data.branch is None:
@@ -121,7 +122,8 @@ class Evaluator:
         if operator.draws:
             arguments = dict(arguments)
             seed = arguments.pop("seed", None)
-            context.random = partial(self._generator, node, part, seed)
+            identities = part.state.identities
+            context.random = partial(self._generator, node, identities, positions, seed)
         if node.ordinal in self._given:
             context.allocate = partial(self._memory, node, part)
         inputs = list(map(part.value, node.inputs))
@@ -131,9 +133,15 @@ class Evaluator:
         return outputs
 
     def _generator(
-        self, node: Node, part: Part, seed: int | None, position: int
+        self,
+        node: Node,
+        identities: Sequence[Identity],
+        positions: Positions,
+        seed: int | None,
+        position: int,
+        into: np.random.Generator | None = None,
     ) -> np.random.Generator:
-        identity = part.state.identities[part.positions(node.branch)[position]]
+        identity = identities[positions[position]]
         if seed in (None, -1):
             seed, stage = self._seed, node.stage
         else:
@@ -143,6 +151,7 @@ class Evaluator:
             stage=stage,
             sample=identity.sample,
             epoch=identity.epoch,
+            into=into,
         )
 
     def _memory(self, node: Node, part: Part, output: int, spec: Spec) -> Batch:

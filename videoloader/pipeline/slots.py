@@ -75,7 +75,7 @@ class Slots:
             taken: the other outputs of the batch, which may share memory with this one.
             kept: addresses of memory that stays with others.
             is_own: whether nobody else uses the memory of the samples, so that those of different
-                shapes need no copy.
+                shapes need no copy if they are contiguous.
         """
         for sample in batch.samples if batch.block is None else ():
             if not isinstance(sample, torch.Tensor):
@@ -87,7 +87,8 @@ class Slots:
             if batch.block.is_contiguous() and not (others and _storage(batch.block) in others):
                 self._block = batch.block
         is_whole = len(batch) == self._count and batch.block is None
-        if is_own and is_whole and batch.spec.is_ragged:
+        may_stay = is_own and is_whole and batch.spec.is_ragged
+        if may_stay and all(sample.is_contiguous() for sample in batch):
             pass
         elif self._block is None or not _is_inside(batch, self._block):
             copy = self.empty(start, batch.spec)

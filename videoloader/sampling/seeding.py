@@ -62,8 +62,8 @@ def seeded_calls(value: int) -> Iterator[None]:
         _calls = before
 
 
-def next_call(worker_seed: int | None = None) -> Callable[[int], np.random.Generator]:
-    """The random generators of the next call, by the position of a sample.
+def next_call(worker_seed: int | None = None) -> Callable[..., np.random.Generator]:
+    """The random generators of the next call, by the position of a sample; see `generator`.
 
     Args:
         worker_seed: in a worker process of a loader, what tells it from the others and its epoch
@@ -77,4 +77,4 @@ def next_call(worker_seed: int | None = None) -> Callable[[int], np.random.Gener
     elif is_inherited and not _calls.is_chosen:
         seed()  # a forked process draws other numbers than its parent
     own, stage = _calls.value, next(_calls.stages)
-    return lambda position: generator(own, stage=stage, sample=position)
+    return lambda position, into=None: generator(own, stage=stage, sample=position, into=into)

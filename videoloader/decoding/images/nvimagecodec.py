@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ import torch
 
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.pixels import YCBCR
+from videoloader.decoding.switches import quick_switches
 from videoloader.errors import UnsupportedError
 
 __all__ = ["decode_on_gpu"]
 
 _FORMATS = ("jpeg", "jpeg2000")
+_CONVERTED = ("BGR", "YCbCr")  # output types that are made of RGB
+_ALIGNMENT = 256  # of an image in a block, as of CUDA's own allocations
 
 
 def decode_on_gpu(
@@ -25,13 +29,16 @@ def decode_on_gpu(
     device: str,
     output_type: str,
     adjust_orientation: bool,
-) -> list[torch.Tensor | None]:
+) -> torch.Tensor | list[torch.Tensor | None]:
     """Pixels (H, W, C) uint8 on the GPU; None for what the CPU has to decode.
+
+    One tensor (N, H, W, C) where all images are of one size. The memory is of torch's allocator,
+    which keeps it from being used again while another stream works on it (`record_stream`).
 
     Args:
         files: encoded images.
         headers: of each.
-        device: torch device of the GPU.
+        device: torch device of the GPU; the images are ready on its current stream.
         output_type: name of an `ImageType`.
         adjust_orientation: turn them as their EXIF says.
 
@@ -40,30 +47,90 @@ def decode_on_gpu(
     """
     codec = _codec()
     results: list[torch.Tensor | None] = [None] * len(files)
-    chosen = [
-        number
-        for number, header in enumerate(headers)
-        if header.format in _FORMATS and header.bits == 8 and header.channels in (1, 3)
-    ]
-    if not chosen:
-        return results
-    grey = [number for number in chosen if _is_grey(headers[number], output_type)]
-    others = [number for number in chosen if not _is_grey(headers[number], output_type)]
-    stream = torch.cuda.current_stream(device)
-    for numbers, color in ((grey, codec.ColorSpec.GRAY), (others, codec.ColorSpec.SRGB)):
+    groups: tuple[list[int], list[int]] = [], []
+    for number, header in enumerate(headers):
+        if header.format in _FORMATS and header.bits == 8 and header.channels in (1, 3):
+            groups[_is_grey(header, output_type)].append(number)
+    for is_grey, numbers in enumerate(groups):
         if not numbers:
             continue
-        images = _decoder(device).decode(
-            [codec.CodeStream(np.frombuffer(files[number], np.uint8)) for number in numbers],
-            params=codec.DecodeParams(adjust_orientation, color, False),  # noqa: FBT003
-            cuda_stream=stream.cuda_stream,
-        )
-        for number, image in zip(numbers, images, strict=True):
-            pixels = None if image is None else torch.as_tensor(image, device=device)
-            size = headers[number].displayed(adjust_orientation=adjust_orientation)
-            if pixels is not None and tuple(pixels.shape[:2]) == size:
-                results[number] = _converted(pixels, output_type)
+        color = codec.ColorSpec.GRAY if is_grey else codec.ColorSpec.SRGB
+        params = codec.DecodeParams(adjust_orientation, color, False)  # noqa: FBT003
+        sizes = [headers[at].displayed(adjust_orientation=adjust_orientation) for at in numbers]
+        rooms, block = _rooms(sizes, 1 if is_grey else 3, device)
+        sources = [codec.CodeStream(np.frombuffer(files[at], np.uint8)) for at in numbers]
+        with quick_switches():
+            are_done = _decode_into(rooms, sources, params, device)
+        is_converted = output_type in _CONVERTED
+        if block is not None and len(numbers) == len(files) and all(are_done) and not is_converted:
+            return block
+        for at, room, is_done in zip(numbers, rooms, are_done, strict=True):
+            if is_done:
+                results[at] = _converted(room.pixels, output_type)
     return results
+
+
+class _Room:
+    """Memory for an image, described as a tensor does it; asking tensors takes 5 us each.
+
+    Attributes:
+        pixels: the memory (H, W, C).
+    """
+
+    __slots__ = ("__cuda_array_interface__", "pixels")
+
+    def __init__(self, pixels: torch.Tensor, address: int, shape: tuple[int, int, int]) -> None:
+        self.pixels = pixels
+        self.__cuda_array_interface__: dict[str, Any] = {
+            "typestr": "|u1",
+            "shape": shape,
+            "strides": None,
+            "data": (address, False),
+            "version": 2,
+        }
+
+    def holds(self, image: Any) -> bool:
+        """Whether an image of nvImageCodec was decoded, and fills this memory."""
+        if image is None:
+            return False
+        own, found = self.__cuda_array_interface__, image.__cuda_array_interface__
+        is_here: bool = found["data"][0] == own["data"][0]
+        return is_here and tuple(found["shape"]) == own["shape"]
+
+
+def _rooms(
+    sizes: Sequence[tuple[int, int]], channels: int, device: str
+) -> tuple[list[_Room], torch.Tensor | None]:
+    """Memory for each image in one block; and the block (N, H, W, C) for images of one size."""
+    shapes = [(height, width, channels) for height, width in sizes]
+    lengths = [height * width * channels for height, width in sizes]
+    is_dense = shapes.count(shapes[0]) == len(shapes)
+    if not is_dense:
+        lengths = [-(-length // _ALIGNMENT) * _ALIGNMENT for length in lengths]
+    *places, end = accumulate(lengths, initial=0)
+    memory = torch.empty(end, dtype=torch.uint8, device=device)
+    address = memory.data_ptr()
+    rooms = []
+    for place, shape in zip(places, shapes, strict=True):
+        pixels = memory.as_strided(shape, (shape[1] * channels, channels, 1), place)
+        rooms.append(_Room(pixels, address + place, shape))
+    return rooms, memory.view(len(shapes), *shapes[0]) if is_dense else None
+
+
+def _decode_into(
+    rooms: Sequence[_Room], sources: Sequence[Any], params: Any, device: str
+) -> list[bool]:
+    """Decode each image into its memory; whether that was done."""
+    stream = torch.cuda.current_stream(device).cuda_stream
+    images = _codec().as_images(rooms, cuda_stream=stream)
+    try:
+        made = _decoder(device).decode(sources, images=images, params=params, cuda_stream=stream)
+    except ValueError:  # nvImageCodec finds an image larger than our reader of headers did
+        if len(rooms) == 1:
+            return [False]
+        each = zip(rooms, sources, strict=True)
+        return [_decode_into([room], [source], params, device)[0] for room, source in each]
+    return [room.holds(image) for room, image in zip(rooms, made, strict=True)]
 
 
 def _is_grey(header: ImageHeader, output_type: str) -> bool:

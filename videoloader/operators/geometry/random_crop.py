@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,21 +66,23 @@ def _axes(
     axes: list[tuple[Axis, ...]] = []
     area = (random_area[0], random_area[1])
     ratio = (random_aspect_ratio[0], random_aspect_ratio[1])
-    count = len(frames)
-    own_filters = zip(
-        *(v.values if isinstance(v, PerSample) else (v,) * count for v in filters.values()),
-        strict=True,
-    )
-    for at, (shape, wanted, own) in enumerate(zip(frames.shapes, size, own_filters, strict=True)):
+    kinds = _by_sample(filters, len(frames))
+    each = zip(frames.shapes, size, kinds, context.draws(), strict=True)
+    for shape, wanted, own, rng in each:
         top, left, rows, columns = random_part(
-            (shape[-3], shape[-2]), area, ratio, context.random(at), tries=num_attempts
+            (shape[-3], shape[-2]), area, ratio, rng, tries=num_attempts
         )
-        kinds = dict(zip(filters, own, strict=True))
-        height, width = _size(wanted)
-        axes.append(
-            (part_axis(top, rows, height, **kinds), part_axis(left, columns, width, **kinds))
-        )
+        height, width = wanted[0], wanted[-1]
+        axes.append((part_axis(top, rows, height, **own), part_axis(left, columns, width, **own)))
     return axes
+
+
+def _by_sample(arguments: Mapping[str, Any], count: int) -> Sequence[dict[str, Any]]:
+    """The arguments of each sample; one object for all of them where none differs."""
+    columns = [v.values if isinstance(v, PerSample) else (v,) * count for v in arguments.values()]
+    if all(column.count(column[0]) == count for column in columns):
+        return [dict(zip(arguments, [column[0] for column in columns], strict=True))] * count
+    return [dict(zip(arguments, own, strict=True)) for own in zip(*columns, strict=True)]
 
 
 def _on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
