@@ -234,7 +234,11 @@ __device__ inline void copy_pixel(const View& v, int frame, int row, int column,
     for (int c = 0; c < CHANNELS; c++) pixel[c] = To::encode(From::decode(from[c * v.strides[3]]));
 }
 
-// ---- bytes through affine matrices: a block keeps the part of the source that a tile reads
+// ---- bytes through affine matrices
+//
+// A block copies the part of the source that a tile reads to shared memory, the patch, with a word
+// for each pixel, the border included. A pixel of the target is then four words and arithmetic:
+// instructions are what bounds this kernel.
 
 const bool HAS_PATCHES = LINEAR && SOURCE == 0 && PLACES == MATRIX;
 const int SIDE = 64;   // rows and columns of a patch
@@ -250,24 +254,26 @@ __device__ inline int whole_below(float value) {
     return (int)(__float_as_uint(__fadd_rd(value, FLOOR)) - __float_as_uint(FLOOR));
 }
 
-// A tile of the target, and what it reads. Four pixels side by side may be read as CHANNELS words.
+// A tile of the target, and its patch. It has words if whole words of memory hold the patch: four
+// pixels side by side are then CHANNELS words.
 struct Tile {
     int frame, row, column;
     u64 target;                 // address
-    bool has_patch, has_words;  // what it reads is kept; is read as words
-    int top, left, tall, wide;  // the patch, in the source
-    u64 source;                 // address: of the first pixel if it has words, or of the frame
-    u32 first;                  // byte of the patch where the pixel at (-FLOOR, -FLOOR) would be
+    bool has_patch, has_words;
+    int top, left, tall, wide;  // of the patch, in the source
+    u64 source;                 // address: of the first pixel if it has words, else of the frame
+    u32 first;                  // offset in the patch of the source's origin, less that of FLOOR
 };
 
 // What the tiles of a row have in common.
 struct Plan {
-    int height, width, count;          // of tiles: down, across, all
-    int frames, rows, columns;         // from one tile of a block to its next
-    bool may_have_patch, may_be_filled;  // filled: with what lies outside
-    bool may_have_words, is_planar;
-    u32 fill, step, gap;  // pixel outside; bytes from one row to the next, and from word to word
-    u32 unit;             // UNIT; read from memory it stays in a register
+    int height, width, count;   // tiles along an axis, and in all frames
+    int frames, rows, columns;  // steps from one tile of a block to its next
+    bool may_have_patch, may_have_border, may_have_words;  // of tiles
+    bool is_planar;
+    u32 fill;       // pixel outside
+    u32 step, gap;  // bytes from one row to the next, and from one word of a pixel to the next
+    u32 unit;       // UNIT: a constant would take the place of the selector in `raised`
 };
 
 __device__ inline Plan plan_of(const Row& r, int stride) {
@@ -280,11 +286,11 @@ __device__ inline Plan plan_of(const Row& r, int stride) {
     if (!HAS_PATCHES) return p;
     // Beyond FARTHEST the places of pixels are not exact.
     p.may_have_patch = r.is_affine && target.sizes[1] < FARTHEST && target.sizes[2] < FARTHEST;
-    p.may_be_filled = r.border == CONSTANT || r.border == REPLICATE;
+    p.may_have_border = r.border == CONSTANT || r.border == REPLICATE;
     for (int c = 0; c < CHANNELS; c++) {
         u32 byte = (u32)fminf(fmaxf(r.fill[c], 0.0f), 255.0f);
         p.fill |= byte << 8 * c;
-        p.may_be_filled &= r.border != CONSTANT || byte == r.fill[c];
+        p.may_have_border &= r.border != CONSTANT || byte == r.fill[c];
     }
     p.is_planar = CHANNELS > 1 && v.strides[2] == 1;
     i64 step = v.strides[1], gap = p.is_planar ? v.strides[3] : 4;
@@ -300,8 +306,8 @@ struct Range {
     float low, high;
 };
 
-// Pixels that a line of a matrix leads to, of the same roundings as `affine`: each of them keeps the
-// order of values, so no value between the corners lies beyond theirs.
+// The places along an axis that a row of a matrix gives for a rectangle, with the roundings of
+// `affine`. Rounding keeps the order of values, so the extremes are exactly those of the corners.
 __device__ inline Range range_of(const float* line, Range x, Range y) {
     float a = x.low * line[0], b = x.high * line[0], low = fminf(a, b), high = fmaxf(a, b);
     low = fminf(fmaf(y.low, line[1], low), fmaf(y.high, line[1], low));
@@ -325,7 +331,7 @@ __device__ inline void place_patch(const Row& r, const Plan& p, Tile& tile) {
     bool has_words = is_inside && p.may_have_words && left >= LEAD &&
                      left + (wide + LEAD + 3) / 4 * 4 <= source.sizes[2];
     tile.top = top, tile.left = left, tile.tall = tall, tile.wide = wide;
-    tile.has_patch = is_inside || p.may_be_filled, tile.has_words = has_words;
+    tile.has_patch = is_inside || p.may_have_border, tile.has_words = has_words;
     tile.first = 4 * (LEAD - left - top * PITCH - (PITCH + 1) * __float_as_uint(FLOOR));
     tile.source = source.address + tile.frame * source.strides[0];
     if (has_words) tile.source += (u64)(u32)top * p.step + left * (p.is_planar ? 1 : CHANNELS);
@@ -402,7 +408,9 @@ __device__ inline float raised(u32 word, int byte, u32 unit) {
 }
 
 // A pixel by the arithmetic of `sample`.
-__device__ inline void sample_patch(const u32* patch, u32 first, u32 unit, Place place, float* pixel) {
+__device__ inline void sample_patch(
+    const u32* patch, u32 first, u32 unit, Place place, float* pixel
+) {
     float x = place.x - 0.5f, y = place.y - 0.5f;
     float column = __fadd_rd(x, FLOOR), row = __fadd_rd(y, FLOOR);
     float across = x - (column - FLOOR), down = y - (row - FLOOR);
