@@ -269,6 +269,64 @@ def test_warps_read_whole_words_and_single_values_alike(machine, dtype, channels
         assert got.numpy().tobytes() == expected.numpy().tobytes()
 
 
+def clips_of_bytes(layout, channels, memory):
+    """Clips larger than a tile, some of sides that are no multiple of a word."""
+    clips = batch_of(layout, channels=channels, memory=memory, side=160, seed=7)
+    if memory != "dense":
+        return clips
+    (whole,) = batch_of(layout, channels=channels, memory="ragged", side=160, seed=7).tensors[1:2]
+    return TensorList(torch.stack([whole.roll(7 * at) for at in range(5)]), layout)
+
+
+@pytest.mark.parametrize("layout", ["FHWC", "FCHW", "CFHW"])
+@pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_bytes_are_warped_to_the_bits_of_floats_of_the_same_values(
+    machine, layout, memory, channels
+):
+    clips = clips_of_bytes(layout, channels, memory)
+    floats = TensorList([each.float() for each in clips], layout)
+    turned = [[0.71, -0.7, 40.3], [0.7, 0.71, -31.8]]
+    shrunk, enlarged = [[2.6, 0, -9], [0.1, 2.2, 3]], [[0.03, 0, 60.2], [0, 0.04, 51.7]]
+    mirrored, outside = [[-1, 0, 90], [0, 1, 0]], [[1, 0, 1e9], [0, 1, 0]]
+    calls = [
+        ("rotate", {"angle": [0.0, 90.0, 10.0, 181.5, -45.0]}),
+        ("warp_affine", {"matrix": [AFFINE, FAR[:2], turned, AFFINE, enlarged]}),
+        ("warp_affine", {"matrix": [mirrored, outside, shrunk, mirrored, turned]}),
+    ]
+    for fill, (name, arguments) in itertools.product((None, 9.0), calls):
+        given = {**arguments, "fill_value": fill, "dtype": torch.uint8}
+        (made,) = machine.run(name, [clips], given)
+        (wanted,) = machine.run(name, [floats], given)
+        for got, expected in zip(made, wanted, strict=True):
+            assert torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("fill", [None, 9.0, 9.6, -3.0, 300.0])
+def test_bytes_are_warped_to_floats_with_any_fill(machine, fill):
+    clips = clips_of_bytes("FHWC", 3, "ragged")
+    floats = TensorList([each.float() for each in clips], "FHWC")
+    given = {"angle": [0.0, 90.0, 10.0, 181.5, -45.0], "fill_value": fill, "dtype": torch.float32}
+    (made,) = machine.run("rotate", [clips], given)
+    (wanted,) = machine.run("rotate", [floats], given)
+    for got, expected in zip(made, wanted, strict=True):
+        assert torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e30])
+def test_matrices_that_lead_nowhere_are_those_of_floats(machine, value):
+    clips = clips_of_bytes("FHWC", 3, "ragged")
+    floats = TensorList([each.float() for each in clips], "FHWC")
+    for place in range(6):
+        matrix = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, -0.5]])
+        matrix.flat[place] = value
+        given = {"matrix": matrix.tolist(), "fill_value": 3.0, "dtype": torch.uint8}
+        (made,) = machine.run("warp_affine", [clips], given)
+        (wanted,) = machine.run("warp_affine", [floats], given)
+        for got, expected in zip(made, wanted, strict=True):
+            assert torch.equal(got, expected)
+
+
 @pytest.mark.parametrize("layout", ["HW", "FHW"])
 def test_perspectives_of_frames_without_channels(machine, layout):
     batch = batch_of(layout)
@@ -467,6 +525,8 @@ def test_threads_of_a_block_wait_for_one_another(monkeypatch):
     batch = TensorList([torch.rand(40, 70, 3), torch.rand(5, 33, 3)], "HWC")
     check(machine, "gaussian_blur", [batch], {"window_size": [5, 65]}, bound=4e-6)
     check(machine, "rotate", [batch], {"angle": 10.0}, bound=1e-4)
+    clips = clips_of_bytes("HWC", 3, "ragged")
+    check(machine, "rotate", [clips], {"angle": 10.0, "fill_value": 3.0}, bound=1)
     check(machine, "hue", [batch], {"hue": 10.0}, bound=4e-6)
 
 
