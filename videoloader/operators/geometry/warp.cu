@@ -296,7 +296,7 @@ __device__ inline Plan plan_of(const Row& r, int stride) {
     i64 step = v.strides[1], gap = p.is_planar ? v.strides[3] : 4;
     p.step = (u32)step, p.gap = (u32)gap;
     bool is_even = CHANNELS % 2 || p.is_planar || (v.address | v.strides[0] | step) % 4 == 0;
-    p.may_have_words = step == p.step && gap == p.gap && gap % 4 == 0 && is_even &&
+    p.may_have_words = step == p.step && gap >> 30 == 0 && gap % 4 == 0 && is_even &&
                        (p.is_planar || is_interleaved<CHANNELS>(v));
     p.unit = __float_as_uint(UNIT);
     return p;
@@ -316,13 +316,14 @@ __device__ inline Range range_of(const float* line, Range x, Range y) {
 }
 
 __device__ inline void place_patch(const Row& r, const Plan& p, Tile& tile) {
+    if (!p.may_have_patch) return;
     const View &source = r.source, &target = r.target;
     int bottom = min(tile.row + TILE, target.sizes[1]) - 1;
     int right = min(tile.column + TILE, (target.sizes[2] + 3) / 4 * 4) - 1;  // whole groups
     Range rows = {tile.row + 0.5f, bottom + 0.5f}, columns = {tile.column + 0.5f, right + 0.5f};
     Range x = range_of(r.numbers, columns, rows), y = range_of(r.numbers + 3, columns, rows);
     bool is_near = x.low > -FARTHEST && x.high < FARTHEST && y.low > -FARTHEST && y.high < FARTHEST;
-    if (!is_near || !p.may_have_patch) return;
+    if (!is_near) return;
     int top = whole_below(y.low), tall = whole_below(y.high) - top + 2;
     int left = whole_below(x.low), wide = whole_below(x.high) - left + 2;
     if (tall > SIDE || wide > SIDE - LEAD) return;
