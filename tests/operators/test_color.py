@@ -184,5 +184,17 @@ def test_crop_mirror_normalize_of_bytes_is_exactly_the_reference(arguments, clip
         assert torch.equal(ours, theirs)
 
 
+@pytest.mark.parametrize("channels", [1, 2, 4, 5])
+def test_crop_mirror_normalize_of_bytes_takes_any_number_of_channels(channels):
+    bound = OPERATORS["crop_mirror_normalize"].bind({"mirror": [0, 1, 1], "mean": 3.0, "std": 7.0})
+    noise = np.random.default_rng(0).integers(0, 256, (3, 120, 130, channels), np.uint8)
+    operator = replace(OPERATORS["crop_mirror_normalize"], run=_never)
+    (made,) = operator.apply(Context(3), [Batch(list(torch.from_numpy(noise)), "HWC")], bound)
+    expected = (noise.astype(np.float64) - 3) / 7
+    expected[1:] = expected[1:, :, ::-1]
+    for ours, theirs in zip(made, expected.transpose(0, 3, 1, 2), strict=True):
+        assert np.allclose(ours.numpy(), theirs, rtol=1e-6, atol=1e-6)
+
+
 def _never(*batches, **arguments):
     pytest.fail("the kernel left the batch to the reference")
