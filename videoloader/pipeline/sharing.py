@@ -14,7 +14,7 @@ from videoloader.pipeline.state import BatchState, Part
 
 __all__ = ["SampleSharing"]
 
-_PARTS = 4
+_PARTS = 2
 """Parts of a batch for each thread: what is made between operators exists for one part only."""
 
 _WORTH_A_PART = 5e-4
