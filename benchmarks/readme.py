@@ -246,8 +246,8 @@ def pipelines() -> str:
     parts = [
         "Samples a second of a pipeline, here and in DALI, and the one over the other. Images are "
         "1,000 JPEGs of about 500x375, batches of 32; clips are 16 frames of uint8 that lie in the "
-        "memory of the device, batches of 8 of 224x224 and of 2 of 1080p, and arguments are "
-        "constants ([cases](benchmarks/pipeline.py))."
+        "memory of the device, 8 of 224x224 or 2 of 1080p, the same batch each time; "
+        "arguments are constants ([cases](benchmarks/pipeline.py))."
     ]
     for device in ("cpu", "gpu"):
         path, report = newest(f"pipeline-{device}")
@@ -267,7 +267,8 @@ def pipelines() -> str:
 
 
 def _samples(found: dict[str, Any]) -> str:
-    return f"{found['samples/s']:,.0f}" if "samples/s" in found else "-"
+    rate = found.get("samples/s")
+    return "-" if rate is None else f"{rate:,.{0 if rate >= 100 else 1}f}"
 
 
 def _times_of(row: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from videoloader.operators.arguments import BOOL, FLOAT, Argument, PerSample
+from videoloader.operators.axes import storable
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.noise_on_gpu import salt_on_gpu
 from videoloader.operators.operator import declare
@@ -169,7 +170,7 @@ def salt_and_pepper(
             number = torch.tensor(own if given is None else given, dtype=torch.float64)
             filling = saturate(number, value.dtype).to(value.device)
             where = torch.from_numpy(np.asarray(mask)).to(value.device)
-            value = torch.where(where, filling, value)
+            value = torch.where(where, storable(filling), storable(value)).view(value.dtype)
         return value
 
     return _each(context, values, change)

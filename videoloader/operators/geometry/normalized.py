@@ -21,6 +21,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
+from videoloader.operators.axes import storable
 from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
 from videoloader.operators.convert import scale_and_shift
 from videoloader.operators.decoded import DecodedForm, element_type
@@ -334,7 +335,9 @@ def _fill_outside(
         sample = Batch(inside[None], frames.layout)
         mask = _pictures(sample, (own,), mirror.values[position : position + 1])[0]
         pixels = out[..., : shape[-1]]
-        pixels.copy_(torch.where(mask, pixels, filled(pixels, pixels.shape, fill)))
+        filling = storable(filled(pixels, pixels.shape, fill))
+        pixels = storable(pixels)
+        pixels.copy_(torch.where(mask, pixels, filling))
 
 
 def _pictures(
