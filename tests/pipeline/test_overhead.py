@@ -55,15 +55,15 @@ def run(milliseconds, count):
 def test_a_batch_of_little_work_is_not_divided(calls):
     run(0, 20)
     counts = [count for count, _ in calls]
-    assert counts[:8] == [2] * 8  # of the first batch it is not known yet
-    assert BATCH in counts[8:]
+    assert counts[:4] == [4] * 4  # of the first batch it is not known yet
+    assert BATCH in counts[4:]
     assert {threads for _, threads in calls} == {1}
 
 
 @pytest.mark.parametrize("milliseconds", [2, -5], ids=["works", "waits"])
 def test_a_batch_that_takes_long_is_divided(calls, milliseconds):
     run(milliseconds, 3)
-    assert {count for count, _ in calls} == {2}
+    assert {count for count, _ in calls} == {4}
 
 
 def test_how_a_batch_is_divided_changes_nothing():
