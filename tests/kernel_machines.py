@@ -170,7 +170,7 @@ class OperatorKernels:
         assert device == "cpu"
         assert rows.dtype == kernel.row
         memory, start = packed(rows, values)
-        size = kernels._table_size(len(memory), 0) if kernel.takes_table else 0
+        size = kernels._table_size(len(memory), 0)
         table = aligned(max(len(memory), size))
         table[: len(memory)] = np.frombuffer(memory, np.uint8)
         options = kernel.options(macros, size)

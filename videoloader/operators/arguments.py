@@ -112,11 +112,9 @@ def each_value(*arguments: PerSample, make: Callable[..., Any]) -> list[list[Any
     if size and all(not each.has_frames and each.is_all(each[0]) for each in arguments):
         return [[make(*(each[0] for each in arguments))]] * size
     found = []
-    for given in zip(*arguments, strict=True):
+    for position, given in enumerate(zip(*arguments, strict=True)):
         count = max((len(value) for value in given if isinstance(value, PerFrame)), default=1)
-        frames = (
-            value.values if isinstance(value, PerFrame) else (value,) * count for value in given
-        )
+        frames = (each.frames(position, count) for each in arguments)
         found.append([make(*own) for own in zip(*frames, strict=True)])
     return found
 

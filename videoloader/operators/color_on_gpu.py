@@ -11,9 +11,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.operators.arguments import PerFrame, PerSample
+from videoloader.operators.arguments import PerSample, each_value
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.kernels import ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import (
+    ELEMENTS,
+    MOST_CHANNELS,
+    Kernel,
+    are_frames,
+    row_type,
+    rows_of,
+)
 
 __all__ = ["KEPT", "MOST_STAGES", "ColorStage", "columns", "line_stage", "matrix_stage", "recolor"]
 
@@ -23,9 +30,8 @@ KEPT = 64
 MOST_STAGES = 6
 """Operators of a launch; the numbers of each take registers."""
 
-_MOST_CHANNELS = 4
 _STAGE = np.dtype(
-    [("factors", "f4", (_MOST_CHANNELS, _MOST_CHANNELS)), ("offsets", "f4", _MOST_CHANNELS)]
+    [("factors", "f4", (MOST_CHANNELS, MOST_CHANNELS)), ("offsets", "f4", MOST_CHANNELS)]
 )
 _BLOCK_BYTES = 4096  # of a block, counted in the larger of the two element types
 
@@ -56,15 +62,9 @@ def columns(values: Sequence[PerSample]) -> tuple[list[NDArray[Any]], tuple[int,
     """
     if not any(each.has_frames for each in values):
         return [np.array(each.values) for each in values], None
-    counts = tuple(
-        max((len(own) for own in given if isinstance(own, PerFrame)), default=1)
-        for given in zip(*values, strict=True)
-    )
-    arrays = []
-    for each in values:
-        rows = (each.frames(at, count) for at, count in enumerate(counts))
-        arrays.append(np.array([value for row in rows for value in row]))
-    return arrays, counts
+    samples = each_value(*values, make=lambda *own: own)
+    rows = [row for own in samples for row in own]
+    return [np.array(each) for each in zip(*rows, strict=True)], tuple(map(len, samples))
 
 
 def matrix_stage(

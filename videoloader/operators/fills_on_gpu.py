@@ -12,13 +12,19 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.kernels import Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import (
+    LETTERS,
+    MOST_CHANNELS,
+    Kernel,
+    are_frames,
+    row_type,
+    rows_of,
+)
 
-__all__ = ["SIZES", "bits_of", "erase_regions", "mask_squares"]
+__all__ = ["SIZES", "bits_of", "bits_of_each", "erase_regions", "mask_squares"]
 
-_MOST_CHANNELS = 4
 _ROW = row_type(
-    ("fill", "u8", _MOST_CHANNELS),
+    ("fill", "u8", MOST_CHANNELS),
     ("first", "i4"),
     ("count", "i4"),
     *((name, "f4") for name in ("sin", "cos", "across", "down", "ratio")),
@@ -35,7 +41,6 @@ SIZES = {
 }
 """Element types of kernels that compute nothing, and their bytes."""
 
-_LETTERS = "FHWC"
 _PIXELS = 1024  # of a block: four for each thread
 
 
@@ -104,7 +109,7 @@ def _box(region: Sequence[slice], layout: str, sizes: Sequence[int]) -> list[int
     """Where a region begins and ends along frames, rows, columns and channels."""
     bounds = [(0, size) for size in sizes]
     for letter, part in zip(layout, region, strict=True):
-        at = _LETTERS.index(letter)
+        at = LETTERS.index(letter)
         start, stop, _ = part.indices(sizes[at])
         bounds[at] = (start, stop)
     return [*(start for start, _ in bounds), *(stop for _, stop in bounds)]
@@ -112,10 +117,15 @@ def _box(region: Sequence[slice], layout: str, sizes: Sequence[int]) -> list[int
 
 @lru_cache(maxsize=256)
 def bits_of(fill: torch.Tensor) -> NDArray[np.uint64]:
-    """The bytes of a value for each channel, as integers of 64 bits."""
-    values = fill.reshape(-1).expand(_MOST_CHANNELS) if fill.numel() == 1 else fill.reshape(-1)
+    """The bytes of a value for each channel, or of one for all, as integers of 64 bits."""
+    values = fill.reshape(-1)
+    return bits_of_each(values.expand(MOST_CHANNELS) if len(values) == 1 else values)
+
+
+def bits_of_each(values: torch.Tensor) -> NDArray[np.uint64]:
+    """The bytes of the values of channels, as integers of 64 bits; 0 for those that are missing."""
     own = values.contiguous().view(torch.uint8).reshape(len(values), -1).numpy()
-    memory = np.zeros((_MOST_CHANNELS, 8), dtype=np.uint8)
+    memory = np.zeros((MOST_CHANNELS, 8), dtype=np.uint8)
     memory[: own.shape[0], : own.shape[1]] = own
     return memory.view(np.uint64)[:, 0]
 

@@ -17,6 +17,7 @@ from videoloader.operators.kernels import (
     planes_of,
     row_type,
     rows_of,
+    tiles_in,
 )
 
 __all__ = ["Mask", "Pass", "extremes_on_gpu", "filter_on_gpu"]
@@ -138,11 +139,9 @@ def _launch(
     rows["passes"], rows["count"] = passes[places], counts[places]
     if not _is_interleaved(rows):
         rows = planes_of(rows, frames, out)
-    sizes = rows["source"]["sizes"].astype(np.int64)
-    tiles = sizes[:, 0] * -(-sizes[:, 1] // _TILE) * -(-sizes[:, 2] // _TILE)
     types = {"SOURCE": ELEMENTS[frames.spec.dtype], "TARGET": ELEMENTS[out.spec.dtype]}
-    macros = {**types, "CHANNELS": int(sizes[0, 3]), **macros}
-    _SEPARABLE.launch(rows, tiles, macros, frames.spec.device, weights)
+    macros = {**types, "CHANNELS": int(rows["source"]["sizes"][0, 3]), **macros}
+    _SEPARABLE.launch(rows, tiles_in(rows, _TILE), macros, frames.spec.device, weights)
 
 
 def _is_interleaved(rows: NDArray[Any]) -> bool:

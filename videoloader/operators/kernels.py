@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -36,17 +36,22 @@ from videoloader.operators.recorder import Launch, recorder
 __all__ = [
     "BORDERS",
     "ELEMENTS",
+    "LETTERS",
+    "MOST_CHANNELS",
+    "MOST_VALUES",
     "THREADS",
     "VIEW",
     "Kernel",
     "are_frames",
     "current_stream",
+    "groups_in",
     "has_cupy",
     "packed",
     "planes_of",
     "queue",
     "row_type",
     "rows_of",
+    "tiles_in",
 ]
 
 ELEMENTS = {torch.uint8: 0, torch.uint16: 1, torch.float16: 2, torch.float32: 3}
@@ -61,9 +66,14 @@ BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")
 VIEW = np.dtype([("address", "u8"), ("strides", "i8", 4), ("sizes", "i4", 4)], align=True)
 """Pixels of a row, `View` in kernels.cu: frames, rows, columns, channels; strides in elements."""
 
-_LETTERS = "FHWC"
-_MOST_CHANNELS = 4
-_MOST_VALUES = 2**31 - 2**12  # of a sample; kernels count them in 32 bits
+LETTERS = "FHWC"
+"""The dimensions of a `VIEW`."""
+
+MOST_CHANNELS = 4
+
+MOST_VALUES = 2**31 - 2**12
+"""Of a sample; kernels count them in 32 bits."""
+
 _MOST_ROWS = 65535  # of a launch: blocks along y
 _BLOCKS = 1 << 12  # of a launch; a few times what a large GPU keeps resident
 _ALIGNMENT = 16  # bytes
@@ -74,8 +84,6 @@ _functions: dict[tuple[Any, ...], Any] = {}  # compiled, by kernel, macros and G
 @dataclass(frozen=True)
 class Kernel:
     """A kernel `KERNEL(name, threads)` of a file of this package; see kernels.cu.
-
-    One without the macro, `name(const Row* rows, const u8* values)`, gets no table by value.
 
     Args:
         file: its path below this package.
@@ -91,11 +99,6 @@ class Kernel:
     def source(self) -> str:
         """CUDA C++, without includes."""
         return _text("kernels.cu") + _text(self.file)
-
-    @cached_property
-    def takes_table(self) -> bool:
-        """Whether it can get its table by value."""
-        return f"KERNEL({self.name}," in _text(self.file)
 
     def options(self, macros: Mapping[str, int], table_bytes: int = 0) -> tuple[str, ...]:
         """Compiler options; products are rounded before they are summed unless `fmaf` is called.
@@ -164,9 +167,7 @@ def queue(
         return
     table, start = packed(rows, values)
     stream = current_stream(index)
-    size = 0
-    if kernel.takes_table:
-        size = TABLE_BYTES if len(table) <= TABLE_BYTES else _table_size(len(table), index)
+    size = TABLE_BYTES if len(table) <= TABLE_BYTES else _table_size(len(table), index)
     function = _function(kernel, macros, size, index)
     if size:
         launch_with_table(function.ptr, grid, THREADS, stream, table, start)
@@ -270,12 +271,12 @@ def are_frames(*batches: Batch, dtypes: Mapping[torch.dtype, int] = ELEMENTS) ->
 @lru_cache(maxsize=1024)
 def _channels(layout: str, shape: tuple[int, ...]) -> int:
     """The channels of a sample that kernels take; 0 for any other."""
-    if not {*"HW"} <= {*layout} <= {*_LETTERS} or len({*layout}) < len(layout):
+    if not {*"HW"} <= {*layout} <= {*LETTERS} or len({*layout}) < len(layout):
         return 0
-    if len(shape) != len(layout) or not 0 < math.prod(shape) <= _MOST_VALUES:
+    if len(shape) != len(layout) or not 0 < math.prod(shape) <= MOST_VALUES:
         return 0
     count = shape[layout.index("C")] if "C" in layout else 1
-    return count if count <= _MOST_CHANNELS else 0
+    return count if count <= MOST_CHANNELS else 0
 
 
 def row_type(*fields: tuple[Any, ...]) -> np.dtype[Any]:
@@ -316,6 +317,20 @@ def rows_of(
         table[name]["address"] += (number * step).astype(np.uint64)
         table[name]["sizes"][alone, 0] = 1
     return table, samples
+
+
+def groups_in(rows: NDArray[Any], pixels: int = 4) -> NDArray[np.int64]:
+    """The `tiles` of a launch whose threads each make some pixels of a row of the target."""
+    count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
+    groups: NDArray[np.int64] = count * height * -(-width // pixels)
+    return -(-groups // THREADS)
+
+
+def tiles_in(rows: NDArray[Any], side: int) -> NDArray[np.int64]:
+    """The `tiles` of a launch whose blocks make squares of the target."""
+    count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
+    tiles: NDArray[np.int64] = count * -(-height // side) * -(-width // side)
+    return tiles
 
 
 def planes_of(rows: NDArray[Any], source: Batch, target: Batch) -> NDArray[Any]:
@@ -366,7 +381,7 @@ def _set_views(
     strides: Sequence[Sequence[int]],
 ) -> None:
     """Say where the pixels of samples are; shapes and strides are of each, or one for all."""
-    axes = [layout.find(letter) for letter in _LETTERS]
+    axes = [layout.find(letter) for letter in LETTERS]
     views["address"] = addresses
     views["sizes"] = [[shape[axis] if axis >= 0 else 1 for axis in axes] for shape in shapes]
     views["strides"] = [[own[axis] if axis >= 0 else 0 for axis in axes] for own in strides]

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.kernels import BORDERS, ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import (
+    BORDERS,
+    ELEMENTS,
+    Kernel,
+    are_frames,
+    groups_in,
+    row_type,
+    rows_of,
+)
 from videoloader.operators.operands import floats_of
 
 __all__ = ["correlate_on_gpu", "median_on_gpu"]
@@ -23,7 +31,6 @@ _ROW = row_type(
 )
 _CORRELATE = Kernel("neighborhoods.cu", "correlate", _ROW)
 _MEDIAN = Kernel("neighborhoods.cu", "median", _ROW)
-_PIXELS = 1024  # of a block: four for each thread
 _MOST_KEPT = 49  # values of a window that a thread keeps
 
 
@@ -85,13 +92,11 @@ def _launch(
     macros: dict[str, int],
     window: Pair = (0, 0),
 ) -> None:
-    sizes = rows["target"]["sizes"].astype(np.int64)
     types = {"SOURCE": ELEMENTS[frames.spec.dtype], "TARGET": ELEMENTS[out.spec.dtype]}
     macros = {
         **types,
-        "CHANNELS": int(sizes[0, 3]),
+        "CHANNELS": int(rows["target"]["sizes"][0, 3]),
         "HEIGHT": window[0],
         "WIDTH": window[1],
     } | macros
-    groups = sizes[:, 0] * sizes[:, 1] * -(-sizes[:, 2] // 4)
-    kernel.launch(rows, -(-4 * groups // _PIXELS), macros, frames.spec.device)
+    kernel.launch(rows, groups_in(rows), macros, frames.spec.device)

@@ -11,7 +11,14 @@ import torch
 
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.fills_on_gpu import SIZES, bits_of
-from videoloader.operators.kernels import Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import (
+    LETTERS,
+    Kernel,
+    are_frames,
+    groups_in,
+    row_type,
+    rows_of,
+)
 from videoloader.tensors import saturate
 
 __all__ = ["salt_on_gpu"]
@@ -26,8 +33,6 @@ _SALT = Kernel(
         *(("order", "i8", 4), ("count", "i8")),
     ),
 )
-_LETTERS = "FHWC"
-_PIXELS = 1024  # of a block: four for each thread
 
 
 def salt_on_gpu(
@@ -67,12 +72,11 @@ def salt_on_gpu(
     steps = np.cumprod(np.column_stack([sides[:, 1:], np.ones(len(sides), int)])[:, ::-1], axis=1)
     steps = np.where(sides > 1, steps[:, ::-1], 0)
     for at, letter in enumerate(values.layout):
-        rows["order"][:, _LETTERS.index(letter)] = steps[:, at]
+        rows["order"][:, LETTERS.index(letter)] = steps[:, at]
     rows["count"] = sides.prod(axis=1)
-    sizes = rows["target"]["sizes"].astype(np.int64)
-    macros = {"SIZE": SIZES[values.spec.dtype], "CHANNELS": int(sizes[0, 3])}
-    groups = sizes[:, 0] * sizes[:, 1] * -(-sizes[:, 2] // 4)
-    _SALT.launch(rows, -(-4 * groups // _PIXELS), macros, values.spec.device)
+    channels = int(rows["target"]["sizes"][0, 3])
+    macros = {"SIZE": SIZES[values.spec.dtype], "CHANNELS": channels}
+    _SALT.launch(rows, groups_in(rows), macros, values.spec.device)
     return out
 
 

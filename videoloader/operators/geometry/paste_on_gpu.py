@@ -13,18 +13,25 @@ from numpy.typing import NDArray
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.geometry.windows import filled
-from videoloader.operators.kernels import ELEMENTS, VIEW, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import (
+    ELEMENTS,
+    MOST_CHANNELS,
+    VIEW,
+    Kernel,
+    are_frames,
+    groups_in,
+    row_type,
+    rows_of,
+)
 
 __all__ = ["Region", "paste_on_gpu"]
 
-_MOST_CHANNELS = 4
 _PASTE = Kernel(
     "geometry/paste.cu",
     "paste",
-    row_type(("fill", "u8", _MOST_CHANNELS), ("first", "i4"), ("count", "i4")),
+    row_type(("fill", "u8", MOST_CHANNELS), ("first", "i4"), ("count", "i4")),
 )
 _REGION = np.dtype([("pixels", VIEW), ("top", "i4"), ("left", "i4")], align=True)
-_PIXELS = 1024  # of a block: four for each thread
 
 
 class Region(NamedTuple):
@@ -83,9 +90,7 @@ def paste_on_gpu(
         types = {"SIZE": 0, "SOURCE": ELEMENTS[source], "TARGET": ELEMENTS[target]}
     macros = {**types, "CHANNELS": channels, "REGION_BYTES": _REGION.itemsize}
     table = _regions([each for own in canvases for each in own], views, source.itemsize)
-    sizes = rows["target"]["sizes"].astype(np.int64)
-    groups = sizes[:, 0] * sizes[:, 1] * -(-sizes[:, 2] // 4)
-    _PASTE.launch(rows, -(-4 * groups // _PIXELS), macros, out.spec.device, table)
+    _PASTE.launch(rows, groups_in(rows), macros, out.spec.device, table)
     return out
 
 

@@ -14,11 +14,14 @@ from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.kernels import (
     ELEMENTS,
+    THREADS,
     Kernel,
     are_frames,
+    groups_in,
     planes_of,
     row_type,
     rows_of,
+    tiles_in,
 )
 from videoloader.types import InterpType
 
@@ -49,7 +52,6 @@ _RADII = np.array([0, 1, 2, 3, 1])
 _ANY_PIXELS = {"SOURCE": 0, "TARGET": 0, "CHANNELS": 1}  # weights are the same for all
 _TAP = 16  # bytes of `Taps`
 _TILE = 32
-_THREADS = 256
 
 
 def resize_on_gpu(
@@ -80,13 +82,9 @@ def resize_on_gpu(
         "TARGET": ELEMENTS[context.outputs[0].dtype],
         "CHANNELS": channels,
     }
-    count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
-    if plan.is_nearest:
-        tiles = -(-(count * height * -(-width // 4)) // _THREADS)
-    else:
-        tiles = count * -(-height // _TILE) * -(-width // _TILE)
-    kernel, device = _NEAREST if plan.is_nearest else _RESIZE, str(pixels.device)
-    kernel.launch(rows, tiles, macros, device, kept=plan.memory)
+    tiles = groups_in(rows) if plan.is_nearest else tiles_in(rows, _TILE)
+    kernel = _NEAREST if plan.is_nearest else _RESIZE
+    kernel.launch(rows, tiles, macros, str(pixels.device), kept=plan.memory)
     return out
 
 
@@ -143,7 +141,7 @@ def _plan(
     memory = torch.empty(int(ends[-1, -1]), dtype=torch.uint8, device=device)
     fields["table"] = memory.data_ptr() + ends - sizes
     outputs = fields["count"].sum(axis=1)
-    _TAPS.launch(rows, -(-outputs // _THREADS), _ANY_PIXELS, device)
+    _TAPS.launch(rows, -(-outputs // THREADS), _ANY_PIXELS, device)
     return _Plan(fields, memory, not fields["filter"].any())
 
 

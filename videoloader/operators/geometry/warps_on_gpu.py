@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.matrices import Matrix
-from videoloader.operators.kernels import BORDERS, ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import (
+    BORDERS,
+    ELEMENTS,
+    Kernel,
+    are_frames,
+    row_type,
+    rows_of,
+    tiles_in,
+)
 from videoloader.operators.operands import floats_of
 from videoloader.tensors import saturate_numbers
 from videoloader.types import InterpType
@@ -151,6 +159,4 @@ def _launch(
         "PLACES": _PLACES.index(places),
         "INTERPOLATION": _INTERPOLATIONS.index(interp_type),
     }
-    count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
-    tiles = count * -(-height // _TILE) * -(-width // _TILE)
-    _WARP.launch(rows, tiles, macros, frames.spec.device, values)
+    _WARP.launch(rows, tiles_in(rows, _TILE), macros, frames.spec.device, values)

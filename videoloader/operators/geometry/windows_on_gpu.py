@@ -13,8 +13,18 @@ from numpy.typing import NDArray
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context
+from videoloader.operators.fills_on_gpu import SIZES, bits_of_each
 from videoloader.operators.geometry.windows import Windows
-from videoloader.operators.kernels import ELEMENTS, Kernel, are_frames, row_type, rows_of
+from videoloader.operators.kernels import (
+    ELEMENTS,
+    MOST_CHANNELS,
+    MOST_VALUES,
+    Kernel,
+    are_frames,
+    groups_in,
+    row_type,
+    rows_of,
+)
 from videoloader.tensors import saturate, truncate
 
 __all__ = [
@@ -27,26 +37,16 @@ __all__ = [
     "windows_on_gpu",
 ]
 
-_MOST_CHANNELS = 4
-_MOST_VALUES = 2**31 - 2**12  # of a sample; the kernel counts them in 32 bits
-_FARTHEST = 1 << 30  # a window's first pixel, for the same reason
-_THREADS = 256
+_FARTHEST = 1 << 30  # a window's first pixel, which the kernel counts in 32 bits
 _ROW = row_type(
-    ("fill", "u8", _MOST_CHANNELS),
-    ("factors", "f4", _MOST_CHANNELS),
-    ("offsets", "f4", _MOST_CHANNELS),
+    ("fill", "u8", MOST_CHANNELS),
+    ("factors", "f4", MOST_CHANNELS),
+    ("offsets", "f4", MOST_CHANNELS),
     ("start", "i4", 3),
     ("flips", "i4"),
 )
 _WINDOW = Kernel("geometry/window.cu", "window", _ROW)
 _CONVERTED = {**ELEMENTS, torch.int8: 16, torch.int16: 17, torch.bool: 18}  # as in window.cu
-_MOVED = {
-    dtype: dtype.itemsize
-    for dtype in (
-        *_CONVERTED,
-        *(torch.uint32, torch.int32, torch.uint64, torch.int64, torch.float64),
-    )
-}
 
 Flips = PerSample | tuple[int | PerFrame, ...]
 """1: left and right swapped, 2: top and bottom, 4: front and back; for each sample."""
@@ -142,7 +142,7 @@ def windows_on_gpu(
     source, target = _one(frames).dtype, _one(out).dtype
     is_moved = source == target and lines is None
     pair = _as_clips(frames), _as_clips(out)
-    if not are_frames(*pair, dtypes=_MOVED if is_moved else _CONVERTED):
+    if not are_frames(*pair, dtypes=SIZES if is_moved else _CONVERTED):
         return NotImplemented
     rows, samples = rows_of(_ROW, *pair, moves.by_frame)
     channels = int(rows["source"]["sizes"][0, 3])
@@ -178,7 +178,7 @@ def convert_on_gpu(context: Context, values: Batch) -> Any:
     are_blocks = values.block is not None and out.block is not None
     pair = [batch.tensors() if are_blocks else batch.samples for batch in (values, out)]
     tensors = pair[0] + pair[1]
-    if any(not each.is_contiguous() or each.numel() > _MOST_VALUES for each in tensors):
+    if any(not each.is_contiguous() or each.numel() > MOST_VALUES for each in tensors):
         return NotImplemented
     rows = np.zeros(len(pair[0]), _ROW)
     for name, own in zip(("source", "target"), pair, strict=True):
@@ -207,9 +207,7 @@ def _launch(
     if not is_moved:
         macros |= {"SOURCE": _CONVERTED[source], "TARGET": _CONVERTED[target]}
         macros |= {"SCALED": int(is_scaled), "CUT": int(is_cut)}
-    count, height, width, _ = rows["target"]["sizes"].T
-    groups = count * height * -(-width // pixels)
-    _WINDOW.launch(rows, -(-groups // _THREADS), macros, device)
+    _WINDOW.launch(rows, groups_in(rows, pixels), macros, device)
 
 
 def _one(batch: Batch) -> torch.Tensor:
@@ -247,7 +245,4 @@ def _bits(
 ) -> NDArray[np.uint64]:
     """The bits of an element for each channel; those of channels that are added are 0."""
     exact = torch.tensor(fill * (channels if len(fill) == 1 else 1), dtype=torch.float64)
-    values = (saturate if is_rounded else truncate)(exact, dtype)
-    memory = np.zeros((_MOST_CHANNELS, 8), dtype=np.uint8)
-    memory[:channels, : dtype.itemsize] = values.view(torch.uint8).reshape(channels, -1).numpy()
-    return memory.view(np.uint64)[:, 0]
+    return bits_of_each((saturate if is_rounded else truncate)(exact, dtype))
