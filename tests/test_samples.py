@@ -118,20 +118,24 @@ def test_the_proxy_sample_decodes_in_the_main_process(folder):
 
 def test_the_code_of_the_readme_runs(folder):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 6
     program = "\n".join(blocks)
-    # A program in a README is not a module: workers are started by fork, and fewer of them.
-    program = program.replace("num_workers=4", "num_workers=1").replace("range(10)", "range(2)")
-    program = program.replace('device="cuda"', 'device="cpu"')
     clip = folder.parent / "a.mp4"
     if not clip.exists():
         clip.symlink_to(folder / "class0" / "h264.mp4")
     run("-c", program, cwd=folder.parent)
 
 
-def test_the_figures_of_the_readme_are_the_measured_ones():
-    program = "import readme, pathlib; text = pathlib.Path('../README.md').read_text(); "
-    run("-c", program + "assert readme.filled(text) == text", cwd=ROOT / "benchmarks")
+def test_the_figures_of_the_documentation_are_the_measured_ones():
+    program = "import tables; pages = tables.pages(); assert len(pages) == 2; "
+    program += "assert all(path.read_text() == text for path, text in pages.items())"
+    run("-c", program, cwd=ROOT / "benchmarks")
+
+
+def test_the_picture_of_the_readme_is_that_of_the_plan():
+    program = "import packets_figure as figure; from pathlib import Path; "
+    program += "drawn = Path('packets.svg').read_text(); assert figure.drawing() == drawn"
+    run("-c", program, cwd=ROOT / "docs")
 
 
 def test_every_column_of_a_data_set_is_documented():

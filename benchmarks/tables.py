@@ -1,4 +1,7 @@
-"""Write the README's tables from the newest measurements: python benchmarks/readme.py"""
+"""Write the tables of docs/benchmarks.md and the README from the newest measurements.
+
+python benchmarks/tables.py
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,7 @@ def decoding() -> str:
         }
         cells = [_milliseconds(found.get(name)) for name in names]
         table.append([f"{video}, {case}", *cells])
-    return "\n\n".join([text, _table(["", *names], table), _met(run["goals"])])
+    return "\n\n".join([text, _table(["", *names], table)])
 
 
 def gpu() -> str:
@@ -158,7 +161,7 @@ def gpu() -> str:
         memory = [found.get(name, {}).get("gpu_memory_mib") for name in names]
         cells = [f"{mib:,} MiB" if mib else "-" for mib in memory]
         rows.append([f"{label}, GPU memory", *cells])
-    return "\n\n".join([text, _table(["", *names], rows), _met(report["goals"])])
+    return "\n\n".join([text, _table(["", *names], rows)])
 
 
 def training() -> str:
@@ -291,10 +294,6 @@ def _clips(found: dict[str, Any] | None) -> str:
     return f"{found['clips_per_second']:.1f}{beside}{wrong}"
 
 
-def _met(goals: list[dict[str, Any]]) -> str:
-    return f"Goals met: {sum(goal['met'] for goal in goals)} of {len(goals)}."
-
-
 def _rate(found: dict[str, Any], case: str) -> str:
     one = found.get(case, {})
     if "value" not in one:
@@ -323,8 +322,66 @@ def _wrong(row: dict[str, Any]) -> str:
     return "" if row["agrees"] else " (wrong)"
 
 
-def filled(readme: str) -> str:
-    """The README with its tables as they should be."""
+def front() -> str:
+    """The table of the README: one row a job, beside three peers."""
+    index = {row["contender"]: row for row in newest("indexing")[1]["cases"]["MP4"]["measurements"]}
+    rows = [
+        _front_row(
+            "find every frame of a 10 minute MP4, ms, CPU",
+            *(_cell(index.get(name)) for name in ("videoloader", "torchcodec, exact", "decord2")),
+        )
+    ]
+    cpu = {
+        (row["video"], row["case"], row["contender"]): row
+        for row in newest("decoding")[1]["measurements"]
+        if not row["busy"]
+    }
+    jobs = {
+        ("h264-1080p", "clips"): "clips of 16 frames, 1080p H.264, ms, CPU",
+        ("hevc-1080p", "random"): "random frames, 1080p HEVC, ms, CPU",
+    }
+    peers = ("videoloader", "torchcodec, approx.", "decord2")
+    rows += [
+        _front_row(text, *(_milliseconds(cpu.get((*job, name))) for name in peers))
+        for job, text in jobs.items()
+    ]
+    gpu = newest("gpu")[1]["results"]
+    for video in ("h264-1080p", "hevc-1080p"):
+        ours, peer, ceiling = (
+            _rate({"clips": gpu[video][name]["clips"]}, "clips")  # without the busy thread
+            for name in ("videoloader", "torchcodec", _CEILING)
+        )
+        text = f"clips of 16 frames a second, {video}, H200 (NVDEC alone: {ceiling})"
+        rows.append(_front_row(text, ours, peer))
+    images = {row["case"]: row for row in newest("pipeline-cpu")[1]["cases"]}
+    training = images["files, image, random_resized_crop, crop_mirror_normalize"]
+    rows.append(
+        _front_row(
+            "training pipeline of JPEGs, images a second, CPU",
+            _samples(training["videoloader"]),
+            dali=_samples(training["dali"]),
+        )
+    )
+    return _table(["", "videoloader", "torchcodec", "decord2", "DALI"], rows)
+
+
+def _front_row(
+    job: str, ours: str, torchcodec: str = "-", decord: str = "-", dali: str = "-"
+) -> list[str]:
+    return [job, f"**{ours}**", torchcodec, decord, dali]
+
+
+def filled(page: str, tables: dict[str, str]) -> str:
+    """A page with its tables as they should be."""
+    for name, table in tables.items():
+        pattern = rf"(<!-- figures: {name} -->\n).*?(?=\n## |\n<!-- )"
+        (before,) = re.findall(pattern, page, re.DOTALL)
+        page = page.replace(re.search(pattern, page, re.DOTALL)[0], f"{before}\n{table}\n")
+    return page
+
+
+def pages() -> dict[Path, str]:
+    """The pages with tables, as they should be."""
     tables = {
         "indexing": indexing(),
         "decoding": decoding(),
@@ -333,18 +390,16 @@ def filled(readme: str) -> str:
         "drop-ins": drop_ins(),
         "pipelines": pipelines(),
     }
-    for name, table in tables.items():
-        if not table:
-            continue
-        pattern = rf"(<!-- figures: {name} -->\n).*?(?=\n## |\n<!-- figures)"
-        (before,) = re.findall(pattern, readme, re.DOTALL)
-        readme = re.sub(pattern, f"{before}\n{table}\n", readme, flags=re.DOTALL)
-    return readme
+    below = {
+        name: table.replace("](benchmarks/", "](../benchmarks/") for name, table in tables.items()
+    }
+    found = {ROOT / "README.md": {"front": front()}, ROOT / "docs" / "benchmarks.md": below}
+    return {path: filled(path.read_text(), mine) for path, mine in found.items()}
 
 
 def main() -> None:
-    path = ROOT / "README.md"
-    path.write_text(filled(path.read_text()))
+    for path, text in pages().items():
+        path.write_text(text)
 
 
 if __name__ == "__main__":
