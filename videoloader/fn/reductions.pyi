@@ -12,227 +12,59 @@ _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
 def max(
-    data: _Data,
-    /,
-    *,
-    axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None,
-    keep_dims: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
+    keep_dims: bool | int = False, device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """Give the largest element.
-
-    Inputs:
-        data
-
-    Args:
-        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
-            of int).
-        axis_names: the dimensions by their letters in the layout (str).
-        keep_dims: keep reduced dimensions, of size 1 (bool (0 or 1); default False).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Give the largest element."""
 
 def mean(
-    data: _Data,
-    /,
-    *,
-    axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None,
-    keep_dims: bool | int = False,
-    dtype: Any = None,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
+    keep_dims: bool | int = False, dtype: Any = None, device: str | None = None,
+    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """Give the mean, of integers in float32. The output is rounded and saturated.
-
-    Inputs:
-        data
-
-    Args:
-        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
-            of int).
-        axis_names: the dimensions by their letters in the layout (str).
-        keep_dims: keep reduced dimensions, of size 1 (bool (0 or 1); default False).
-        dtype: element type of the output (element type).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Give the mean, of integers in float32. The output is rounded and saturated."""
 
 def mean_square(
-    data: _Data,
-    /,
-    *,
-    axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None,
-    keep_dims: bool | int = False,
-    dtype: Any = None,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
+    keep_dims: bool | int = False, dtype: Any = None, device: str | None = None,
+    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """Give the mean of squares, of integers in float32. The output is rounded and saturated.
-
-    Inputs:
-        data
-
-    Args:
-        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
-            of int).
-        axis_names: the dimensions by their letters in the layout (str).
-        keep_dims: keep reduced dimensions, of size 1 (bool (0 or 1); default False).
-        dtype: element type of the output (element type).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Give the mean of squares, of integers in float32. The output is rounded and saturated."""
 
 def min(
-    data: _Data,
-    /,
-    *,
-    axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None,
-    keep_dims: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
+    keep_dims: bool | int = False, device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """Give the smallest element.
-
-    Inputs:
-        data
-
-    Args:
-        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
-            of int).
-        axis_names: the dimensions by their letters in the layout (str).
-        keep_dims: keep reduced dimensions, of size 1 (bool (0 or 1); default False).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Give the smallest element."""
 
 def rms(
-    data: _Data,
-    /,
-    *,
-    axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None,
-    keep_dims: bool | int = False,
-    dtype: Any = None,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
+    keep_dims: bool | int = False, dtype: Any = None, device: str | None = None,
+    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """Give the root of the mean of squares, of integers in float32. The output is rounded and saturated.
-
-    Inputs:
-        data
-
-    Args:
-        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
-            of int).
-        axis_names: the dimensions by their letters in the layout (str).
-        keep_dims: keep reduced dimensions, of size 1 (bool (0 or 1); default False).
-        dtype: element type of the output (element type).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Give the root of the mean of squares, of integers in float32. The output is rounded and saturated."""
 
 def std_dev(
-    data: _Data,
-    mean: _Data,
-    /,
-    *,
-    axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None,
-    keep_dims: bool | int = False,
-    ddof: int = 0,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    data: _Data, mean: _Data, /, *, axes: int | _Sequence[int] | None = None,
+    axis_names: str | None = None, keep_dims: bool | int = False, ddof: int = 0,
+    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
-    """Give the standard deviation of the first input, whose mean is the second: the root of the sum
-    of squared differences divided by the number of elements less `ddof`.
-
-    Inputs:
-        data
-        mean
-
-    Args:
-        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
-            of int).
-        axis_names: the dimensions by their letters in the layout (str).
-        keep_dims: keep reduced dimensions, of size 1 (bool (0 or 1); default False).
-        ddof: taken off the number of elements (int; default 0).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Give the standard deviation of the first input, whose mean is the second: the root of the sum of squared differences divided by the number of elements less `ddof`."""
 
 def sum(
-    data: _Data,
-    /,
-    *,
-    axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None,
-    keep_dims: bool | int = False,
-    dtype: Any = None,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
+    keep_dims: bool | int = False, dtype: Any = None, device: str | None = None,
+    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """Sum elements: integers to 64 bits, others to their own type. The output is rounded and saturated.
-
-    Inputs:
-        data
-
-    Args:
-        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
-            of int).
-        axis_names: the dimensions by their letters in the layout (str).
-        keep_dims: keep reduced dimensions, of size 1 (bool (0 or 1); default False).
-        dtype: element type of the output (element type).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Sum elements: integers to 64 bits, others to their own type. The output is rounded and saturated."""
 
 def variance(
-    data: _Data,
-    mean: _Data,
-    /,
-    *,
-    axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None,
-    keep_dims: bool | int = False,
-    ddof: int = 0,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    data: _Data, mean: _Data, /, *, axes: int | _Sequence[int] | None = None,
+    axis_names: str | None = None, keep_dims: bool | int = False, ddof: int = 0,
+    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
-    """Give the variance of the first input, whose mean is the second: the sum of squared differences
-    divided by the number of elements less `ddof`.
-
-    Inputs:
-        data
-        mean
-
-    Args:
-        axes: numbers of dimensions; negative ones count from the last; all by default (int or list
-            of int).
-        axis_names: the dimensions by their letters in the layout (str).
-        keep_dims: keep reduced dimensions, of size 1 (bool (0 or 1); default False).
-        ddof: taken off the number of elements (int; default 0).
-        device: 'cpu' or 'gpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Give the variance of the first input, whose mean is the second: the sum of squared differences divided by the number of elements less `ddof`."""

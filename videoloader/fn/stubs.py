@@ -1,26 +1,29 @@
-"""The `.pyi` files of `videoloader.fn`, written from the declarations of the operators.
+"""The `.pyi` files of `videoloader.fn`: signatures of the operators for editors and type checkers.
 
-To write them again after a change: `python -m videoloader.fn.stubs`.
+They are written from the declarations, with one line of documentation for each operator; `help()`
+and docs/operators.md have the whole. To write them again: `python -m videoloader.fn.stubs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from videoloader.fn.docstring import documentation
 from videoloader.fn.function import Function
 from videoloader.fn.names import public_functions, public_modules
 from videoloader.operators.arguments import REQUIRED, Argument
 from videoloader.operators.operator import IGNORED, Operator
 
 __all__ = [
-    "docstring",
     "input_parameters",
     "parameter",
     "parameters",
+    "signature",
     "stub_files",
     "stubs",
+    "summary",
     "warning",
     "write_stubs",
 ]
@@ -98,15 +101,26 @@ def write_stubs(folder: Path, texts: Mapping[str, str]) -> None:
 
 def _function(name: str, function: Function) -> str:
     operator = function.operator
-    lines = [*warning(function), f"def {name}("]
-    lines += [f"    {each}," for each in input_parameters(operator)]
     own = parameters(operator, parameter)
-    lines += [line for line in own if line != "    *,"] if _is_repeated(operator) else own
     if operator.layouts and not operator.declares("layout"):
-        lines.insert(
-            lines.index("    name: str | None = None,") + 1, "    layout: str | None = None,"
-        )
-    return "\n".join([*lines, ") -> Any:", *docstring(function)]) + "\n"
+        own.insert(own.index("name: str | None = None") + 1, "layout: str | None = None")
+    if _is_repeated(operator):
+        own.remove("*")
+    lines = [*warning(function), *signature(name, [*input_parameters(operator), *own], "Any")]
+    return "\n".join([*lines, f"    {summary(function)}"]) + "\n"
+
+
+def signature(name: str, arguments: Iterable[str], result: str) -> list[str]:
+    """The head of a function, its arguments in as few lines as they need."""
+    text = textwrap.wrap(
+        ", ".join(each.replace(" ", "\0") for each in arguments),
+        100,
+        initial_indent=" " * 4,
+        subsequent_indent=" " * 4,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [f"def {name}(", *(line.replace("\0", " ") for line in text), f") -> {result}:"]
 
 
 def warning(function: Function) -> list[str]:
@@ -129,7 +143,7 @@ def input_parameters(operator: Operator) -> list[str]:
 
 
 def parameters(operator: Operator, write: Callable[[Argument], str]) -> list[str]:
-    """The lines of a signature for the arguments of an operator.
+    """The arguments of an operator in a signature.
 
     Args:
         operator: its declaration.
@@ -137,20 +151,21 @@ def parameters(operator: Operator, write: Callable[[Argument], str]) -> list[str
     """
     positional = [each for each in operator.shown if each.name in operator.positional]
     named = [each for each in operator.shown if each not in positional]
-    lines = [f"    {write(argument)}," for argument in positional]
-    lines.append("    *,")
-    lines += [f"    {write(argument)}," for argument in named]
-    lines += [f"    {each}: str | None = None," for each in ("device", "name")]
     ignored = {name for name in IGNORED if not operator.declares(name)}
     others = sorted({*operator.absent, *operator.unused, *ignored})
-    return [*lines, *(f"    {each}: Any = ...," for each in others)]
+    return [
+        *map(write, positional),
+        "*",
+        *map(write, named),
+        *(f"{each}: str | None = None" for each in ("device", "name")),
+        *(f"{each}: Any = ..." for each in others),
+    ]
 
 
-def docstring(function: Function) -> list[str]:
-    """The lines of the indented docstring of an operator."""
-    body = documentation(function.operator, function.instead).replace("\\", "\\\\").splitlines()
-    body[0] = f'"""{body[0]}'
-    return [f"    {line}" if line else "" for line in [*body, '"""']]
+def summary(function: Function) -> str:
+    """The docstring of an operator in a stub: the first sentence of its documentation."""
+    first = inspect.cleandoc(function.operator.doc).partition("\n\n")[0].replace("\\", "\\\\")
+    return f'"""{" ".join(first.split())}"""'
 
 
 def parameter(argument: Argument) -> str:

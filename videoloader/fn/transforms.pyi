@@ -12,184 +12,53 @@ _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
 def combine(
-    mt_0: Any,
-    mt_1: Any,
-    mt_2: Any = None,
-    mt_3: Any = None,
-    mt_4: Any = None,
-    mt_5: Any = None,
-    mt_6: Any = None,
-    mt_7: Any = None,
-    mt_8: Any = None,
-    mt_9: Any = None,
-    mt_10: Any = None,
-    mt_11: Any = None,
-    mt_12: Any = None,
-    mt_13: Any = None,
-    *,
-    reverse_order: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    mt_0: Any, mt_1: Any, mt_2: Any = None, mt_3: Any = None, mt_4: Any = None, mt_5: Any = None,
+    mt_6: Any = None, mt_7: Any = None, mt_8: Any = None, mt_9: Any = None, mt_10: Any = None,
+    mt_11: Any = None, mt_12: Any = None, mt_13: Any = None, *, reverse_order: bool | int = False,
+    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
-    """One transform that does what several do, the first of them first.
-
-    Args:
-        mt_0: a transform (matrix of float, (n, n + 1) or its rows in one list; required; may be per
-            sample).
-        mt_1: a transform (matrix of float, (n, n + 1) or its rows in one list; required; may be per
-            sample).
-        mt_2: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_3: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_4: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_5: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_6: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_7: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_8: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_9: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_10: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_11: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_12: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_13: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        reverse_order: the last one comes first (bool (0 or 1); default False).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """One transform that does what several do, the first of them first."""
 
 def crop(
-    mt: Any = None,
-    *,
-    from_start: float | _Sequence[float] | _Values = ...,
+    mt: Any = None, *, from_start: float | _Sequence[float] | _Values = ...,
     from_end: float | _Sequence[float] | _Values = ...,
     to_start: float | _Sequence[float] | _Values = ...,
-    to_end: float | _Sequence[float] | _Values = ...,
-    absolute: bool | int = False,
-    reverse_order: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    to_end: float | _Sequence[float] | _Values = ..., absolute: bool | int = False,
+    reverse_order: bool | int = False, device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """Map a box of coordinates to another one.
-
-    Args:
-        mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
-        from_start: lower corner of the box (float or list of float; default (0.0,); may be per
-            sample).
-        from_end: upper corner of the box (float or list of float; default (1.0,); may be per
-            sample).
-        to_start: where the lower corner comes to lie (float or list of float; default (0.0,); may
-            be per sample).
-        to_end: where the upper corner comes to lie (float or list of float; default (1.0,); may be
-            per sample).
-        absolute: swap corners that are in the other order (bool (0 or 1); default False).
-        reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
-            default False).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Map a box of coordinates to another one."""
 
 def rotation(
-    mt: Any = None,
-    *,
-    angle: float | _Values,
+    mt: Any = None, *, angle: float | _Values,
     axis: float | _Sequence[float] | _Values | None = None,
-    center: float | _Sequence[float] | _Values | None = None,
-    reverse_order: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    center: float | _Sequence[float] | _Values | None = None, reverse_order: bool | int = False,
+    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
-    """Rotate points about a center, from the first axis to the second.
-
-    Args:
-        mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
-        angle: in degrees (float; required; may be per sample).
-        axis: (x, y, z) to rotate about, in three dimensions (float or list of float; may be per
-            sample).
-        center: point that stays; the origin by default (float or list of float; may be per sample).
-        reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
-            default False).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Rotate points about a center, from the first axis to the second."""
 
 def scale(
-    mt: Any = None,
-    *,
-    scale: float | _Sequence[float] | _Values,
-    center: float | _Sequence[float] | _Values | None = None,
-    ndim: int | None = None,
-    reverse_order: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    mt: Any = None, *, scale: float | _Sequence[float] | _Values,
+    center: float | _Sequence[float] | _Values | None = None, ndim: int | None = None,
+    reverse_order: bool | int = False, device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """Scale points away from a center.
-
-    Args:
-        mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
-        scale: factors of the coordinates, or one for all (float or list of float; required; may be
-            per sample).
-        center: point that stays; the origin by default (float or list of float; may be per sample).
-        ndim: number of dimensions, where `scale` is one number (int, at least 1).
-        reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
-            default False).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Scale points away from a center."""
 
 def shear(
-    mt: Any = None,
-    *,
-    shear: float | _Sequence[float] | _Values | None = None,
+    mt: Any = None, *, shear: float | _Sequence[float] | _Values | None = None,
     angles: float | _Sequence[float] | _Values | None = None,
-    center: float | _Sequence[float] | _Values | None = None,
-    reverse_order: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    center: float | _Sequence[float] | _Values | None = None, reverse_order: bool | int = False,
+    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
-    """Shear points: x' = x + shear[0] * y, y' = y + shear[1] * x.
-
-    Args:
-        mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
-        shear: (xy, yx), or (xy, xz, yx, yz, zx, zy) (float or list of float; may be per sample).
-        angles: in degrees, in place of `shear`: their tangents (float or list of float; may be per
-            sample).
-        center: point that stays; the origin by default (float or list of float; may be per sample).
-        reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
-            default False).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Shear points: x' = x + shear[0] * y, y' = y + shear[1] * x."""
 
 def translation(
-    mt: Any = None,
-    *,
-    offset: float | _Sequence[float] | _Values,
-    reverse_order: bool | int = False,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...,
+    mt: Any = None, *, offset: float | _Sequence[float] | _Values,
+    reverse_order: bool | int = False, device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """Move points.
-
-    Args:
-        mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
-        offset: added to the coordinates (float or list of float; required; may be per sample).
-        reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
-            default False).
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-    """
+    """Move points."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from videoloader.fn.function import Function
+from videoloader.fn.names import public_modules
 from videoloader.fn.stubs import (
-    docstring,
-    input_parameters,
     parameter,
     parameters,
+    signature,
     stub_files,
+    summary,
     warning,
     write_stubs,
 )
@@ -22,23 +23,24 @@ from videoloader.ops.operator_class import class_name
 
 __all__ = ["stubs"]
 
+_BASE = "from videoloader.ops.operator_class import OperatorObject as _OperatorObject\n"
 _COMPOSE = "from videoloader.ops.operator_class import Compose as Compose\n"
 
 
 def stubs() -> dict[str, str]:
     """The text of each file, by its path below the package."""
-    return stub_files("ops", _class, {"": _COMPOSE})
+    modules = ["", *public_modules()]
+    imports = {name: _BASE if name else _COMPOSE + _BASE for name in modules}
+    return stub_files("ops", _class, imports)
 
 
 def _class(name: str, function: Function) -> str:
     operator = function.operator
-    call = ", ".join(["self", *input_parameters(operator), "**arguments: Any"])
-    lines = [*warning(function), f"class {class_name(name)}:", *docstring(function), ""]
-    lines += ["    def __init__(", "        self,"]
-    lines += [f"    {line}" for line in parameters(operator, _optional)]
-    lines += ["    ) -> None: ...", f"    def __call__({call}) -> Any: ..."]
-    lines += ["    @property", "    def device(self) -> str: ..."]
-    return "\n".join(lines) + "\n"
+    lines = [*warning(function), f"class {class_name(name)}(_OperatorObject):"]
+    lines += [f"    {summary(function)}"]
+    head = signature("__init__", ["self", *parameters(operator, _optional)], "None")
+    head[-1] += " ..."
+    return "\n".join([*lines, *(f"    {line}" for line in head)]) + "\n"
 
 
 def _optional(argument: Argument) -> str:

@@ -12,24 +12,8 @@ _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
 def read(
-    filepaths: _Data,
-    /,
-    *,
-    device: str | None = None,
-    name: str | None = None,
-    bytes_per_sample_hint: Any = ...,
-    dont_use_mmap: Any = ...,
-    preserve: Any = ...,
-    use_o_direct: Any = ...,
+    filepaths: _Data, /, *, device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., dont_use_mmap: Any = ..., preserve: Any = ...,
+    use_o_direct: Any = ...
 ) -> Any:
-    """Read whole files; a path is a vector of its bytes in UTF-8, and may be a URL.
-
-    Inputs:
-        filepaths
-
-    Args:
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: dont_use_mmap, use_o_direct.
-    """
+    """Read whole files; a path is a vector of its bytes in UTF-8, and may be a URL."""

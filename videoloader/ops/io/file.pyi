@@ -5,35 +5,17 @@ from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 from typing_extensions import deprecated as _deprecated
 
+from videoloader.ops.operator_class import OperatorObject as _OperatorObject
+
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
 
 _Values: TypeAlias = Any
 """Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
 
-class Read:
-    """Read whole files; a path is a vector of its bytes in UTF-8, and may be a URL.
-
-    Inputs:
-        filepaths
-
-    Args:
-        device: 'cpu'.
-        name: of the operator in its pipeline, for errors and `reader_meta`.
-
-    Taken, no effect: dont_use_mmap, use_o_direct.
-    """
-
+class Read(_OperatorObject):
+    """Read whole files; a path is a vector of its bytes in UTF-8, and may be a URL."""
     def __init__(
-        self,
-        *,
-        device: str | None = None,
-        name: str | None = None,
-        bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ...,
-        preserve: Any = ...,
-        use_o_direct: Any = ...,
+        self, *, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+        dont_use_mmap: Any = ..., preserve: Any = ..., use_o_direct: Any = ...
     ) -> None: ...
-    def __call__(self, filepaths: _Data, /, **arguments: Any) -> Any: ...
-    @property
-    def device(self) -> str: ...
