@@ -1,4 +1,6 @@
 import json
+import time
+import tracemalloc
 from pathlib import Path
 
 import cv2
@@ -10,7 +12,8 @@ from stored_batches import read_epoch
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, FormatError, OperatorError, SourceError
-from videoloader.readers.masks import column_mask, label_image, read_counts
+from videoloader.readers import masks
+from videoloader.readers.masks import label_image, read_counts
 
 REFERENCES = Path(__file__).parents[1] / "references"
 
@@ -152,16 +155,16 @@ def test_masks_of_polygons_are_those_of_dali():
     stored = np.load(REFERENCES / "coco_masks.npz")
     height, width = stored["size"].tolist()
     shapes = np.split(stored["polygons"], np.cumsum(stored["lengths"])[:-1])
-    masks = np.unpackbits(stored["masks"], count=len(shapes) * height * width)
-    for shape, mask in zip(shapes, masks.reshape(-1, height, width), strict=True):
-        drawn = label_image([column_mask([shape.tolist()], height, width)], [1], height, width)
+    drawn_by_dali = np.unpackbits(stored["masks"], count=len(shapes) * height * width)
+    for shape, mask in zip(shapes, drawn_by_dali.reshape(-1, height, width), strict=True):
+        drawn = label_image([[shape.tolist()]], [1], height, width)
         assert (drawn[..., 0] == mask).all()
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 20)), min_size=4, max_size=4))
 def test_a_mask_has_the_pixels_whose_middle_is_inside(corners):
     hull = cv2.convexHull(np.array(corners, np.float32))
-    mask = column_mask([hull.ravel().tolist()], 20, 30).reshape(30, 20).T
+    mask = label_image([[hull.ravel().tolist()]], [1], 20, 30)[..., 0]
     for y in range(20):
         for x in range(30):
             inside = cv2.pointPolygonTest(hull, (x + 0.5, y + 0.5), measureDist=True)
@@ -185,11 +188,71 @@ def test_run_lengths_survive_their_text_form(counts):
 
 @pytest.mark.parametrize(
     "segmentation",
-    [{"counts": [1, 99]}, {"counts": [5, -1]}, {"counts": "o"}, {"counts": "é"}, [[1, 2, 3]]],
+    [
+        {"counts": [1, 99]},
+        {"counts": [5, -1]},
+        {"counts": "o"},
+        {"counts": "é"},
+        {"counts": [1 << 62] * 4},  # whose sum overflows
+        {"counts": [1 << 80]},
+        {"counts": [None]},
+        [[1, 2, 3]],
+        [[1, 2, [3]]],
+        [[None] * 6],
+        [["a"] * 6],
+        [[1e300] * 6],
+        [5],
+        5,
+    ],
 )
 def test_a_damaged_mask_is_an_error_of_ours(segmentation):
-    with pytest.raises(FormatError):
-        column_mask(segmentation, 6, 8)
+    with pytest.raises(FormatError, match=r"^object 0: "):
+        label_image([segmentation], [1], 6, 8)
+
+
+FAR = [-1e9, 0, 1e9, 1, 1e9, 5]
+OUT_OF_PROPORTION = {
+    "pixels": ([{"counts": []}], 1 << 14, 1 << 14),
+    "an edge of a low image": ([[FAR]], 1, 1 << 27),
+    "edges": ([[FAR[:4] * 500]], 8, 16384),
+    "polygons": ([[FAR]] * 500, 8, 16384),
+    "objects": ([{"counts": [0, 1 << 22]}] * 100, 1 << 11, 1 << 11),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_PROPORTION)
+def test_masks_out_of_proportion_are_refused_before_they_are_made(name, monkeypatch):
+    monkeypatch.setattr(masks, "_MOST_STEPS", 1 << 22)
+    monkeypatch.setattr(masks, "_MOST_PAINTED", 1 << 28)
+    segmentations, height, width = OUT_OF_PROPORTION[name]
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        with pytest.raises(FormatError, match=r"too long|outline|a mask of"):
+            label_image(segmentations, [1] * len(segmentations), height, width)
+        assert tracemalloc.get_traced_memory()[1] < 600 << 20
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - start < 4
+
+
+def test_many_objects_take_the_memory_of_their_image():
+    large = {"counts": [0, 1 << 20]}
+    tracemalloc.start()
+    pixels = label_image([large] * 400, range(400), 1 << 10, 1 << 10)
+    memory = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (pixels == 399).all()
+    assert memory < 16 << 20
+
+
+def test_a_damaged_mask_names_its_image_and_object(read, tmp_path):
+    damaged = json.loads(json.dumps(ANNOTATIONS))
+    damaged["annotations"][2]["segmentation"] = [[0, 0, 2, None, 2, 2]]
+    (tmp_path / "bad.json").write_text(json.dumps(damaged))
+    for option in ("pixelwise_masks", "polygon_masks"):
+        with pytest.raises(OperatorError, match=r"a\.jpg: object 1: "):
+            read(str(tmp_path / "bad.json"), **{option: True})
 
 
 @pytest.mark.parametrize("options", [{"pixelwise_masks": True}, {"polygon_masks": True}, {}])

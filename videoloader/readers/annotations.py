@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
-from videoloader.readers.masks import column_mask
+from videoloader.readers.masks import label_image
 from videoloader.sources.address import shown
 
 __all__ = ["Annotated", "load_annotations", "read_annotations", "save_annotations"]
@@ -45,16 +45,26 @@ class Annotated:
         spans, vertices, count = [], [], 0
         for number, polygons in enumerate(self.segmentations):
             for polygon in polygons if isinstance(polygons, list) else ():
-                end = count + len(polygon) // 2
+                try:
+                    with np.errstate(over="ignore"):
+                        points = np.asarray(polygon, dtype=np.float32).reshape(len(polygon))
+                except (TypeError, ValueError) as error:
+                    raise FormatError(f"{self.name}: object {number}: {error}") from error
+                if not np.isfinite(points).all():
+                    raise FormatError(f"{self.name}: object {number}: a vertex that is no number")
+                end = count + len(points) // 2
                 spans.append((number, count, end))
-                vertices.append(np.asarray(polygon, dtype=np.float32)[: 2 * (end - count)])
+                vertices.append(points[: 2 * (end - count)])
                 count = end
         joined = np.concatenate(vertices) if vertices else np.empty(0, np.float32)
         return np.array(spans, dtype=np.int32).reshape(-1, 3), joined.reshape(-1, 2)
 
-    def masks(self) -> list[NDArray[np.bool_]]:
-        """The mask of each object in column order; empty without a segmentation."""
-        return [column_mask(each or [], *self.size) for each in self.segmentations]
+    def label_image(self) -> NDArray[np.int32]:
+        """The label of each pixel, as `masks.label_image` gives it."""
+        try:
+            return label_image(self.segmentations, self.labels.tolist(), *self.size)
+        except FormatError as error:
+            raise FormatError(f"{self.name}: {error}") from error
 
 
 def read_annotations(

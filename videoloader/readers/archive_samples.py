@@ -7,15 +7,15 @@ sample.
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
 from videoloader.errors import FormatError
 from videoloader.sources.address import shown
-from videoloader.sources.items import check_archive_end
 from videoloader.sources.opening import open_source
+from videoloader.sources.source import Source
+from videoloader.sources.tar import read_members
 
 __all__ = ["Component", "read_archive", "read_index", "write_index"]
 
@@ -39,18 +39,12 @@ def read_archive(path: str) -> list[list[Component]]:
         FormatError: it is no uncompressed tar archive, or damaged.
     """
     try:
-        with (
-            open_source(path) as source,
-            source.file() as file,
-            tarfile.open(fileobj=file, mode="r:") as tar,
-        ):
-            samples = [
+        with open_source(path) as source:
+            return [
                 [component for _, component in members]
-                for _, members in groupby(_members(tar), key=lambda member: member[0])
+                for _, members in groupby(_components(source), key=lambda member: member[0])
             ]
-            check_archive_end(file, tar.offset)
-            return samples
-    except (tarfile.TarError, ValueError, OverflowError) as error:
+    except ValueError as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(
@@ -58,16 +52,18 @@ def read_archive(path: str) -> list[list[Component]]:
         ) from error
 
 
-def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, Component]]:
+def _components(source: Source) -> Iterator[tuple[str, Component]]:
     """(name of the sample, member) of each file in an archive."""
-    for member in tar:
+    for member in read_members(source):
         folder, slash, short = member.name.rpartition("/")
         stem, _, extension = short.partition(".")
-        if not member.isreg() or not stem:
+        if not stem:
             continue
-        if member.issparse():
-            raise FormatError(f"{member.name} is stored with holes; pack the archive without")
-        place = Component(extension, member.offset_data, member.size, member.name)
+        if member.is_sparse:
+            raise FormatError(
+                f"{source.name}/{member.name} is stored with holes; pack the archive without"
+            )
+        place = Component(extension, member.offset, member.size, member.name)
         yield f"{folder}{slash}{stem}", place
 
 

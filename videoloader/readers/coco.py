@@ -23,7 +23,6 @@ from videoloader.readers.annotations import (
 )
 from videoloader.readers.files import TEXTS
 from videoloader.readers.listing import StoredFiles
-from videoloader.readers.masks import label_image
 from videoloader.readers.stored_samples import (
     ORDER,
     ORDER_UNUSED,
@@ -95,8 +94,7 @@ class _Coco(StoredFiles):
                 spans[:, 1:] *= self._in_numbers
                 outputs += [_sample(spans), _sample(self._relative(image, vertices))]
             if self._pixelwise:
-                labels: list[int] = image.labels.tolist()
-                outputs.append(_sample(label_image(image.masks(), labels, *image.size), "HWC"))
+                outputs.append(_sample(image.label_image(), "HWC"))
         if self._with_id:
             outputs.append(_sample(np.array([image.number], dtype=np.int32)))
         return tuple(outputs)

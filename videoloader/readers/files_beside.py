@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import tarfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 from videoloader.errors import FormatError, SourceError, VideoError
@@ -17,10 +16,10 @@ from videoloader.sources.address import is_url, local_path
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
+from videoloader.sources.tar import BLOCK, read_members
 
 __all__ = ["read_beside"]
 
-_BLOCK = 512  # bytes that members of an archive begin at multiples of
 _REQUEST = 1 << 13  # bytes to request for headers of an archive
 _MOST = 1 << 26  # bytes of one file
 
@@ -58,11 +57,13 @@ def _from_archive(item: Item, endings: Collection[str], before: Item | None) -> 
     begin = 0
     if before is not None and before.path == item.path:
         end = before.offset + before.size
-        begin = -(-end // _BLOCK) * _BLOCK if before.member and end <= item.offset else 0
+        begin = -(-end // BLOCK) * BLOCK if before.member and end <= item.offset else 0
     found: dict[str, bytes] = {}
     try:
         with _open_archive(item.location) as source:
-            for name, offset, size in _members(source, begin):
+            for name, offset, size, is_sparse in read_members(source, begin):
+                if is_sparse:
+                    continue
                 is_of_clip = _stem(name) == _stem(item.member)
                 if offset > item.offset and not is_of_clip:
                     break
@@ -71,7 +72,7 @@ def _from_archive(item: Item, endings: Collection[str], before: Item | None) -> 
                     found[ending] = _bytes(source, offset, size, item, ending)
                 if offset >= item.offset and len(found) == len(set(endings)):
                     break
-    except (tarfile.TarError, ValueError, OverflowError) as error:
+    except ValueError as error:
         if isinstance(error, VideoError):
             raise
         raise FormatError(f"{item.name}: the archive is damaged around it ({error})") from error
@@ -79,16 +80,6 @@ def _from_archive(item: Item, endings: Collection[str], before: Item | None) -> 
         if ending not in found:
             raise SourceError(f"{item.name}: no file with the ending {ending} lies beside it")
     return found
-
-
-def _members(source: Source, begin: int) -> Iterator[tuple[str, int, int]]:
-    """Name, offset and size of the files of an archive from some byte on."""
-    with source.file() as file:
-        file.seek(begin)
-        with tarfile.open(fileobj=file, mode="r:") as tar:
-            for member in tar:
-                if member.isreg() and not member.issparse():
-                    yield member.name, member.offset_data, member.size
 
 
 def _stem(name: str) -> str:

@@ -1,13 +1,13 @@
 """Masks of COCO annotations: polygons and run lengths into pixels.
 
-A mask is a vector of bool (height * width,) in column order, as COCO counts it. Run lengths are the
-numbers of pixels outside, inside, outside, ... of the object; as text, six bits a character, each
-from the third on as the difference to the one two before it.
+Pixels are counted column by column, as COCO does. Run lengths are the numbers of pixels outside,
+inside, outside, ... of the object; as text, six bits a character, each from the third on as the
+difference to the one two before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 
-__all__ = ["column_mask", "label_image", "read_counts"]
+__all__ = ["label_image", "read_counts"]
 
 _SCALE = 5  # outlines are walked on a grid of fifths of a pixel, as COCO's own tools do
-_MOST_PIXELS = 1 << 28
+_MOST_PIXELS = 1 << 27
+_MOST_STEPS = 1 << 25  # of all outlines of an image, on that grid
+_MOST_STEPS_OF_EDGE = 1 << 22
+_MOST_PAINTED = 1 << 32  # pixels of all objects of an image
+_EMPTY = np.empty((0, 2), dtype=np.int64)
 
 
 def read_counts(text: str) -> list[int]:
@@ -48,78 +52,99 @@ def read_counts(text: str) -> list[int]:
     return counts
 
 
-def column_mask(segmentation: Any, height: int, width: int) -> NDArray[np.bool_]:
-    """The mask of an annotation: polygons as lists of x, y, x, y, ..., or run lengths.
-
-    Raises:
-        FormatError: it is neither, or does not fit the size.
-    """
-    if not 0 < height * width <= _MOST_PIXELS:
-        raise FormatError(f"a mask of {width}x{height} pixels")
-    if isinstance(segmentation, dict):
-        counts = segmentation.get("counts", ())
-        counts = read_counts(counts) if isinstance(counts, str) else counts
-        return _of_counts(counts, height * width)
-    mask = np.zeros(height * width, dtype=np.bool_)
-    for polygon in segmentation:
-        mask |= _of_polygon(polygon, height, width)
-    return mask
-
-
 def label_image(
-    masks: Sequence[NDArray[np.bool_]], labels: Sequence[int], height: int, width: int
+    segmentations: Sequence[Any], labels: Sequence[int], height: int, width: int
 ) -> NDArray[np.int32]:
     """An image (H, W, 1) with the label of each pixel, 0 where there is no object.
 
-    Where objects overlap the highest label is seen.
+    Where objects overlap the highest label is seen. Memory is that of the image, whatever the
+    segmentations claim.
+
+    Args:
+        segmentations: of each object: polygons as lists of x, y, x, y, ..., run lengths, or None.
+        labels: of each object.
+        height: of the image.
+        width: likewise.
+
+    Raises:
+        FormatError: a segmentation is neither, does not fit the size, or is out of proportion; the
+            message has the number of the object.
     """
+    if not 0 < height * width <= _MOST_PIXELS:
+        raise FormatError(f"a mask of {width}x{height} pixels")
     pixels = np.zeros(height * width, dtype=np.int32)
-    for mask, label in sorted(zip(masks, labels, strict=True), key=lambda pair: pair[1]):
-        pixels[mask] = label
+    steps = painted = 0
+    for number in sorted(range(len(labels)), key=labels.__getitem__):
+        try:
+            for runs, cost in _shapes(segmentations[number] or (), height, width):
+                steps, painted = steps + cost, painted + int((runs[:, 1] - runs[:, 0]).sum())
+                if steps > _MOST_STEPS or painted > _MOST_PAINTED:
+                    raise FormatError("the objects up to it are too long or cover too much")
+                for begin, end in runs.tolist():
+                    pixels[begin:end] = labels[number]
+        except (FormatError, TypeError, ValueError, OverflowError) as error:
+            raise FormatError(f"object {number}: {error}") from error
     return np.ascontiguousarray(pixels.reshape(width, height).T)[..., None]
 
 
-def _of_counts(counts: Sequence[int], size: int) -> NDArray[np.bool_]:
+def _shapes(segmentation: Any, height: int, width: int) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Of each piece its pixels as (begin, end) of runs (N, 2), and the length of its outline."""
+    if isinstance(segmentation, dict):
+        counts = segmentation.get("counts", ())
+        counts = read_counts(counts) if isinstance(counts, str) else counts
+        yield _of_counts(counts, height * width), 0
+        return
+    steps = 0
+    for polygon in segmentation:
+        corners = _corners(polygon, height, width)
+        lengths = np.abs(np.roll(corners, -1, axis=0) - corners).max(axis=1, initial=0) + 1
+        steps = int(lengths.sum())
+        if steps > _MOST_STEPS or lengths.max(initial=0) > _MOST_STEPS_OF_EDGE:
+            raise FormatError(f"a polygon with an outline of {steps // _SCALE} pixels")
+        yield _of_polygon(corners, height, width), steps
+
+
+def _of_counts(counts: Sequence[int], size: int) -> NDArray[np.int64]:
     runs = np.asarray(counts, dtype=np.int64)
-    if runs.ndim != 1 or (runs < 0).any() or int(runs.sum()) > size:
+    # One by one before the sum, which may overflow.
+    if runs.ndim != 1 or (runs < 0).any() or (runs > size).any() or runs.sum() > size:
         raise FormatError(f"run lengths of a mask that do not fit its {size} pixels")
-    inside = np.zeros(len(runs), dtype=np.bool_)
-    inside[1::2] = True
-    mask = np.zeros(size, dtype=np.bool_)
-    filled = np.repeat(inside, runs)
-    mask[: len(filled)] = filled
-    return mask
+    ends = np.cumsum(runs)
+    return np.stack([ends[0:-1:2], ends[1::2]], axis=1) if len(runs) > 1 else _EMPTY
 
 
-def _of_polygon(polygon: Sequence[float], height: int, width: int) -> NDArray[np.bool_]:
-    """The pixels inside a polygon, with the rounding of COCO's tools."""
+def _corners(polygon: Sequence[float], height: int, width: int) -> NDArray[np.int64]:
+    """The corners of a polygon on the grid, (N, 2); none of a polygon without an area."""
     # To float32 first, as the vertices are given out: halves of the grid round alike then.
-    points = np.asarray(polygon, dtype=np.float32).astype(np.float64)
+    with np.errstate(over="ignore"):
+        points = np.asarray(polygon, dtype=np.float32).astype(np.float64)
     if points.ndim != 1 or len(points) % 2 or not np.isfinite(points).all():
         raise FormatError(f"a polygon of {points.size} numbers, which are no points")
     if len(points) < 6:
-        return np.zeros(height * width, dtype=np.bool_)
+        return _EMPTY
     limit = 4.0 * _SCALE * max(height, width)
     scaled = np.trunc(np.clip(_SCALE * points, -limit, limit) + 0.5).astype(np.int64)
-    corners = scaled.reshape(-1, 2)
-    along_x, along_y = zip(
-        *(
-            _edge(start, end)
-            for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True)
-        ),
-        strict=True,
-    )
-    x, y = np.concatenate(along_x), np.concatenate(along_y)
-    # Where the outline passes from one column to the next, the column's pixels below it toggle.
-    step = np.flatnonzero(x[1:] != x[:-1]) + 1
-    column = np.where(x[step] < x[step - 1], x[step], x[step] - 1)
-    column = (column + 0.5) / _SCALE - 0.5
-    row = (np.minimum(y[step], y[step - 1]) + 0.5) / _SCALE - 0.5
-    row = np.ceil(np.clip(row, 0, height))
-    kept = (np.floor(column) == column) & (column >= 0) & (column <= width - 1)
-    places = (column[kept] * height + row[kept]).astype(np.int64)
-    toggles = np.bincount(places, minlength=height * width + 1)[: height * width]
-    return (np.cumsum(toggles) & 1).astype(np.bool_)
+    return scaled.reshape(-1, 2)
+
+
+def _of_polygon(corners: NDArray[np.int64], height: int, width: int) -> NDArray[np.int64]:
+    """The pixels inside a polygon, with the rounding of COCO's tools."""
+    toggles = [_EMPTY[:, 0]]
+    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        x, y = _edge(start, end)
+        # Where the outline passes from one column to the next, the column's pixels below it toggle.
+        step = np.flatnonzero(x[1:] != x[:-1]) + 1
+        column = np.where(x[step] < x[step - 1], x[step], x[step] - 1)
+        column = (column + 0.5) / _SCALE - 0.5
+        row = (np.minimum(y[step], y[step - 1]) + 0.5) / _SCALE - 0.5
+        row = np.ceil(np.clip(row, 0, height))
+        kept = (np.floor(column) == column) & (column >= 0) & (column <= width - 1)
+        toggles.append((column[kept] * height + row[kept]).astype(np.int64))
+    places, times = np.unique(np.concatenate(toggles), return_counts=True)
+    places = places[(times & 1) == 1]
+    if len(places) % 2:
+        places = np.append(places, height * width)
+    return places.reshape(-1, 2)
 
 
 def _edge(

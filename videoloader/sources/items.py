@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import glob
 import os
-import tarfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import quote, unquote
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.sources.address import escaped, is_url, local_path, public, shown
 from videoloader.sources.opening import open_member, open_source
 from videoloader.sources.source import Fingerprint, Source
+from videoloader.sources.tar import Member, read_members
 
-__all__ = ["VIDEO_SUFFIXES", "Item", "as_root", "check_archive_end", "find_items", "find_videos"]
+__all__ = ["VIDEO_SUFFIXES", "Item", "as_root", "find_items", "find_videos"]
 
 VIDEO_SUFFIXES = frozenset(
     ".264 .265 .3g2 .3gp .avi .f4v .flv .h264 .h265 .hevc .ismv .ivf .jsv .m2ts .m4v .mjpeg .mkv "  # noqa: SIM905
@@ -345,37 +344,23 @@ def _members(archive: Item) -> Iterator[Item]:
     """The videos in an uncompressed tar archive, in its order."""
     path = archive.location
     try:
-        with _open_archive(path) as source, source.file() as file:
+        with _open_archive(path) as source:
             whole = source.fingerprint if is_url(local_path(path)) else None
-            with tarfile.open(fileobj=file, mode="r:") as tar:
-                for member in tar:
-                    if member.isreg() and _ending(member.name) in VIDEO_SUFFIXES:
-                        yield _member(path, member, whole)
-                check_archive_end(file, tar.offset)
+            for member in read_members(source):
+                if _ending(member.name) in VIDEO_SUFFIXES:
+                    yield _member(path, member, whole)
     except FormatError:
         yield archive  # empty; opening it raises the error
-    except (tarfile.TarError, ValueError, OverflowError) as error:
+    except ValueError as error:
         problem = f"no uncompressed tar archive, or damaged ({error})"
         yield replace(archive, problem=problem)
 
 
-def _member(path: str, member: tarfile.TarInfo, whole: Fingerprint | None) -> Item:
+def _member(path: str, member: Member, whole: Fingerprint | None) -> Item:
     name = member.name.encode(errors="surrogateescape").decode(errors="backslashreplace")
     state = whole and replace(whole, size=member.size)
-    problem = "stored with holes, as sparse files are; pack it again without" * member.issparse()
-    return Item(path, name, member.offset_data, member.size, state, problem)
-
-
-def check_archive_end(file: BinaryIO, offset: int) -> None:
-    """Make sure that an archive ends where its list of members does; tarfile passes over damage.
-
-    Raises:
-        TarError: there is something else than the zeros of its end, or the end of the file.
-    """
-    file.seek(offset)
-    block = file.read(tarfile.BLOCKSIZE)
-    if block.strip(b"\0") or 0 < len(block) < tarfile.BLOCKSIZE:
-        raise tarfile.ReadError(f"no header of a member at byte {offset}")
+    problem = "stored with holes, as sparse files are; pack it again without" * member.is_sparse
+    return Item(path, name, member.offset, member.size, state, problem)
 
 
 def _open_archive(path: str) -> Source:

@@ -117,8 +117,7 @@ def _associated(fields: Fields, at: int, item: int) -> list[int]:
         own, several = fields.number(at, width), fields.number(at + width, 1)
         at += width + 1
         mask = 0x7FFF if is_wide else 0x7F
-        numbers = [fields.number(at + step * n, step) & mask for n in range(several)]
         if own == item:
-            return numbers
+            return [fields.number(at + step * n, step) & mask for n in range(several)]
         at += step * several
     raise UnsupportedError("the primary image has no properties")

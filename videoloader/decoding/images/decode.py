@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named, read_header
-from videoloader.decoding.images.jpeg import decode_jpeg
+from videoloader.decoding.images.jpeg import (
+    decode_jpeg,
+    ended_early,
+    has_all_scans,
+    with_longer_scans,
+)
 from videoloader.decoding.images.pixels import convert, oriented
 from videoloader.decoding.images.tiff import predictor, read_tiff, readable, widened
 from videoloader.errors import DecodeError, UnsupportedError
@@ -91,9 +96,18 @@ def _jpeg(
     room: NDArray[np.uint8] | None,
 ) -> Pixels:
     """Grey is the luma, as it is stored; RGB comes in that order from the codec."""
+    if not has_all_scans(data):
+        raise DecodeError("some of its scans are missing; the file is truncated")
     is_grey = output_type == "GRAY" or header.channels == 1
     pixels = decode_jpeg(data, (header.height, header.width, 1 if is_grey else 3), room)
-    return _by_opencv(data, name, "grey" if is_grey else "rgb") if pixels is None else pixels
+    if pixels is not None:
+        return pixels
+    want: Literal["grey", "rgb"] = "grey" if is_grey else "rgb"
+    pixels = _by_opencv(data, name, want)
+    # OpenCV tells no warnings: "premature end of data segment" among them.
+    if not np.array_equal(pixels, _by_opencv(memoryview(with_longer_scans(data)), name, want)):
+        raise ended_early()
+    return pixels
 
 
 def _stored_pixels(data: memoryview, header: ImageHeader, name: str) -> Pixels:

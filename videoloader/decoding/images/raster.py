@@ -198,6 +198,7 @@ def read_webp(data: memoryview) -> ImageHeader:
         if fields.starts(at, b"EXIF"):
             exif = data[at + 8 : at + 8 + length]
             orientation = orientation_of_exif(exif[6:] if bytes(exif[:6]) == b"Exif\0\0" else exif)
+            break
         at += 8 + length + length % 2
     size = fields.number(27, 3) + 1, fields.number(24, 3) + 1
     return ImageHeader("webp", *size, 4 if flags & _ALPHA else 3, orientation)

@@ -27,6 +27,7 @@ _EXTRA, _FORMAT = 338, 339
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8}
 _INTEGERS = {1: "B", 3: "H", 4: "I"}
 _MOST_ENTRIES = 1 << 12
+_MOST_CHANNELS = 1 << 16
 _GREYS, _RGB, _PALETTED = (0, 1), 2, 3
 _DEFLATE, _ZSTD = 8, 50000
 
@@ -36,18 +37,43 @@ class Directory:
     """The first image of a file.
 
     Attributes:
-        order: of bytes, "little" or "big".
-        numbers: values of the entries that are whole numbers, by tag.
+        fields: the whole file.
         entries: (type, count, the four bytes of the value) of every entry, by tag.
     """
 
-    order: Literal["little", "big"]
-    numbers: Mapping[int, Sequence[int]]
+    fields: Fields
     entries: Mapping[int, tuple[int, int, bytes]]
+
+    @property
+    def order(self) -> Literal["little", "big"]:
+        """Of bytes."""
+        return self.fields.order
+
+    def numbers(self, tag: int, most: int | None = None) -> Sequence[int]:
+        """The whole numbers of an entry, empty where it has none.
+
+        Args:
+            tag: of the entry.
+            most: how many of them. Entries may share their place, so the values of all are many
+                times as large as the file.
+        """
+        kind, count, value = self.entries.get(tag, (0, 0, b""))
+        if kind not in _INTEGERS:
+            return ()
+        size, count = _SIZES[kind], count if most is None else min(count, most)
+        if self.entries[tag][1] * size > 4:
+            value = self.fields.take(int.from_bytes(value, self.order), size * count)
+        mark = "<" if self.order == "little" else ">"
+        return struct.unpack(f"{mark}{count}{_INTEGERS[kind]}", value[: size * count])
 
     def one(self, tag: int, default: int) -> int:
         """The first value of an entry."""
-        return next(iter(self.numbers.get(tag, ())), default)
+        return next(iter(self.numbers(tag, 1)), default)
+
+    @property
+    def bits(self) -> Sequence[int]:
+        """Of each sample of a pixel."""
+        return self.numbers(_BITS, _MOST_CHANNELS) or (1,)
 
     @property
     def stored(self) -> int:
@@ -60,7 +86,7 @@ class Directory:
         return (
             self.one(_PHOTOMETRIC, 1) in (1, _RGB)
             and self.one(_PLANES, 1) == 1
-            and set(self.numbers.get(_BITS, (1,))) <= {8, 16}
+            and set(self.bits) <= {8, 16}
         )
 
 
@@ -73,20 +99,14 @@ def read_tiff(data: memoryview) -> tuple[ImageHeader, Directory]:
     count = fields.number(at, 2)
     if not 0 < count <= _MOST_ENTRIES:
         raise FormatError(f"a TIFF directory of {count} entries; the file is damaged")
-    entries, numbers = {}, {}
+    entries = {}
     for number in range(count):
         entry = at + 2 + 12 * number
         tag, kind, length = (fields.number(entry + n, s) for n, s in ((0, 2), (2, 2), (4, 4)))
         entries[tag] = (kind, length, fields.take(entry + 8, 4))
-        if kind in _INTEGERS:
-            size = _SIZES[kind] * length
-            begin = entry + 8 if size <= 4 else fields.number(entry + 8, 4)
-            mark = "<" if fields.order == "little" else ">"
-            form = f"{mark}{length}{_INTEGERS[kind]}"
-            numbers[tag] = struct.unpack(form, fields.take(begin, size))
-    directory = Directory(fields.order, numbers, entries)
+    directory = Directory(fields, entries)
     for tag in (_WIDTH, _HEIGHT):
-        if tag not in numbers:
+        if not directory.numbers(tag, 1):
             raise FormatError("a TIFF without a size; the file is damaged")
     photometric, stored = directory.one(_PHOTOMETRIC, 1), directory.stored
     if photometric in _GREYS or photometric == _RGB:
@@ -100,7 +120,7 @@ def read_tiff(data: memoryview) -> tuple[ImageHeader, Directory]:
         directory.one(_WIDTH, 0),
         channels,
         orientation if 1 <= orientation <= 8 else 1,
-        max(directory.numbers.get(_BITS, (1,)), default=1),
+        max(directory.bits),
     )
     return header, directory
 
@@ -132,7 +152,7 @@ def widened(data: memoryview, directory: Directory) -> memoryview | None:
         _PREDICTOR: (),
         _FORMAT: (),
     }
-    if _TILE_WIDTH in directory.numbers:
+    if _TILE_WIDTH in directory.entries:
         if directory.one(_WIDTH, 0) % directory.one(_TILE_WIDTH, 1):
             return None
         changes[_TILE_WIDTH] = [directory.one(_TILE_WIDTH, 0) * channels]
@@ -149,15 +169,13 @@ def _deflated(data: memoryview, directory: Directory) -> memoryview:
     """The file with strips or tiles of ZSTD compressed by deflate instead."""
     import pyarrow as pa
 
-    fields, codec = Fields(data, directory.order), pa.Codec("zstd")
+    fields, codec = directory.fields, pa.Codec("zstd")
     offsets, sizes = (
-        (_TILES, _TILE_SIZES) if _TILES in directory.numbers else (_STRIPS, _STRIP_SIZES)
+        (_TILES, _TILE_SIZES) if _TILES in directory.entries else (_STRIPS, _STRIP_SIZES)
     )
     most = _strip_bytes(directory)
     pieces = []
-    for at, size in zip(
-        directory.numbers.get(offsets, ()), directory.numbers.get(sizes, ()), strict=False
-    ):
+    for at, size in zip(directory.numbers(offsets), directory.numbers(sizes), strict=False):
         with pa.CompressedInputStream(pa.BufferReader(fields.take(at, size)), codec.name) as stream:
             pieces.append(zlib.compress(stream.read(most), 1))
     begin, places = len(data), []
@@ -177,7 +195,7 @@ def _deflated(data: memoryview, directory: Directory) -> memoryview:
 def _strip_bytes(directory: Directory) -> int:
     """Bytes that a strip or tile may have: those of the whole image, and some."""
     width, height = directory.one(_WIDTH, 0) + 4096, directory.one(_HEIGHT, 0) + 4096
-    bits = max(directory.numbers.get(_BITS, (1,)), default=1)
+    bits = max(directory.bits)
     return width * height * directory.stored * (bits + 7) // 8
 
 
