@@ -113,10 +113,9 @@ class VideoDecoder:
             )
         given = as_source(source)
         stream = None if stream_index is None else as_integer(stream_index, "stream_index")
-        stream = None if stream == -1 else stream
         index: VideoIndex | None = None
         matrix = MATRIX
-        with as_runtime_errors(), naming_stream(stream):
+        with as_runtime_errors(), naming_stream(stream, "a video"):
             if output_dtype != torch.uint8:
                 index = index_video(given, stream=stream)
                 if output_dtype == torch.float32 or index.color.is_hdr:
