@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.compat.opening import first_module, frame_rate, open_video
+from videoloader.compat.opening import first_module, frame_rate, open_first_video
 from videoloader.errors import ArgumentError, UnsupportedError
 
 __all__ = ["NAME", "plugin", "register"]
@@ -89,7 +89,9 @@ def _loader(base: type[Any], module: ModuleType) -> type[Any]:
     Loaders of vLLM call that of the class above for the frames, and pad them, or add to the
     metadata. So the class of this one goes between: above `base`, below the one that decodes.
     """
-    root = next(cls for cls in base.__mro__ if "load_bytes" in vars(cls) and not _calls_super(cls))
+    root: Any = next(
+        cls for cls in base.__mro__ if "load_bytes" in vars(cls) and not _calls_super(cls)
+    )
     signature = inspect.signature(root.load_bytes)
     rest = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD), None)
     helper = getattr(root, "load_bytes_opencv", None)  # of loaders with options of their own
@@ -121,7 +123,7 @@ def _loader(base: type[Any], module: ModuleType) -> type[Any]:
                 "frame_recovery puts other frames in the place of damaged ones; here a damaged "
                 "frame is an error"
             )
-        with open_video(data) as video:
+        with open_first_video(data) as video:
             _check_pixels(*video.size)
             fps = frame_rate(video.index)
             source = _prepared(cls, _Source(len(video), fps, video.index.duration))

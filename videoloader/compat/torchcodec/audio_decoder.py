@@ -6,12 +6,12 @@ import weakref
 from typing import Any
 
 from videoloader.audio import Audio
-from videoloader.compat.torchcodec.arguments import as_integer
-from videoloader.compat.torchcodec.errors import (
+from videoloader.compat.runtime_errors import (
     PlayedOutsideError,
     ValueRuntimeError,
     as_runtime_errors,
 )
+from videoloader.compat.torchcodec.arguments import as_integer
 from videoloader.compat.torchcodec.frames import AudioSamples
 from videoloader.compat.torchcodec.metadata import AudioStreamMetadata
 from videoloader.compat.torchcodec.opening import as_source, naming_stream

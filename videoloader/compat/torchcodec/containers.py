@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from videoloader.compat.torchcodec.errors import as_runtime_errors
+from videoloader.compat.runtime_errors import as_runtime_errors
 from videoloader.compat.torchcodec.metadata import (
     AudioStreamHeaderMetadata,
     StreamMetadata,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["ContainerMetadata", "get_container_metadata"]
 
 _MICROSECOND = Fraction(1, 1_000_000)
-_UNKNOWN: tuple[Any, ...] = (None,) * 10  # fields of a video stream that nothing tells
 
 
 @dataclass(repr=False)
@@ -100,12 +99,21 @@ def _describe(stream: Stream) -> StreamMetadata:
 
 def _with_video(stream: StreamMetadata, source: Source) -> StreamMetadata:
     """What tables and header say of a video stream."""
-    common: tuple[Any, ...] = tuple(getattr(stream, field.name) for field in fields(stream))
+    common = (
+        stream.duration_seconds_from_header,
+        stream.begin_stream_seconds_from_header,
+        stream.bit_rate,
+        stream.codec,
+        stream.stream_index,
+        stream.media_type,
+    )
     number = stream.stream_index
     try:
         index, header = index_video(source, stream=number), read_stream_header(source, number)
     except VideoError:  # a stream that lists no frames, or is damaged, is still a stream
-        return VideoStreamHeaderMetadata(*common, *_UNKNOWN)
+        return VideoStreamHeaderMetadata(
+            *common, None, None, None, None, None, None, None, None, None, None
+        )
     width, height = _displayed_size(index)
     return VideoStreamHeaderMetadata(
         *common,

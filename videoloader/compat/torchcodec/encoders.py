@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from videoloader.compat.runtime_errors import ValueRuntimeError
 from videoloader.compat.torchcodec import installed
-from videoloader.compat.torchcodec.errors import ValueRuntimeError
 from videoloader.errors import ArgumentError
 
 if TYPE_CHECKING:

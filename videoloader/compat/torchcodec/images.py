@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.compat.runtime_errors import as_runtime_errors
 from videoloader.compat.torchcodec import installed
-from videoloader.compat.torchcodec.errors import as_runtime_errors
 from videoloader.compat.torchcodec.opening import as_source
 from videoloader.decoding.images.decode import decode_image as decode_pixels
 from videoloader.decoding.images.pixels import convert

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from videoloader.compat.torchcodec.errors import ValueRuntimeError
+from videoloader.compat.runtime_errors import ValueRuntimeError
 from videoloader.errors import ArgumentTypeError, FormatError
 from videoloader.indexing.libav import StreamHeader, read_stream_header
 from videoloader.sources.opening import open_source

@@ -13,17 +13,17 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.compat.opening import MATRIX, ClosedWhenCollected
+from videoloader.compat.runtime_errors import (
+    PlayedOutsideError,
+    ValueRuntimeError,
+    as_runtime_errors,
+)
 from videoloader.compat.torchcodec.arguments import (
     as_frame_numbers,
     as_integer,
     as_seconds,
     as_thread_count,
     as_times,
-)
-from videoloader.compat.torchcodec.errors import (
-    PlayedOutsideError,
-    ValueRuntimeError,
-    as_runtime_errors,
 )
 from videoloader.compat.torchcodec.frames import Frame, FrameBatch
 from videoloader.compat.torchcodec.frames_ahead import FramesAhead
