@@ -72,9 +72,12 @@ def test_the_metadata_is_that_of_the_video(decoder):
     assert decoder.has_video_stream()
 
 
-def test_audio_is_refused(decoder):
-    with pytest.raises(vl.UnsupportedError, match="audio"):
-        decoder.get_clips(audio_clip_ranges=[(0, 1)])
+def test_sound_that_is_missing_is_an_error(decoder):
+    assert not decoder.has_audio_stream()
+    assert decoder.get_audio_duration() is None
+    for ask in (lambda: decoder.get_clips(audio_clip_ranges=[(0, 1)]), decoder.get_audio):
+        with pytest.raises(vl.FormatError, match="no sound"):
+            ask()
 
 
 def test_samples_get_a_decoder_or_frames(clip):

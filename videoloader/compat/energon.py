@@ -1,4 +1,4 @@
-"""`AVDecoder` and `AVWebdatasetDecoder` of Megatron Energon, for video.
+"""`AVDecoder` and `AVWebdatasetDecoder` of Megatron Energon.
 
 from videoloader.compat.energon import AVDecoder
 """
@@ -8,27 +8,33 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.opening import frame_rate, open_video
+from videoloader.audio import Audio
+from videoloader.compat.opening import frame_rate, open_first_video, open_sound, stream_numbers
 from videoloader.compat.webdataset import EXTENSIONS
-from videoloader.errors import ArgumentError, FrameRangeError, UnsupportedError
+from videoloader.errors import ArgumentError, FormatError, FrameRangeError
+from videoloader.forking import cached_property
 from videoloader.sampling import frames_at_times
 from videoloader.video import Video
 
 __all__ = ["AVData", "AVDecoder", "AVMetadata", "AVWebdatasetDecoder"]
 
+_SOUND = ("flac", "mp3", "wav")  # extensions
 Range = tuple[float, float]
 Device = Literal["cpu", "gpu"] | int
 
 
 @dataclass
 class AVData:
-    """Clips: of video uint8 (F, C, H, W), with their (start, end) in seconds; none of audio."""
+    """Clips, with their (start, end) in seconds.
+
+    Of video uint8 (F, C, H, W); of audio (channels, samples), in the type that they are stored in.
+    """
 
     video_clips: list[torch.Tensor] = field(default_factory=list)
     video_timestamps: list[Range] = field(default_factory=list)
@@ -38,7 +44,7 @@ class AVData:
 
 @dataclass
 class AVMetadata:
-    """What is known of a video; durations in seconds."""
+    """What is known of a file; durations in seconds."""
 
     video_duration: float | None = None
     video_num_frames: int | None = None
@@ -48,10 +54,13 @@ class AVMetadata:
     audio_duration: float | None = None
     audio_channels: int | None = None
     audio_sample_rate: int | None = None
+    audio_num_samples: int | None = None
 
 
 class AVDecoder:
-    """Decodes clips of one video when they are asked for.
+    """Decodes clips of one file, video and sound, when they are asked for.
+
+    It pickles with its stream: bytes and `io.BytesIO` do, open files do not.
 
     Args:
         stream: an open binary file, or the bytes.
@@ -62,16 +71,37 @@ class AVDecoder:
     def __init__(
         self,
         stream: BinaryIO | bytes,
-        suppress_warnings: bool = False,  # noqa: ARG002
+        suppress_warnings: bool = False,
         *,
         device: Device = "cpu",
     ) -> None:
         self.stream = stream
-        self._video: Video = open_video(stream, device=_device(device))
+        self.suppress_warnings = suppress_warnings
+        self._device = device
+
+    @cached_property
+    def _video(self) -> Video:
+        """Opened when it is asked for: a file of sound has none."""
+        return open_first_video(self.stream, device=_device(self._device))
+
+    @cached_property
+    def _audio(self) -> Audio | None:
+        return open_sound(self.stream, dtype="stored")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in ("stream", "suppress_warnings", "_device")}
 
     def get_video(self) -> AVData:
         """All frames, as one clip."""
         return self.get_clips([(0, math.inf)], video_unit="frames")
+
+    def get_audio(self) -> AVData:
+        """All samples, as one clip."""
+        return self.get_clips(audio_clip_ranges=[(0, math.inf)])
+
+    def get_video_with_audio(self) -> AVData:
+        """All frames and all samples, as one clip each."""
+        return self.get_clips([(0, math.inf)], [(0, math.inf)], video_unit="frames")
 
     def get_video_clips(
         self,
@@ -106,27 +136,77 @@ class AVDecoder:
         times = [(float(begins[clip[0]]), float(ends[clip[-1]])) for clip in clips]
         return list(torch.split(frames, [len(clip) for clip in clips])), times
 
+    def get_audio_clips(
+        self,
+        audio_clip_ranges: Sequence[Range],
+        audio_unit: Literal["samples", "seconds"] = "seconds",
+    ) -> tuple[list[torch.Tensor], list[Range]]:
+        """Clips of sound.
+
+        Args:
+            audio_clip_ranges: (start, end) of each clip, the end excluded, from the nearest sample
+                on; clips that are equally long have equally many. What lies outside the sound is
+                left out.
+            audio_unit: `seconds` on the clock of the file, or `samples` by number from time 0.
+
+        Returns:
+            Samples (channels, n) of each clip in the type that they are stored in, and when each
+            begins and ends, in seconds.
+
+        Raises:
+            FormatError: there is no sound in the file.
+            FrameRangeError: a clip lies outside the sound.
+        """
+        if audio_unit not in ("samples", "seconds"):
+            raise ArgumentError(f"audio_unit is samples or seconds, got {audio_unit!r}")
+        audio = self._sound()
+        rate = audio.sample_rate
+        scale = rate if audio_unit == "samples" else 1
+        clips, times = [], []
+        for limits in audio_clip_ranges:
+            start, end = (limit / scale for limit in limits)
+            nearest = start - 0.5 / rate  # ranges of `Audio` begin at the sample behind a time
+            count = math.inf if end == math.inf else math.floor((end - start) * rate + 0.5)
+            stop = None if end == math.inf else nearest + max(count, 0) / rate
+            samples = audio.get_samples(nearest, stop)
+            if not samples.shape[1]:
+                raise FrameRangeError(
+                    f"{audio.name}: a clip from {limits[0]} to {limits[1]} {audio_unit} requested, "
+                    f"the sound begins at {audio.begin_seconds:g} s and lasts {audio.duration:g} s"
+                )
+            begin = max(start, audio.begin_seconds)
+            clips.append(samples)
+            is_whole = samples.shape[1] == count
+            times.append((begin, end if is_whole else begin + samples.shape[1] / rate))
+        return clips, times
+
     def get_clips(
         self,
         video_clip_ranges: Sequence[Range] | None = None,
         audio_clip_ranges: Sequence[Range] | None = None,
         video_unit: Literal["frames", "seconds"] = "seconds",
-        audio_unit: Literal["samples", "seconds"] = "seconds",  # noqa: ARG002
+        audio_unit: Literal["samples", "seconds"] = "seconds",
         video_out_frame_size: tuple[int, int] | None = None,
     ) -> AVData:
-        """`get_video_clips` as `AVData`; audio is not decoded."""
-        if audio_clip_ranges is not None:
-            raise UnsupportedError(f"{self._video.name}: audio is not decoded here")
+        """`get_video_clips` and `get_audio_clips` as `AVData`."""
         data = AVData()
         if video_clip_ranges is not None:
             data.video_clips, data.video_timestamps = self.get_video_clips(
                 video_clip_ranges, video_unit, video_out_frame_size
             )
+        if audio_clip_ranges is not None:
+            data.audio_clips, data.audio_timestamps = self.get_audio_clips(
+                audio_clip_ranges, audio_unit
+            )
         return data
 
     def get_frames(self, video_decode_audio: bool = False) -> AVData:
-        """All frames, as one clip."""
-        return self.get_clips([(0, math.inf)], [] if video_decode_audio else None, "frames")
+        """All frames as one clip, with all samples if they are asked for; those of a sound file."""
+        if not self.has_video_stream():
+            return self.get_audio()
+        if video_decode_audio and self.has_audio_stream():
+            return self.get_video_with_audio()
+        return self.get_video()
 
     def get_video_fps(self) -> float:
         """Frames a second on average."""
@@ -136,23 +216,75 @@ class AVDecoder:
         """Seconds, and the number of frames if it is asked for."""
         return self._video.index.duration, len(self._video) if get_frame_count else None
 
-    def get_metadata(self, **_: bool) -> AVMetadata:
-        """What is known of the video, whatever part is asked for: all of it is at hand."""
-        height, width = self._video.size
-        return AVMetadata(
-            self._video.index.duration, len(self._video), self.get_video_fps(), width, height
-        )
+    def get_audio_duration(self) -> float | None:
+        """Seconds of sound; None without sound."""
+        return None if self._audio is None else self._audio.duration
+
+    def get_audio_samples_per_second(self) -> int:
+        """The sample rate.
+
+        Raises:
+            FormatError: there is no sound in the file.
+        """
+        return self._sound().sample_rate
+
+    def get_metadata(
+        self,
+        get_video: bool = True,
+        get_video_duration: bool = True,  # noqa: ARG002
+        get_video_frame_count: bool = True,  # noqa: ARG002
+        get_video_frame_size: bool = True,  # noqa: ARG002
+        get_audio: bool = True,
+        get_audio_duration: bool = True,  # noqa: ARG002
+        get_audio_num_samples: bool = False,
+    ) -> AVMetadata:
+        """What is known of the file.
+
+        Args:
+            get_video: of the video, all of which is at hand.
+            get_video_duration: without effect.
+            get_video_frame_count: without effect.
+            get_video_frame_size: without effect.
+            get_audio: of the sound, whose header is read.
+            get_audio_duration: without effect.
+            get_audio_num_samples: the samples too, for which all of the sound is decoded.
+        """
+        found = AVMetadata()
+        if get_video and self.has_video_stream():
+            found.video_duration = self._video.index.duration
+            found.video_num_frames = len(self._video)
+            found.video_fps = self.get_video_fps()
+            found.video_height, found.video_width = self._video.size
+        if get_audio and self._audio is not None:
+            found.audio_duration = self._audio.duration
+            found.audio_channels = self._audio.num_channels
+            found.audio_sample_rate = self._audio.sample_rate
+            if get_audio_num_samples:
+                found.audio_num_samples = self._audio.num_samples
+        return found
 
     def has_video_stream(self) -> bool:
-        """True: a file without video does not open."""
-        return True
+        """Whether there is video in the file."""
+        return bool(stream_numbers(self.stream, "video"))
+
+    def has_audio_stream(self) -> bool:
+        """Whether there is sound in the file."""
+        return self._audio is not None
+
+    def _sound(self) -> Audio:
+        if self._audio is None:
+            raise FormatError(f"{self!r}: there is no sound in it, but audio clips are requested")
+        return self._audio
 
     def close(self) -> None:
-        """Let go of the decoder; the stream stays open."""
-        self._video.close()
+        """Let go of the decoders; the stream stays open."""
+        for opened in (self.__dict__.get("_video"), self.__dict__.get("_audio")):
+            if opened is not None:
+                opened.close()
 
     def __repr__(self) -> str:
-        return f"AVDecoder({self._video!r})"
+        shown = f"<{len(self.stream)} bytes>" if isinstance(self.stream, bytes) else self.stream
+        return f"AVDecoder({shown})"
 
     def _frames(self, start: float, end: float, unit: str) -> NDArray[np.int64]:
         """Numbers of the frames of a clip."""
@@ -174,11 +306,11 @@ class AVDecoder:
 
 
 class AVWebdatasetDecoder:
-    """Decodes the videos of samples, or gives an `AVDecoder` for each; other files are left.
+    """Decodes videos and sounds of samples, or gives an `AVDecoder` for each, other files not.
 
     Args:
-        video_decode_audio: must be False; audio is not decoded.
-        av_decode: `AVDecoder`, or `torch` for all frames as `AVData`.
+        video_decode_audio: give the sound of videos too.
+        av_decode: `AVDecoder`, or `torch` for all frames and samples as `AVData`.
         device: where frames are given.
     """
 
@@ -195,8 +327,8 @@ class AVWebdatasetDecoder:
         self.device = device
 
     def __call__(self, key: str, data: bytes) -> AVData | AVDecoder | None:
-        """What a file of a sample becomes, None if it is no video."""
-        if key.rpartition(".")[2].lower() not in EXTENSIONS.split():
+        """What a file of a sample becomes, None if it is neither video nor sound."""
+        if key.rpartition(".")[2].lower() not in (*EXTENSIONS.split(), *_SOUND):
             return None
         decoder = AVDecoder(data, device=self.device)
         if self.av_decode == "AVDecoder":

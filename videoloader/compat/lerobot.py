@@ -37,12 +37,21 @@ __all__ = [
 
 NAME = "videoloader"
 _SIZE_VARIABLE = "LEROBOT_VIDEO_DECODER_CACHE_SIZE"
+_MODULE = "lerobot.datasets.video_utils"
 _Camera = TypeVar("_Camera", bound=Hashable)
 _cache: VideoCache | None = None
 
 
 class FrameTimestampError(VideoError, ValueError):
     """No frame is near enough to a time that was asked for."""
+
+
+def _caught_there() -> type[FrameTimestampError]:
+    """`FrameTimestampError`, which is LeRobot's too where that is imported."""
+    theirs = getattr(sys.modules.get(_MODULE), "FrameTimestampError", None)
+    if theirs is None:
+        return FrameTimestampError
+    return type("FrameTimestampError", (FrameTimestampError, theirs), {})
 
 
 def decode_video_frames(
@@ -149,7 +158,7 @@ def install() -> None:
     Raises:
         ImportError: LeRobot is not installed.
     """
-    original = importlib.import_module("lerobot.datasets.video_utils").decode_video_frames
+    original = importlib.import_module(_MODULE).decode_video_frames
     for name, module in [*sys.modules.items()]:
         is_theirs = name.partition(".")[0] == "lerobot" and isinstance(module, ModuleType)
         if is_theirs and getattr(module, "decode_video_frames", None) is original:
@@ -175,7 +184,7 @@ def _nearest(video: Video, timestamps: Sequence[float], tolerance: float) -> NDA
     loaded = index.seconds(numbers)
     far = np.abs(loaded - times) > tolerance + NANOSECOND
     if far.any():
-        raise FrameTimestampError(
+        raise _caught_there()(
             f"{video.name}: the nearest frames are further than the tolerance of {tolerance:g} s "
             f"from {int(far.sum())} of {len(times)} times; see that the timestamps belong to this "
             f"video, or leave the sample out\nqueried timestamps: {_listed(times[far])}\n"

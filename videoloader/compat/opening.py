@@ -1,4 +1,4 @@
-"""How drop-ins open a video: with the colours of the libraries that they stand for."""
+"""How drop-ins open videos and sound: colours and streams of the libraries they stand for."""
 
 from __future__ import annotations
 
@@ -9,13 +9,26 @@ from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
+from videoloader.audio import Audio
 from videoloader.decoding.output import Matrix
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.libav import open_container
 from videoloader.sources.items import Item
+from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
 from videoloader.video import Video
 
-__all__ = ["MATRIX", "ClosedWhenCollected", "first_module", "frame_rate", "open_video"]
+__all__ = [
+    "MATRIX",
+    "ClosedWhenCollected",
+    "first_module",
+    "frame_rate",
+    "index_first_video",
+    "open_first_video",
+    "open_sound",
+    "open_video",
+    "stream_numbers",
+]
 
 MATRIX: Matrix = "swscale"  # what PyAV, decord, torchcodec and OpenCV convert with
 _LARGEST_DENOMINATOR = 100_000  # 1001 is the usual one
@@ -29,14 +42,52 @@ def open_video(source: VideoSource | Source | Item, **options: Any) -> Video:
     return Video(source, **{"matrix": MATRIX, **options})
 
 
+def open_first_video(source: VideoSource | Source, **options: Any) -> Video:
+    """`open_video` of the first video stream, in place of the one that FFmpeg calls best.
+
+    For libraries that ask PyAV or OpenCV for video stream 0.
+    """
+    video = open_video(source, **options)
+    if video.index.stream == 0:
+        return video
+    first = stream_numbers(source, "video")[:1]
+    if first in ([], [video.index.stream]):
+        return video
+    video.close()
+    return open_video(source, stream=first[0], **options)
+
+
+def index_first_video(source: VideoSource) -> VideoIndex:
+    """The index of the stream that `open_first_video` takes."""
+    with open_first_video(source) as video:
+        return video.index
+
+
+def open_sound(source: VideoSource | Source, **options: Any) -> Audio | None:
+    """The first sound of a file, None if it has none; `options` are those of `Audio`."""
+    first = stream_numbers(source, "audio")[:1]
+    return Audio(source, stream=first[0], **options) if first else None
+
+
+def stream_numbers(source: VideoSource | Source, kind: str) -> list[int]:
+    """The numbers of the streams of a file that are `video`, or `audio`, in its header."""
+    opened = open_source(source)
+    try:
+        with open_container(opened, "media file") as container:
+            return [stream.index for stream in container.streams if stream.type == kind]
+    finally:
+        if opened is not source:
+            opened.close()
+
+
 class ClosedWhenCollected:
-    """Closes a video when the last object that holds this is collected.
+    """Closes a video or sound when the last object that holds this is collected.
 
     For readers that nobody closes in the library they stand for.
     """
 
-    def __init__(self, video: Video) -> None:
-        weakref.finalize(self, video.close).atexit = False
+    def __init__(self, opened: Video | Audio) -> None:
+        weakref.finalize(self, opened.close).atexit = False
 
 
 def frame_rate(index: VideoIndex) -> float:

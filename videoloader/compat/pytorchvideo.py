@@ -7,14 +7,19 @@ pytorchvideo.install()  # LabeledVideoDataset, Kinetics, Ucf101, ... decode with
 from __future__ import annotations
 
 import importlib
+import math
 import os
 from fractions import Fraction
 from typing import Any, BinaryIO, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from videoloader.compat.opening import open_video
+from videoloader.audio import Audio
+from videoloader.compat.opening import open_first_video, open_sound
+from videoloader.compat.runtime_errors import as_runtime_errors
+from videoloader.errors import SourceError
 from videoloader.sampling.times import NANOSECOND
 from videoloader.sources.source import VideoSource
 from videoloader.video import Video
@@ -28,21 +33,30 @@ class EncodedVideo:
     Args:
         file: an open binary file, bytes, path or URL.
         video_name: what `name` gives.
-        decode_audio, perform_seek: without effect; audio is not decoded.
+        decode_audio: give the sound too, of a file that has some.
+        perform_seek: without effect.
         device: where frames are given.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        RuntimeError: it is no video. Both are `VideoError` too.
     """
 
     def __init__(
         self,
         file: BinaryIO | VideoSource,
         video_name: str | None = None,
-        decode_audio: bool = True,  # noqa: ARG002
+        decode_audio: bool = True,
         perform_seek: bool = True,  # noqa: ARG002
         *,
         device: str = "cpu",
     ) -> None:
         self._name = video_name
-        self._video: Video = open_video(file, device=device)
+        self._audio: Audio | None = None
+        with _as_errors_of_pytorchvideo():
+            self._video: Video = open_first_video(file, device=device)
+            if decode_audio:
+                self._audio = open_sound(file, dtype="stored")
 
     @classmethod
     def from_path(
@@ -57,7 +71,7 @@ class EncodedVideo:
 
         Args:
             file_path: path or URL.
-            decode_audio: without effect.
+            decode_audio: give the sound too.
             decoder: without effect; there is one.
             perform_seek: without effect.
             **options: `device`; others have no effect.
@@ -73,19 +87,22 @@ class EncodedVideo:
 
     @property
     def duration(self) -> float:
-        """Seconds from the first frame to the end of the last."""
-        return self._video.index.duration
+        """Seconds from the first frame to the end of the last, or of sound if that is longer."""
+        video = self._video.index.duration
+        return video if self._audio is None else max(video, self._audio.duration)
 
     def get_clip(
         self, start_sec: float | Fraction, end_sec: float | Fraction
     ) -> dict[str, torch.Tensor | None]:
-        """The frames that begin at `start_sec` or later, and before `end_sec`, in seconds.
+        """The frames that begin at `start_sec` or later, and before `end_sec`, and their sound.
 
-        A nanosecond does not count, so times in float64 give the frames that they mean.
+        Seconds from the first frame. A nanosecond does not count, so times in float64 give the
+        frames that they mean.
 
         Returns:
             `video`: float32 (C, T, H, W) from 0 to 255, None if no frame begins in that time;
-            `audio`: None.
+            `audio`: float32 (samples,) played in that time, the mean of the channels on the scale
+            that they are stored in; None if there are none, or `decode_audio` is False.
 
         Raises:
             VideoError: a frame does not decode.
@@ -93,14 +110,40 @@ class EncodedVideo:
         begins = self._video.index.boundaries[:-1]
         limits = np.array([float(start_sec), float(end_sec)]) - NANOSECOND
         first, stop = np.searchsorted(begins - begins[:1], limits)
+        sound = self._sound(float(begins[0]) + limits) if len(begins) else None
         if stop <= first:
-            return {"video": None, "audio": None}
+            return {"video": None, "audio": sound}
         clip = self._video.get_frames(range(first, stop), layout="CFHW")
-        return {"video": clip.frames.float(), "audio": None}
+        return {"video": clip.frames.float(), "audio": sound}
+
+    def _sound(self, limits: NDArray[np.float64]) -> torch.Tensor | None:
+        """What is played between two times of the file's clock."""
+        start, stop = limits.tolist()
+        if self._audio is None or stop <= start:
+            return None
+        samples = self._audio.get_samples(start, None if stop == math.inf else stop)
+        return samples.double().mean(dim=0).float() if samples.shape[1] else None
 
     def close(self) -> None:
-        """Let go of the file and the decoder."""
+        """Let go of the file and the decoders."""
         self._video.close()
+        if self._audio is not None:
+            self._audio.close()
+
+
+class _MissingFileError(SourceError, FileNotFoundError):
+    """There is no such file."""
+
+
+class _as_errors_of_pytorchvideo(as_runtime_errors):  # noqa: N801  (reads as a clause of `with`)
+    """Raise errors as code for PyTorchVideo catches them."""
+
+    __slots__ = ()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, SourceError) and isinstance(error.__cause__, FileNotFoundError):
+            raise _MissingFileError(str(error)) from error
+        super().__exit__(kind, error, trace)
 
 
 def install() -> None:

@@ -14,10 +14,9 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from videoloader.compat.opening import frame_rate, open_video
+from videoloader.compat.opening import frame_rate, index_first_video, open_first_video, open_sound
 from videoloader.compat.torchvision_clips import VideoClips
 from videoloader.errors import ArgumentError
-from videoloader.indexing.video import index_video
 from videoloader.sources.source import VideoSource
 
 __all__ = ["VideoClips", "install", "read_video", "read_video_timestamps"]
@@ -46,7 +45,8 @@ def read_video(
         output_format: `THWC` or `TCHW`.
 
     Returns:
-        uint8 frames; no audio samples (1, 0); `video_fps`.
+        uint8 frames; the sound of that time (channels, samples) in the type that it is stored in,
+        (1, 0) without sound; `video_fps` and, with sound, `audio_fps`.
 
     Raises:
         VideoError: the video does not decode.
@@ -60,7 +60,7 @@ def read_video(
         raise ArgumentError(
             f"end_pts is not before start_pts, got start_pts={start_pts} and end_pts={end_pts}"
         )
-    with open_video(filename) as video:
+    with open_first_video(filename) as video:
         pts, tick = video.index.pts, video.index.time_base
         first_tick, last_tick = _ticks(start_pts, end, tick, pts_unit)
         first = int(np.searchsorted(pts, first_tick))
@@ -70,8 +70,10 @@ def read_video(
         frames = video.get_frames(
             range(first, max(stop, first)), layout="FHWC" if layout == "THWC" else "FCHW"
         ).frames
-        info = {"video_fps": frame_rate(video.index)}
-    return frames, torch.empty((1, 0)), info
+        info: dict[str, float] = {"video_fps": frame_rate(video.index)}
+    unit = 1 if pts_unit == "sec" else float(tick)
+    sound = _sound(filename, start_pts * unit, end * unit, info)
+    return frames, sound, info
 
 
 def read_video_timestamps(
@@ -85,12 +87,22 @@ def read_video_timestamps(
         VideoError: the file is no video.
     """
     _check_unit(pts_unit)
-    index = index_video(filename)
+    index = index_first_video(filename)
     rate = frame_rate(index) or None
     ticks: list[int] = index.pts.tolist()
     if pts_unit == "pts":
         return ticks, rate
     return [tick * index.time_base for tick in ticks], rate
+
+
+def _sound(source: VideoSource, start: float, stop: float, info: dict[str, float]) -> torch.Tensor:
+    """Samples played between two times in seconds; puts the sample rate into `info`."""
+    sound = open_sound(source, dtype="stored")
+    if sound is None:
+        return torch.empty((1, 0))
+    with sound:
+        info["audio_fps"] = sound.sample_rate
+        return sound.get_samples(float(start), None if stop == math.inf else float(stop))
 
 
 def install() -> None:

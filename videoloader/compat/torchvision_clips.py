@@ -14,10 +14,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.opening import frame_rate, open_video
+from videoloader.compat.opening import frame_rate, index_first_video, open_first_video
 from videoloader.decoding.output import Layout
 from videoloader.errors import ArgumentError, VideoError
-from videoloader.indexing.video import index_video
 
 __all__ = ["VideoClips"]
 
@@ -128,7 +127,7 @@ class VideoClips:
         if not 0 <= idx < self.num_clips():
             raise IndexError(f"clip {idx} requested, there are {self.num_clips()}")
         place, clip = self.get_clip_location(idx)
-        with open_video(self.video_paths[place]) as video:
+        with open_first_video(self.video_paths[place]) as video:
             frames = self._frames[place][clip]
             if not np.array_equal(video.index.pts[frames[-1:]], self.clips[place][clip][-1:]):
                 raise ArgumentError(
@@ -167,7 +166,7 @@ def _read_tables(paths: list[Any], threads: int) -> dict[str, Any]:
 
     def read(path: Any) -> tuple[torch.Tensor, float | None, VideoError | None]:
         try:
-            index = index_video(path)
+            index = index_first_video(path)
         except VideoError as error:
             return torch.empty(0, dtype=torch.int64), None, error
         return torch.from_numpy(index.pts.copy()), frame_rate(index) or None, None

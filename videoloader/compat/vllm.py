@@ -9,17 +9,23 @@ from __future__ import annotations
 import inspect
 import logging
 import math
+import sys
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.compat.opening import first_module, frame_rate, open_video
+from videoloader.compat.opening import first_module, frame_rate, open_first_video
+from videoloader.errors import ArgumentError, UnsupportedError
 
 __all__ = ["NAME", "plugin", "register"]
 
 NAME = "videoloader"
 _MODULES = ("vllm.multimodal.video", "vllm.frontend.processing.multimodal.video")
+_BACKENDS = ("opencv", "torchcodec", "pynvvideocodec", "deepstream")
+_TARGET = {"num_frames": -1, "fps": -1.0, "max_duration": 300}
+_OWN_OPTIONS = ("frame_sample_mode", "max_fps", "sampling_fps")  # of Molmo2's loader
 _log = logging.getLogger(__name__)
 
 
@@ -55,7 +61,7 @@ def register(
     Args:
         name: to choose it by, in `VLLM_VIDEO_LOADER_BACKEND` or `--media-io-kwargs`.
         like: a loader of vLLM whose rule of sampling and whose defaults it has, such as
-            `qwen3_vl`.
+            `qwen3_vl`, and that may pad the frames or add to the metadata.
         video_processor: classes of video processors for which vLLM then takes it by itself.
 
     Returns:
@@ -65,44 +71,110 @@ def register(
         ImportError: vLLM is not installed.
         ValueError: vLLM has no loader `like`.
     """
-    registry = first_module(_MODULES, "pip install vllm").VIDEO_LOADER_REGISTRY
+    module = first_module(_MODULES, "pip install vllm")
+    registry = module.VIDEO_LOADER_REGISTRY
     base = registry.name2class.get(like)
     if base is None:
         known = ", ".join(sorted(registry.name2class))
         raise ValueError(f"vLLM has no video loader {like!r}; it has {known}")
-    loader = _loader(base)
+    loader = _loader(base, module)
     options = {} if video_processor is None else {"video_processor": video_processor}
     registry.register(name, **options)(loader)
     return loader
 
 
-def _loader(base: type[Any]) -> type[Any]:
-    """A loader like another one, but for decoding."""
-    defaults = {
-        parameter.name: parameter.default
-        for parameter in inspect.signature(base.load_bytes).parameters.values()
-        if parameter.name in _Target._fields and parameter.default is not parameter.empty
-    }
+def _loader(base: type[Any], module: ModuleType) -> type[Any]:
+    """A loader like another one, but for decoding.
+
+    Loaders of vLLM call that of the class above for the frames, and pad them, or add to the
+    metadata. So the class of this one goes between: above `base`, below the one that decodes.
+    """
+    root: Any = next(
+        cls for cls in base.__mro__ if "load_bytes" in vars(cls) and not _calls_super(cls)
+    )
+    signature = inspect.signature(root.load_bytes)
+    rest = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD), None)
+    helper = getattr(root, "load_bytes_opencv", None)  # of loaders with options of their own
+    own = {} if helper is None else inspect.signature(helper).parameters
+    defaults = {name: own[name].default for name in _OWN_OPTIONS if name in own}
 
     def load_bytes(
-        cls: Any, /, data: bytes, *args: int, **kwargs: Any
+        cls: Any, /, data: bytes, *args: Any, **kwargs: Any
     ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
         """Frames (T, H, W, C) uint8 of an encoded video, and what is known of them.
 
-        `num_frames`, `fps` and `max_duration` may be given by place; other keywords are for the
-        rule of sampling.
+        Arguments are those of the loader that decodes in vLLM; keywords that it does not name are
+        for the rule of sampling.
         """
-        wanted = {"num_frames": -1, "fps": -1.0, "max_duration": 300, **defaults}
-        wanted.update(zip(_Target._fields, args, strict=False))
-        wanted.update((key, kwargs.pop(key)) for key in _Target._fields if key in kwargs)
-        with open_video(data) as video:
+        bound = signature.bind(data, *args, **kwargs)
+        bound.apply_defaults()
+        given = {**bound.arguments, **(bound.arguments.get(rest or "") or {})}
+        named = [name for name in signature.parameters if name != rest]
+        options = {
+            name: value
+            for name, value in {**defaults, **given}.items()
+            if name not in (*named, *_Target._fields, rest)
+        }
+        wanted = {key: given.get(key, default) for key, default in _TARGET.items()}
+        wanted["fps"] = options.pop("sampling_fps", wanted["fps"])
+        options = _checked(module, given.get("backend"), options)
+        if given.get("frame_recovery"):
+            raise UnsupportedError(
+                "frame_recovery puts other frames in the place of damaged ones; here a damaged "
+                "frame is an error"
+            )
+        with open_first_video(data) as video:
+            _check_pixels(*video.size)
             fps = frame_rate(video.index)
             source = _prepared(cls, _Source(len(video), fps, video.index.duration))
-            numbers = _sampled(cls, source, _Target(**wanted), kwargs)
+            numbers = _sampled(cls, source, _Target(**wanted), options)
             frames = video.get_frames(numbers).frames.numpy()
         return frames, _metadata(cls, source, numbers)
 
-    return type("VideoloaderBackend", (base,), {"load_bytes": classmethod(load_bytes)})
+    ours = type("VideoloaderBackend", (root,), {"load_bytes": classmethod(load_bytes)})
+    return ours if base is root else type("VideoloaderBackend", (base, ours), {})
+
+
+def _calls_super(cls: type[Any]) -> bool:
+    """Whether the `load_bytes` of a class calls the one of the class above."""
+    function = vars(cls)["load_bytes"]
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    return code is not None and {"super", "load_bytes"} <= set(code.co_names)
+
+
+def _checked(module: ModuleType, backend: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of the rule of sampling; those of a decoder go no further than this.
+
+    Raises:
+        ValueError: vLLM has no such backend, or the option is another backend's.
+    """
+    if backend in (None, NAME):
+        return options
+    split = getattr(module, "resolve_video_backend_kwargs", None)
+    if split is not None:
+        sampling: dict[str, Any] = split(backend, options)[0]
+        return sampling
+    if backend not in _BACKENDS:
+        raise ArgumentError(
+            f"Unknown video codec backend {backend!r}; valid options: {NAME}, "
+            f"{', '.join(_BACKENDS)}"
+        )
+    return options
+
+
+def _check_pixels(height: int, width: int) -> None:
+    """Refuse frames of more pixels than vLLM takes.
+
+    Raises:
+        ValueError: they have more.
+    """
+    envs = sys.modules.get("vllm.envs")
+    limit = getattr(envs, "VLLM_MAX_IMAGE_PIXELS", 0)
+    if 0 < limit < width * height:
+        raise UnsupportedError(
+            f"Video frame dimensions {width}x{height} ({width * height} pixels) exceed the maximum "
+            f"of {limit} pixels. Set VLLM_MAX_IMAGE_PIXELS to increase this limit."
+        )
 
 
 def _prepared(cls: Any, source: _Source) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from videoloader.compat.opening import frame_rate, open_video
+from videoloader.compat.opening import frame_rate, open_first_video, open_sound
 from videoloader.decoding.output import ElementType, Layout
 from videoloader.sampling.clips import ClipSampler, sample_frames
 
@@ -24,8 +24,9 @@ EXTENSIONS = "3gp avi flv h264 h265 hevc ivf m2ts m4v mjpeg mkv mov mp4 mpeg mpg
 class VideoHandler:
     """Decodes the videos of samples; other files are left to other handlers. It pickles.
 
-    Gives (frames, audio, info), as `webdataset.torch_video`: frames in the layout, no audio
-    samples, and `video_fps`, `frames_indices` and `num_frames` of the video.
+    Gives (frames, audio, info), as `webdataset.torch_video`: frames in the layout, all of the sound
+    as (channels, samples) in the type that it is stored in, (1, 0) without sound, and `video_fps`,
+    `audio_fps`, `frames_indices` and `num_frames`.
 
     Args:
         clips: which frames, such as `UniformClip(8)`; all by default. One that draws takes its
@@ -33,6 +34,7 @@ class VideoHandler:
         size: (height, width) to resize to, or one number for both.
         dtype, layout: as for `Video.get_frames`.
         device: where frames are given.
+        audio: decode the sound; False gives (1, 0), and no `audio_fps`.
         extensions: of files that are videos, with spaces between them.
     """
 
@@ -41,6 +43,7 @@ class VideoHandler:
     dtype: ElementType = "uint8"
     layout: Layout = "FHWC"
     device: str = "cpu"
+    audio: bool = True
     extensions: str = EXTENSIONS
 
     def __call__(
@@ -57,15 +60,24 @@ class VideoHandler:
         """
         if key.rpartition(".")[2].lower() not in self.extensions.split():
             return None
-        with open_video(data, device=self.device) as video:
+        with open_first_video(data, device=self.device) as video:
             numbers = range(len(video)) if self.clips is None else self._sampled(video.index)
             clip = video.get_frames(numbers, size=self.size, dtype=self.dtype, layout=self.layout)
-            info = {
+            info: dict[str, Any] = {
                 "video_fps": frame_rate(video.index),
                 "frames_indices": clip.indices.tolist(),
                 "num_frames": len(video),
             }
-        return clip.frames, torch.empty((1, 0)), info
+        return clip.frames, self._sound(data, info), info
+
+    def _sound(self, data: bytes, info: dict[str, Any]) -> torch.Tensor:
+        """All samples; puts the sample rate into `info`."""
+        sound = open_sound(data, dtype="stored") if self.audio else None
+        if sound is None:
+            return torch.empty((1, 0))
+        with sound:
+            info["audio_fps"] = sound.sample_rate
+            return sound.get_samples()
 
     def _sampled(self, index: Any) -> Any:
         assert self.clips is not None

@@ -49,6 +49,7 @@ _SUBMODULES = (
     "av_reader",
     "base",
     "bridge",
+    "bridge.torchdl",
     "logging",
     "ndarray",
     "video_loader",

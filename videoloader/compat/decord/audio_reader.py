@@ -16,6 +16,7 @@ from videoloader.audio import Audio
 from videoloader.compat.decord.base import as_decord_errors, as_source
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
+from videoloader.compat.opening import open_sound
 from videoloader.errors import FrameRangeError
 from videoloader.forking import cached_property
 
@@ -23,14 +24,15 @@ __all__ = ["AudioReader", "open_audio"]
 
 
 def open_audio(source: Any, sample_rate: int, *, mono: bool) -> Audio:
-    """The sound of a file with decord's arguments."""
+    """The first sound of a file with decord's arguments."""
+    options: dict[str, Any] = {
+        "sample_rate": sample_rate if sample_rate > 0 else None,
+        "num_channels": 1 if mono else None,
+        "mix": "plain",
+    }
     with as_decord_errors():
-        return Audio(
-            source,
-            sample_rate=sample_rate if sample_rate > 0 else None,
-            num_channels=1 if mono else None,
-            mix="plain",
-        )
+        audio = open_sound(source, **options)
+        return Audio(source, **options) if audio is None else audio  # says that there is none
 
 
 class AudioReader:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from videoloader.compat.decord.base import RefusedError
 
-__all__ = ["DECORDContext", "NDArray", "array", "cpu", "empty", "gpu"]
+__all__ = ["DECORDContext", "NDArray", "array", "context", "cpu", "empty", "gpu"]
 
 _CPU, _GPU = 1, 2  # DLPack's numbers of devices
 
@@ -43,6 +43,18 @@ def gpu(dev_id: int = 0) -> DECORDContext:
     return DECORDContext(_GPU, dev_id)
 
 
+def context(dev_type: str | int, dev_id: int = 0) -> DECORDContext:
+    """A device by decord's name of its kind: `cpu` or `gpu`, or DLPack's number of it.
+
+    Raises:
+        RefusedError: no such kind.
+    """
+    kinds = {"cpu": _CPU, "llvm": _CPU, "gpu": _GPU, "cuda": _GPU, _CPU: _CPU, _GPU: _GPU}
+    if dev_type not in kinds:
+        raise RefusedError(f"a device is cpu or gpu, got {dev_type!r}")
+    return DECORDContext(kinds[dev_type], dev_id)
+
+
 class NDArray:
     """Frames in decord's own array type; it shares the memory of a tensor.
 
@@ -71,7 +83,10 @@ class NDArray:
         device = self._tensor.device
         return cpu(0) if device.type == "cpu" else gpu(device.index or 0)
 
-    context = ctx
+    @property
+    def context(self) -> DECORDContext:
+        """Where it lies."""
+        return self.ctx
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         """A numpy array; of the same memory if it lies on the CPU."""

@@ -1,13 +1,15 @@
 """torchcodec's decoders and samplers on this library's index, plans and decoders.
 
 `install()` puts it in torchcodec's place, so that code which imports torchcodec runs unchanged.
+Names that are not here are those of the installed torchcodec.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
-from videoloader.compat.torchcodec import decoders, samplers, transforms
+from videoloader.compat.torchcodec import decoders, encoders, installed, samplers, transforms
 from videoloader.compat.torchcodec.frames import AudioSamples, Frame, FrameBatch
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "Frame",
     "FrameBatch",
     "decoders",
+    "encoders",
     "install",
     "samplers",
     "transforms",
@@ -23,6 +26,8 @@ __all__ = [
 __version__ = "0.17.0"
 """Version of torchcodec whose interface this is."""
 
+_AVCODEC_OFFSET = 54  # libavcodec 62 is that of FFmpeg 8
+
 
 def install() -> None:
     """Make `import torchcodec` give this package, here and in processes forked from here.
@@ -30,7 +35,16 @@ def install() -> None:
     Call it before the code that imports torchcodec: names that were imported from the real one stay
     those of the real one.
     """
+    installed.remember()
     here = sys.modules[__name__]
     sys.modules["torchcodec"] = here
-    for part in (decoders, samplers, transforms):
+    for part in (decoders, encoders, samplers, transforms):
         sys.modules[f"torchcodec.{part.__name__.rpartition('.')[2]}"] = part
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ffmpeg_major_version":
+        import av
+
+        return av.library_versions["libavcodec"][0] - _AVCODEC_OFFSET
+    return installed.find_name(name)

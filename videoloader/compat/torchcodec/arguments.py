@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.torchcodec.errors import TypeRuntimeError, ValueRuntimeError
+from videoloader.compat.runtime_errors import TypeRuntimeError, ValueRuntimeError
 
 __all__ = ["as_frame_numbers", "as_integer", "as_seconds", "as_thread_count", "as_times"]
 

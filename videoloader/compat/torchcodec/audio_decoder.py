@@ -6,13 +6,18 @@ import weakref
 from typing import Any
 
 from videoloader.audio import Audio
-from videoloader.compat.torchcodec.errors import PlayedOutsideError, as_runtime_errors
+from videoloader.compat.runtime_errors import (
+    PlayedOutsideError,
+    ValueRuntimeError,
+    as_runtime_errors,
+)
+from videoloader.compat.torchcodec.arguments import as_integer
 from videoloader.compat.torchcodec.frames import AudioSamples
 from videoloader.compat.torchcodec.metadata import AudioStreamMetadata
-from videoloader.compat.torchcodec.opening import as_source
+from videoloader.compat.torchcodec.opening import as_source, naming_stream
 from videoloader.errors import ArgumentError
 
-__all__ = ["AudioDecoder"]
+__all__ = ["AudioDecoder", "WavDecoder"]
 
 
 class AudioDecoder:
@@ -41,13 +46,12 @@ class AudioDecoder:
         num_channels: int | None = None,
     ) -> None:
         opened = as_source(source)
-        with as_runtime_errors():
+        stream = None if stream_index is None else as_integer(stream_index, "stream_index")
+        rate = _positive(sample_rate, "sample_rate")
+        channels = _positive(num_channels, "num_channels")
+        with as_runtime_errors(), naming_stream(stream, "an audio"):
             self._audio = Audio(
-                opened,
-                stream=stream_index,
-                sample_rate=sample_rate,
-                num_channels=num_channels,
-                mix="plain",
+                opened, stream=stream, sample_rate=rate, num_channels=channels, mix="plain"
             )
         weakref.finalize(self, self._audio.close).atexit = False
         header = self._audio.header
@@ -77,7 +81,7 @@ class AudioDecoder:
 
         Raises:
             ArgumentError: the range ends before it begins.
-            PlayedOutsideError: nothing is played in the range.
+            PlayedOutsideError: the range lies before the sound, or behind it.
         """
         if stop_seconds is not None and not start_seconds <= stop_seconds:
             raise ArgumentError(
@@ -90,7 +94,7 @@ class AudioDecoder:
             data = audio.get_samples(
                 start_seconds - half, None if stop_seconds is None else stop_seconds - half
             )
-        if not data.shape[1] and start_seconds != stop_seconds:
+        if not data.shape[1] and self._is_outside(start_seconds, stop_seconds):
             raise PlayedOutsideError(
                 f"{audio.name}: No audio frames were decoded: nothing is played from "
                 f"{start_seconds} to {stop_seconds} s; the sound begins at "
@@ -98,3 +102,39 @@ class AudioDecoder:
             )
         begin = max(start_seconds, audio.begin_seconds)
         return AudioSamples(data, begin, data.shape[1] / rate, rate)
+
+    def _is_outside(self, start: float, stop: float | None) -> bool:
+        """Whether a range has nothing in common with the sound; an empty one is nowhere."""
+        audio = self._audio
+        if start == stop:
+            return False
+        if stop is not None and stop <= audio.begin_seconds:
+            return True
+        with as_runtime_errors():
+            return start >= audio.begin_seconds + audio.num_samples / audio.sample_rate
+
+
+class WavDecoder(AudioDecoder):
+    """The sound of a WAV file, as it is stored.
+
+    Args:
+        source: as for `AudioDecoder`.
+    """
+
+    def __init__(self, source: Any) -> None:
+        super().__init__(source)
+
+
+def _positive(given: Any, name: str) -> int | None:
+    """A number of channels or samples.
+
+    Raises:
+        TypeRuntimeError: no integer.
+        ValueRuntimeError: not positive.
+    """
+    if given is None:
+        return None
+    number = as_integer(given, name)
+    if number <= 0:
+        raise ValueRuntimeError(f"{name} must be > 0. Got: {number}")
+    return number

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from videoloader.compat.torchcodec.audio_decoder import AudioDecoder
-from videoloader.compat.torchcodec.metadata import AudioStreamMetadata, VideoStreamMetadata
+from videoloader.compat.torchcodec import installed
+from videoloader.compat.torchcodec.audio_decoder import AudioDecoder, WavDecoder
+from videoloader.compat.torchcodec.containers import ContainerMetadata, get_container_metadata
+from videoloader.compat.torchcodec.images import ImageReadMode, decode_image
+from videoloader.compat.torchcodec.metadata import (
+    AudioStreamHeaderMetadata,
+    AudioStreamMetadata,
+    StreamMetadata,
+    VideoStreamHeaderMetadata,
+    VideoStreamMetadata,
+)
 from videoloader.compat.torchcodec.video_decoder import CpuFallbackStatus, VideoDecoder
 from videoloader.errors import ArgumentError
 
 __all__ = [
     "AudioDecoder",
+    "AudioStreamHeaderMetadata",
     "AudioStreamMetadata",
+    "ContainerMetadata",
     "CpuFallbackStatus",
+    "ImageReadMode",
     "SimpleVideoDecoder",
+    "StreamMetadata",
     "VideoDecoder",
+    "VideoStreamHeaderMetadata",
     "VideoStreamMetadata",
+    "WavDecoder",
+    "decode_image",
+    "get_container_metadata",
     "get_nvdec_cache_capacity",
     "set_cuda_backend",
     "set_nvdec_cache_capacity",
@@ -47,3 +65,7 @@ def set_nvdec_cache_capacity(capacity: int) -> None:
 def get_nvdec_cache_capacity() -> int:
     """What `set_nvdec_cache_capacity` was given last."""
     return _CAPACITY[0]
+
+
+def __getattr__(name: str) -> Any:
+    return installed.find_name(name, "decoders")

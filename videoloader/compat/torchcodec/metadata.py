@@ -9,7 +9,13 @@ from typing import Any
 
 from videoloader.indexing.libav import StreamHeader
 
-__all__ = ["AudioStreamMetadata", "StreamMetadata", "VideoStreamMetadata"]
+__all__ = [
+    "AudioStreamHeaderMetadata",
+    "AudioStreamMetadata",
+    "StreamMetadata",
+    "VideoStreamHeaderMetadata",
+    "VideoStreamMetadata",
+]
 
 
 @dataclass(repr=False)
@@ -22,7 +28,7 @@ class StreamMetadata:
         bit_rate: bits a second; 0 if it does not say.
         codec: FFmpeg's name.
         stream_index: number of the stream in the container.
-        media_type: `video` or `audio`.
+        media_type: `video`, `audio`, or FFmpeg's name of another kind.
     """
 
     duration_seconds_from_header: float | None
@@ -45,8 +51,8 @@ def _shown(name: str, metadata: StreamMetadata) -> Any:
 
 
 @dataclass(repr=False)
-class VideoStreamMetadata(StreamMetadata):
-    """A video stream: what the header says, and what the index knows.
+class VideoStreamHeaderMetadata(StreamMetadata):
+    """A video stream, as the header of its container describes it.
 
     Attributes:
         width: of the frames that are given, rotation applied, before transforms.
@@ -59,15 +65,6 @@ class VideoStreamMetadata(StreamMetadata):
         color_space: the matrix from Y'CbCr to RGB.
         color_transfer_characteristic: the transfer function.
         pixel_format: FFmpeg's name.
-        begin_stream_seconds_from_content: time of the first frame; None with
-            `seek_mode="approximate"`, as the next two.
-        end_stream_seconds_from_content: end of the last frame.
-        num_frames_from_content: frames in the index.
-        duration_seconds: from the first frame to the end of the last.
-        begin_stream_seconds: time of the first frame.
-        end_stream_seconds: end of the last frame.
-        num_frames: frames in the index.
-        average_fps: frames a second over the whole stream.
     """
 
     width: int | None
@@ -80,6 +77,24 @@ class VideoStreamMetadata(StreamMetadata):
     color_space: str | None
     color_transfer_characteristic: str | None
     pixel_format: str | None
+
+
+@dataclass(repr=False)
+class VideoStreamMetadata(VideoStreamHeaderMetadata):
+    """A video stream: what the header says, and what the index knows.
+
+    Attributes:
+        begin_stream_seconds_from_content: time of the first frame; None with
+            `seek_mode="approximate"`, as the next two.
+        end_stream_seconds_from_content: end of the last frame.
+        num_frames_from_content: frames in the index.
+        duration_seconds: from the first frame to the end of the last.
+        begin_stream_seconds: time of the first frame.
+        end_stream_seconds: end of the last frame.
+        num_frames: frames in the index.
+        average_fps: frames a second over the whole stream.
+    """
+
     begin_stream_seconds_from_content: float | None
     end_stream_seconds_from_content: float | None
     num_frames_from_content: int | None
@@ -122,22 +137,32 @@ _OF_HEADER = {
     "average_fps_from_header": "frame_rate",
     "pixel_aspect_ratio": "pixel_aspect_ratio",
 }
+"""Fields of `VideoStreamMetadata` that are read late, by fields of `StreamHeader`."""
 
 
 @dataclass(repr=False)
-class AudioStreamMetadata(StreamMetadata):
-    """An audio stream.
+class AudioStreamHeaderMetadata(StreamMetadata):
+    """An audio stream, as the header of its container describes it.
 
     Attributes:
         sample_rate: samples a second.
         num_channels: of each.
         sample_format: FFmpeg's name.
-        duration_seconds: of the stream.
-        begin_stream_seconds: time of the first sample.
     """
 
     sample_rate: int | None
     num_channels: int | None
     sample_format: str | None
+
+
+@dataclass(repr=False)
+class AudioStreamMetadata(AudioStreamHeaderMetadata):
+    """An audio stream.
+
+    Attributes:
+        duration_seconds: of the stream.
+        begin_stream_seconds: time of the first sample.
+    """
+
     duration_seconds: float | None
     begin_stream_seconds: float | None

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from videoloader.compat.torchcodec.errors import ValueRuntimeError
+from videoloader.compat.runtime_errors import ValueRuntimeError
 from videoloader.errors import ArgumentTypeError, FormatError
 from videoloader.indexing.libav import StreamHeader, read_stream_header
 from videoloader.sources.opening import open_source
@@ -68,14 +68,14 @@ def read_header(source: Any, stream: int) -> StreamHeader:
 
 
 @contextmanager
-def naming_stream(stream: int | None) -> Iterator[None]:
-    """Say of a missing stream what code for torchcodec looks for."""
+def naming_stream(stream: int | None, kind: str) -> Iterator[None]:
+    """Say of a missing stream what code for torchcodec looks for; `kind` as in "an audio"."""
     try:
         yield
     except FormatError as error:
-        if stream is None or "no video stream" not in str(error):
+        if stream is None or f"stream {stream} is no " not in str(error):
             raise
         raise FormatError(
             f"No valid stream found in input file: The stream index {stream} is not a valid stream "
-            f"of pictures. The stream at index {stream} is not a video stream. ({error})"
+            f"of its kind. The stream at index {stream} is not {kind} stream. ({error})"
         ) from error

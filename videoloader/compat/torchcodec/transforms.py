@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from videoloader.compat.torchcodec.errors import TypeRuntimeError, ValueRuntimeError
+from videoloader.compat.runtime_errors import TypeRuntimeError, ValueRuntimeError
 from videoloader.errors import ArgumentError
 
 __all__ = ["CenterCrop", "DecoderTransform", "RandomCrop", "Resize"]

@@ -13,17 +13,17 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.compat.opening import MATRIX, ClosedWhenCollected
+from videoloader.compat.runtime_errors import (
+    PlayedOutsideError,
+    ValueRuntimeError,
+    as_runtime_errors,
+)
 from videoloader.compat.torchcodec.arguments import (
     as_frame_numbers,
     as_integer,
     as_seconds,
     as_thread_count,
     as_times,
-)
-from videoloader.compat.torchcodec.errors import (
-    PlayedOutsideError,
-    ValueRuntimeError,
-    as_runtime_errors,
 )
 from videoloader.compat.torchcodec.frames import Frame, FrameBatch
 from videoloader.compat.torchcodec.frames_ahead import FramesAhead
@@ -113,10 +113,9 @@ class VideoDecoder:
             )
         given = as_source(source)
         stream = None if stream_index is None else as_integer(stream_index, "stream_index")
-        stream = None if stream == -1 else stream
         index: VideoIndex | None = None
         matrix = MATRIX
-        with as_runtime_errors(), naming_stream(stream):
+        with as_runtime_errors(), naming_stream(stream, "a video"):
             if output_dtype != torch.uint8:
                 index = index_video(given, stream=stream)
                 if output_dtype == torch.float32 or index.color.is_hdr:

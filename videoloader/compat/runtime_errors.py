@@ -1,4 +1,4 @@
-"""torchcodec's kinds of errors: `RuntimeError` for what its decoder finds wrong.
+"""Errors that are a `RuntimeError` too, as torchcodec and PyTorchVideo raise it.
 
 Each is an error of this library as well, so that code for either catches it.
 """

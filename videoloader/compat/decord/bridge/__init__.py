@@ -9,6 +9,8 @@ import numpy as np
 import torch
 
 from videoloader.compat.decord.base import RefusedError
+from videoloader.compat.decord.bridge import torchdl
+from videoloader.compat.decord.bridge.torchdl import from_torch, to_torch
 from videoloader.compat.decord.ndarray import NDArray
 from videoloader.errors import UnsupportedError
 
@@ -20,6 +22,7 @@ __all__ = [
     "set_bridge",
     "to_numpy",
     "to_torch",
+    "torchdl",
     "use_torch",
 ]
 
@@ -85,19 +88,9 @@ def bridge_in(frames: Frames) -> NDArray:
     return NDArray(torch.as_tensor(frames))
 
 
-def to_torch(frames: Frames) -> torch.Tensor:
-    """A tensor of the same memory."""
-    return bridge_in(frames)._tensor
-
-
 def to_numpy(frames: Frames) -> np.ndarray[Any, Any]:
     """A numpy array; of the same memory if it lies on the CPU."""
     return bridge_in(frames).asnumpy()
-
-
-def from_torch(tensor: torch.Tensor) -> NDArray:
-    """An `NDArray` of the same memory."""
-    return NDArray(tensor)
 
 
 class use_torch:  # noqa: N801  (decord's name)

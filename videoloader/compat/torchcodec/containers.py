@@ -1,0 +1,136 @@
+"""`get_container_metadata`: the streams of a file, from its header."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from videoloader.compat.runtime_errors import as_runtime_errors
+from videoloader.compat.torchcodec.metadata import (
+    AudioStreamHeaderMetadata,
+    StreamMetadata,
+    VideoStreamHeaderMetadata,
+)
+from videoloader.compat.torchcodec.opening import as_source
+from videoloader.errors import VideoError
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.libav import open_container, read_stream_header
+from videoloader.indexing.video import index_video
+from videoloader.sources.opening import open_source
+from videoloader.sources.source import Source
+
+if TYPE_CHECKING:
+    from av.stream import Stream
+
+__all__ = ["ContainerMetadata", "get_container_metadata"]
+
+_MICROSECOND = Fraction(1, 1_000_000)
+
+
+@dataclass(repr=False)
+class ContainerMetadata:
+    """A file and its streams.
+
+    Attributes:
+        duration_seconds_from_header: None if it does not say.
+        bit_rate_from_header: bits a second; 0 if it does not say.
+        best_video_stream_index: FFmpeg's choice, None without video.
+        best_audio_stream_index: FFmpeg's choice, None without sound.
+        streams: all of them, by number: a `VideoStreamHeaderMetadata`, an
+            `AudioStreamHeaderMetadata`, or a `StreamMetadata` for other kinds.
+    """
+
+    duration_seconds_from_header: float | None
+    bit_rate_from_header: float | None
+    best_video_stream_index: int | None
+    best_audio_stream_index: int | None
+    streams: list[StreamMetadata]
+
+    def __repr__(self) -> str:
+        lines = [f"  {field.name}: {getattr(self, field.name)}\n" for field in fields(self)]
+        return f"{type(self).__name__}:\n{''.join(lines)}"
+
+
+def get_container_metadata(source: Any) -> ContainerMetadata:
+    """What the header of a file says of it and of its streams; decodes nothing.
+
+    Args:
+        source: path, URL, bytes, uint8 tensor, or file with `read` and `seek`.
+
+    Raises:
+        VideoError, RuntimeError: FFmpeg opens no such file.
+    """
+    with as_runtime_errors(), open_source(as_source(source)) as opened:
+        with open_container(opened, "media file") as container:
+            duration = container.duration
+            video, audio = (container.streams.best(kind) for kind in ("video", "audio"))
+            made = ContainerMetadata(
+                None if duration is None else float(duration * _MICROSECOND),
+                container.bit_rate,
+                None if video is None else video.index,
+                None if audio is None else audio.index,
+                [_describe(stream) for stream in container.streams],
+            )
+        for number, stream in enumerate(made.streams):
+            if stream.media_type == "video":
+                made.streams[number] = _with_video(stream, opened)
+        return made
+
+
+def _describe(stream: Stream) -> StreamMetadata:
+    """A stream of an open container."""
+    base = stream.time_base
+    tick = Fraction(base.numerator, base.denominator) if base else Fraction(0)
+    context: Any = stream.codec_context
+    common = (
+        float(stream.duration * tick) if stream.duration else None,
+        None if stream.start_time is None else float(stream.start_time * tick),
+        getattr(context, "bit_rate", None) or 0,
+        None if context is None else context.codec.canonical_name,
+        stream.index,
+        stream.type,
+    )
+    if stream.type == "audio" and context is not None:
+        form = None if context.format is None else context.format.name
+        return AudioStreamHeaderMetadata(*common, context.sample_rate, context.channels, form)
+    return StreamMetadata(*common)
+
+
+def _with_video(stream: StreamMetadata, source: Source) -> StreamMetadata:
+    """What tables and header say of a video stream."""
+    common = (
+        stream.duration_seconds_from_header,
+        stream.begin_stream_seconds_from_header,
+        stream.bit_rate,
+        stream.codec,
+        stream.stream_index,
+        stream.media_type,
+    )
+    number = stream.stream_index
+    try:
+        index, header = index_video(source, stream=number), read_stream_header(source, number)
+    except VideoError:  # a stream that lists no frames, or is damaged, is still a stream
+        return VideoStreamHeaderMetadata(
+            *common, None, None, None, None, None, None, None, None, None, None
+        )
+    width, height = _displayed_size(index)
+    return VideoStreamHeaderMetadata(
+        *common,
+        width,
+        height,
+        header.num_frames,
+        header.frame_rate,
+        header.pixel_aspect_ratio,
+        float(index.rotation) if index.rotation else None,
+        index.color.primaries,
+        index.color.matrix,
+        index.color.transfer,
+        index.pixel_format,
+    )
+
+
+def _displayed_size(index: VideoIndex) -> tuple[int, int]:
+    """Width and height, rotation applied."""
+    size = (index.width, index.height)
+    return size[::-1] if index.orientation.transpose else size

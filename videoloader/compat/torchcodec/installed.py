@@ -1,0 +1,76 @@
+"""The torchcodec that is installed, for names that this package lacks.
+
+`install()` puts this package in front of it; it is imported when the first such name is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from types import ModuleType
+from typing import Any
+
+__all__ = ["find_name", "remember"]
+
+_OURS = __name__.rpartition(".")[0]
+_THEIRS = "torchcodec"
+_lock = threading.RLock()
+_found: list[ModuleType | str] = []  # the package, or why there is none
+
+
+def remember() -> None:
+    """Keep the package that has been imported already, before its place is taken."""
+    module = sys.modules.get(_THEIRS)
+    if module is not None and module is not sys.modules[_OURS]:
+        _found[:] = [module]
+
+
+def find_name(name: str, part: str = "") -> Any:
+    """What the installed torchcodec, or a module of it, has under a name.
+
+    Raises:
+        AttributeError: it has no such name, is not installed, or does not load.
+    """
+    full = ".".join(filter(None, (_THEIRS, part, name)))
+    if name.startswith("__"):
+        raise AttributeError(f"no {full}")
+    with _lock:
+        if not _found:
+            _found.append(_imported())
+        package = _found[0]
+    if isinstance(package, str):
+        raise AttributeError(f"{full} is not part of videoloader, and torchcodec {package}")
+    try:
+        return getattr(getattr(package, part) if part else package, name)
+    except AttributeError as error:
+        version = getattr(package, "__version__", "")
+        raise AttributeError(
+            f"{full} is part of neither videoloader nor the installed torchcodec {version}"
+        ) from error
+
+
+def _imported() -> ModuleType | str:
+    """The package, imported beside this one, or why it is not there.
+
+    Its modules import each other as `torchcodec`, so it has that name for as long as this takes.
+    """
+    ours = {name: module for name, module in sys.modules.items() if _is_in_place(name)}
+    for name in ours:
+        del sys.modules[name]
+    try:
+        return importlib.import_module(_THEIRS)
+    except ModuleNotFoundError as error:
+        if error.name == _THEIRS:
+            return "is not installed (pip install torchcodec)"
+        return f"does not load: {error}"
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"does not load: {str(error).strip().partition(chr(10))[0]}"
+    finally:
+        sys.modules.update(ours)
+
+
+def _is_in_place(name: str) -> bool:
+    """Whether a module of this package stands under torchcodec's name."""
+    is_torchcodec = name == _THEIRS or name.startswith(f"{_THEIRS}.")
+    return is_torchcodec and sys.modules[name].__name__.startswith(_OURS)
