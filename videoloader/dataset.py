@@ -51,6 +51,7 @@ from videoloader.readers.sample_decoding import SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.shared_records import SharedRecords
 from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
+from videoloader.sampling.states import whole_number
 
 __all__ = ["ClipDataset"]
 
@@ -68,6 +69,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
     any start method. Each worker keeps the indexes of the videos that it met last, in few bytes.
     The samples of a batch are decoded together, in the worker: what several of them want of one
     video is decoded once. Cropping, resizing, mirroring and normalising are part of decoding.
+
+    One thread at a time asks for samples, since transforms use the global random numbers; workers
+    of a `DataLoader` have a copy each. Other threads may call `set_epoch`, `failures` and `stats`.
 
     What a random sampler and transform draw depends on how a sample is asked for:
 
@@ -256,9 +260,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
             epoch: the pass over the data that begins; None for other clips whenever one is drawn,
                 as if this had never been called.
         """
-        if epoch is not None and epoch < 0:
-            raise ArgumentError(f"epochs are counted from 0, got {epoch}")
-        self._epoch.fill_(_UNSET if epoch is None else epoch)
+        self._epoch.fill_(_UNSET if epoch is None else whole_number("epoch", epoch))
 
     def __len__(self) -> int:
         return self._size
