@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -90,7 +90,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
       (clips, F, C, H, W) from samplers of several clips; or whatever `transform` makes of it.
     - `frame_numbers`: int64 tensor, -1 where filled.
     - `times`: float64 tensor, seconds, -1 where filled.
-    - `mask`: bool tensor, False where filled.
+    - `mask`: bool tensor, True where the frame that the sampler asked for stands, False where
+      another one or the fill value stands for it.
     - `sample`: the video that the clip is of: its row in the data set index, counting failures,
       or its place in the list of videos.
     - `label`: int, if there are labels.
@@ -113,7 +114,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
             mapping from keys (`DatasetIndex.keys`; else paths), a function of keys, or a
             `LabelColumn` of a table. By default, if the videos of one folder are all in folders in
             it, the number of that folder in `classes`.
-        pad_mode: what stands for frames past the end of short videos.
+        pad_mode: what stands for frames past the end of short videos: their last frame by default
+            (`edge`), with `mask` False; `none` makes them an error of the sample.
         fill_value: of frames filled with `constant`.
         size: (height, width) to decode to; needed for stacking if the videos differ.
         resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
@@ -276,6 +278,10 @@ class ClipDataset(Dataset[dict[str, Any]]):
         Workers do not know whether the loop waits for them: `waited` is 0.
         """
         return replace(self._stats.read(), errors=self._sampled.failures.count)
+
+    def __iter__(self) -> Iterator[Any]:
+        # Without this a FrameRangeError, which is an IndexError, would end a loop in silence.
+        return map(self.__getitem__, range(len(self)))
 
     def __getitem__(self, key: Key) -> Any:
         return self._samples([key])[0]

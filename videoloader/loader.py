@@ -76,7 +76,9 @@ class Loader:
     - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
       several clips (B, clips, ...). A list where sizes differ.
     - `labels`: int64 (B,), if there are any.
-    - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool.
+    - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool,
+      True where the frame that the sampler asked for stands, False where another one or the fill
+      value stands for it: past the end of a short video, and where a frame does not decode.
     - `sample`: int64 (B,), the rows of the data set index, or the places in the list, of the videos
       that are really there.
     - each of `columns`.
@@ -116,7 +118,8 @@ class Loader:
         std: divided by after that.
         interpolation: filter of resizing.
         resolution_change: what to do with frames of another size than the first, see `Video`.
-        pad_mode: what stands for frames past the end of a short video.
+        pad_mode: what stands for frames past the end of a short video: its last frame by default
+            (`edge`), with `mask` False; `none` makes them an error of the sample.
         fill_value: of filled frames.
         shuffle: permute the data set in each epoch.
         seed: of all randomness.

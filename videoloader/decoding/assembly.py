@@ -338,8 +338,8 @@ class Assembly:
     def _result(self, clip: OpenClip) -> _Result:
         frames, mask = clip.wanted.frames, clip.mask
         if clip.failed:
-            mask = mask & ~np.isin(frames, list(clip.failed))
-            frames = np.where(mask, frames, FILLED)
+            is_failed = np.isin(frames, list(clip.failed))
+            mask, frames = mask & ~is_failed, np.where(is_failed, FILLED, frames)
         times = clip.index.seconds(frames)
         return _Result(clip.memory, clip.row, frames, times, mask, clip.plane_shapes)
 

@@ -217,8 +217,9 @@ class UniformClip:
 class DenseClips:
     """Every clip of `count` frames, one beginning each `step` frames; by default end to end.
 
-    `partial` keeps one last clip that reaches past the end of the video; otherwise only clips
-    that fit are given, which may be none. Clips at a target rate begin with a frame, too.
+    `partial` keeps one last clip that reaches past the end of the video: what stands for these
+    frames is up to the pad mode, and their `mask` is False. Otherwise only clips that fit are
+    given, which may be none. Clips at a target rate begin with a frame, too.
 
     >>> DenseClips(count=3, step=2).frames(6)
     array([[0, 1, 2],
