@@ -310,7 +310,7 @@ def test_a_missing_caption_is_a_failure_of_its_sample(videos, tmp_path):
     assert batch[".txt"] == [caption(0), caption(1), caption(3), caption(3)]
     (batch,) = vl.Loader(tmp_path, CLIPS, on_error="mask", **options)
     assert batch[".txt"] == [caption(0), caption(1), None, caption(3)]
-    assert batch["mask"].all(dim=1).tolist() == [True, True, False, True]
+    assert batch["mask"].any(dim=1).tolist() == [True, True, False, True]
     assert len(skipping) == 1
 
 
