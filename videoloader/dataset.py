@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils.data import Dataset, get_worker_info
+from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import Clip
@@ -53,13 +53,32 @@ from videoloader.readers.shared_records import SharedRecords
 from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
 from videoloader.sampling.states import whole_number
 
-__all__ = ["ClipDataset"]
+__all__ = ["ClipDataset", "collate_samples"]
 
 _UNSET = -1  # epoch before `set_epoch` was called
 _READY_BYTES = 1 << 22  # of packet tables that one process keeps
 _KEPT_BYTES = 1 << 26  # of indexes that it keeps besides, as they are stored
 
 Key: TypeAlias = "int | Draw | tuple[int, int, int]"
+
+
+def collate_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A batch of samples of a `ClipDataset`, as `Loader` gives it: for `DataLoader(collate_fn=)`.
+
+    What has one shape in all samples is stacked as by torch's default; tensors of several shapes
+    become a list: of `frames` (clips, F, C, H, W), `frame_numbers`, `times` and `mask` (clips, F)
+    where videos have different numbers of clips.
+
+    >>> batch = collate_samples([{"frames": torch.zeros(n, 4), "sample": n} for n in (2, 3)])
+    >>> [tuple(clips.shape) for clips in batch["frames"]], batch["sample"]
+    ([(2, 4), (3, 4)], tensor([2, 3]))
+    """
+    batch = {}
+    for name in samples[0]:
+        values = [sample[name] for sample in samples]
+        shapes = {each.shape if isinstance(each, torch.Tensor) else None for each in values}
+        batch[name] = values if len(shapes) > 1 else default_collate(values)
+    return batch
 
 
 class ClipDataset(Dataset[dict[str, Any]]):
@@ -88,6 +107,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     - `frames`: tensor (F, C, H, W) of the element type and layout asked for, or
       (clips, F, C, H, W) from samplers of several clips; or whatever `transform` makes of it.
+      Where videos have different numbers of clips, as with `DenseClips`, or sizes, give the
+      `DataLoader` `collate_fn=videoloader.collate_samples`.
     - `frame_numbers`: int64 tensor, -1 where filled.
     - `times`: float64 tensor, seconds, -1 where filled.
     - `mask`: bool tensor, True where the frame that the sampler asked for stands, False where

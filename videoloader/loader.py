@@ -74,7 +74,8 @@ class Loader:
     A batch is a dictionary:
 
     - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
-      several clips (B, clips, ...). A list where sizes differ.
+      several clips (B, clips, ...). A list of B tensors (...) or (clips, ...) where sizes differ,
+      or numbers of clips; then the next three are lists of (clips, F), too.
     - `labels`: int64 (B,), if there are any.
     - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool,
       True where the frame that the sampler asked for stands, False where another one or the fill

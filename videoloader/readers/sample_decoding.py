@@ -161,13 +161,15 @@ class SampleDecoder:
         places = [at for at in range(len(chosen)) if at not in left_out]
         if left_out:
             clips = taken(clips, places)
-        blank = next(iter(shapes.values()), (clips.indices[0].size,) if len(clips) else ())
         decoded = DecodedSamples(
             clips,
             [chosen[at] for at in places],
             places,
             [errors[at] for at in places],
-            [shapes.get(at, blank) for at in places],
+            [
+                shapes.get(at) or self.requests.shape_of(clips.indices[place].size)
+                for place, at in enumerate(places)
+            ],
         )
         numbers = [self.requests.video(sample) for sample in decoded.samples.tolist()]
         if self.columns is not None:
