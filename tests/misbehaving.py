@@ -105,7 +105,7 @@ class OnlyHereError(TypeError):
 
 RAISED = [
     TypeError("a mistake"),
-    OSError(24, "Too many open files"),
+    OSError(5, "Input/output error"),
     MemoryError(),
     KeyError("a table"),
     OnlyHereError(1, 2),

@@ -202,7 +202,7 @@ LAYERS = {
     "compat": "errors forking sources workers indexing sampling audio decoding video",
     "epoch_sampler": "errors sampling",
     "dataset": "errors sources indexing sampling decoding readers pipeline epoch_sampler",
-    "loader": "errors indexing sampling decoding readers pipeline",
+    "loader": "errors forking indexing sampling decoding readers pipeline",
     "report": "errors writing indexing",
     "top": "pipeline",
     "demo": "errors sampling indexing report fn plugin",

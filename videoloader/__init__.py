@@ -21,6 +21,7 @@ from videoloader.errors import (
     OperatorArgumentError,
     OperatorError,
     OutOfMemoryError,
+    ResourceError,
     SourceError,
     StaleIndexError,
     TooManyFailuresError,
@@ -32,6 +33,7 @@ from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_datas
 from videoloader.sampling import (
     Buckets,
     DenseClips,
+    EvenClips,
     Packing,
     RandomClip,
     SegmentClip,
@@ -43,7 +45,7 @@ from videoloader.sampling.seeding import seed
 if TYPE_CHECKING:
     from videoloader import backend, fn, math, ops, pipeline, tensors, types
     from videoloader.audio import Audio
-    from videoloader.dataset import ClipDataset
+    from videoloader.dataset import ClipDataset, collate_samples
     from videoloader.decoding.batch import (
         BatchDecoder,
         ClipBatch,
@@ -82,6 +84,7 @@ __all__ = [
     "DenseClips",
     "Draw",
     "EpochSampler",
+    "EvenClips",
     "FormatError",
     "FrameRangeError",
     "LabelColumn",
@@ -92,6 +95,7 @@ __all__ = [
     "Packing",
     "Pipeline",
     "RandomClip",
+    "ResourceError",
     "SampleFailure",
     "SegmentClip",
     "SourceError",
@@ -106,6 +110,7 @@ __all__ = [
     "VideoIndex",
     "aspect_buckets",
     "backend",
+    "collate_samples",
     "decode_batch",
     "errors",
     "fn",
@@ -133,6 +138,7 @@ _LAZY = {
     "Clip": "videoloader.decoding.clip",
     "ClipBatch": "videoloader.decoding.batch",
     "ClipDataset": "videoloader.dataset",
+    "collate_samples": "videoloader.dataset",
     "ClipFailure": "videoloader.decoding.batch",
     "ClipRequest": "videoloader.decoding.batch",
     "Draw": "videoloader.epoch_sampler",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils.data import Dataset, get_worker_info
+from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import Clip
@@ -51,14 +51,34 @@ from videoloader.readers.sample_decoding import SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.shared_records import SharedRecords
 from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
+from videoloader.sampling.states import whole_number
 
-__all__ = ["ClipDataset"]
+__all__ = ["ClipDataset", "collate_samples"]
 
 _UNSET = -1  # epoch before `set_epoch` was called
 _READY_BYTES = 1 << 22  # of packet tables that one process keeps
 _KEPT_BYTES = 1 << 26  # of indexes that it keeps besides, as they are stored
 
 Key: TypeAlias = "int | Draw | tuple[int, int, int]"
+
+
+def collate_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A batch of samples of a `ClipDataset`, as `Loader` gives it: for `DataLoader(collate_fn=)`.
+
+    What has one shape in all samples is stacked as by torch's default; tensors of several shapes
+    become a list: of `frames` (clips, F, C, H, W), `frame_numbers`, `times` and `mask` (clips, F)
+    where videos have different numbers of clips.
+
+    >>> batch = collate_samples([{"frames": torch.zeros(n, 4), "sample": n} for n in (2, 3)])
+    >>> [tuple(clips.shape) for clips in batch["frames"]], batch["sample"]
+    ([(2, 4), (3, 4)], tensor([2, 3]))
+    """
+    batch = {}
+    for name in samples[0]:
+        values = [sample[name] for sample in samples]
+        shapes = {each.shape if isinstance(each, torch.Tensor) else None for each in values}
+        batch[name] = values if len(shapes) > 1 else default_collate(values)
+    return batch
 
 
 class ClipDataset(Dataset[dict[str, Any]]):
@@ -68,6 +88,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
     any start method. Each worker keeps the indexes of the videos that it met last, in few bytes.
     The samples of a batch are decoded together, in the worker: what several of them want of one
     video is decoded once. Cropping, resizing, mirroring and normalising are part of decoding.
+
+    One thread at a time asks for samples, since transforms use the global random numbers; workers
+    of a `DataLoader` have a copy each. Other threads may call `set_epoch`, `failures` and `stats`.
 
     What a random sampler and transform draw depends on how a sample is asked for:
 
@@ -84,9 +107,12 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     - `frames`: tensor (F, C, H, W) of the element type and layout asked for, or
       (clips, F, C, H, W) from samplers of several clips; or whatever `transform` makes of it.
+      Where videos have different numbers of clips, as with `DenseClips`, or sizes, give the
+      `DataLoader` `collate_fn=videoloader.collate_samples`.
     - `frame_numbers`: int64 tensor, -1 where filled.
     - `times`: float64 tensor, seconds, -1 where filled.
-    - `mask`: bool tensor, False where filled.
+    - `mask`: bool tensor, True where the frame that the sampler asked for stands, False where
+      another one or the fill value stands for it.
     - `sample`: the video that the clip is of: its row in the data set index, counting failures,
       or its place in the list of videos.
     - `label`: int, if there are labels.
@@ -109,7 +135,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
             mapping from keys (`DatasetIndex.keys`; else paths), a function of keys, or a
             `LabelColumn` of a table. By default, if the videos of one folder are all in folders in
             it, the number of that folder in `classes`.
-        pad_mode: what stands for frames past the end of short videos.
+        pad_mode: what stands for frames past the end of short videos: their last frame by default
+            (`edge`), with `mask` False; `none` makes them an error of the sample.
         fill_value: of frames filled with `constant`.
         size: (height, width) to decode to; needed for stacking if the videos differ.
         resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
@@ -256,9 +283,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
             epoch: the pass over the data that begins; None for other clips whenever one is drawn,
                 as if this had never been called.
         """
-        if epoch is not None and epoch < 0:
-            raise ArgumentError(f"epochs are counted from 0, got {epoch}")
-        self._epoch.fill_(_UNSET if epoch is None else epoch)
+        self._epoch.fill_(_UNSET if epoch is None else whole_number("epoch", epoch))
 
     def __len__(self) -> int:
         return self._size
@@ -274,6 +299,10 @@ class ClipDataset(Dataset[dict[str, Any]]):
         Workers do not know whether the loop waits for them: `waited` is 0.
         """
         return replace(self._stats.read(), errors=self._sampled.failures.count)
+
+    def __iter__(self) -> Iterator[Any]:
+        # Without this a FrameRangeError, which is an IndexError, would end a loop in silence.
+        return map(self.__getitem__, range(len(self)))
 
     def __getitem__(self, key: Key) -> Any:
         return self._samples([key])[0]

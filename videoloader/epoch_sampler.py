@@ -14,6 +14,7 @@ from videoloader.errors import ArgumentError
 from videoloader.sampling import generator
 from videoloader.sampling.order import EpochOrder, Remainder
 from videoloader.sampling.permutation import Permutation
+from videoloader.sampling.states import state_number, whole_number
 
 __all__ = ["Draw", "EpochSampler"]
 
@@ -54,6 +55,8 @@ class EpochSampler(Sampler[Draw]):
     any number of workers and of ranks, and none is lost or repeated; all ranks load the state of
     one of them. Of an epoch that was at its end, nothing is left to go on with: the
     next pass is empty, and the one after it is the next epoch.
+
+    A sampler is for one thread, and one pass at a time.
 
     Args:
         samples: a data set or how many samples there are; or numbers of those to take; or another
@@ -116,9 +119,13 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
             skip: how many of its samples to leave out, of all ranks, as an interrupted run has had
                 them; by default none, or those of the state that was loaded, if it is of this
                 epoch.
+
+        Raises:
+            ArgumentError: a number is below 0 or no whole number, or more than there are samples.
         """
+        epoch = whole_number("epoch", epoch)
         if skip is not None or epoch != self._next[0]:
-            self._next = (epoch, skip or 0)
+            self._next = (epoch, whole_number("skip", skip or 0, most=self._most()))
 
     def __len__(self) -> int:
         size = self._size if self._inner is None else len(cast(Any, self._inner))
@@ -141,8 +148,18 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         return {"epoch": epoch, "given": given}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Let the next pass go on from there."""
-        self._now = self._next = (state["epoch"], state["given"])
+        """Let the next pass go on from there.
+
+        Raises:
+            ArgumentError: the state lacks a number, or has one that no pass can have. The sampler
+                stays as it is.
+        """
+        epoch, given = state_number(state, "epoch"), state_number(state, "given", most=self._most())
+        self._now = self._next = (epoch, given)
+
+    def _most(self) -> int | None:
+        """Samples of a pass that may be done: those of another sampler are known when it draws."""
+        return self._size if self._inner is None else None
 
     def _order(self, size: int, together: int, *, shuffle: bool = False) -> EpochOrder:
         """Of the places of an epoch, `together` of this rank at a time."""

@@ -13,6 +13,7 @@
     │   └── ArgumentIndexError (IndexError) a position outside what is indexed
     ├── DecodeError        (RuntimeError) a packet or frame that does not decode
     ├── OutOfMemoryError   (MemoryError)  a clip needs more memory than there is, or than it may use
+    ├── ResourceError      (OSError)      the machine has no open file, process or memory left
     ├── ClosedError        (ValueError)   the decoder was closed by another thread meanwhile
     ├── TooManyFailuresError (RuntimeError) more samples failed than `max_errors` allows
     └── OperatorError      (RuntimeError) an operator failed on a sample of a batch
@@ -34,6 +35,7 @@ __all__ = [
     "OperatorArgumentError",
     "OperatorError",
     "OutOfMemoryError",
+    "ResourceError",
     "SourceError",
     "StaleIndexError",
     "TooManyFailuresError",
@@ -84,6 +86,13 @@ class DecodeError(VideoError, RuntimeError):
 
 class OutOfMemoryError(VideoError, MemoryError):
     """A clip needs more memory than there is, or than a worker process may use."""
+
+
+class ResourceError(VideoError, OSError):
+    """The machine lacks what decoding needs: open files, processes, memory of the system.
+
+    It says nothing of a video, so no `on_error` skips or replaces a sample for it.
+    """
 
 
 class ClosedError(VideoError, ValueError):

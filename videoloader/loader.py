@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,7 +32,8 @@ from videoloader.decoding.output import (
     ResolutionChange,
 )
 from videoloader.decoding.rules import OnError, Rules
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ClosedError, TooManyFailuresError
+from videoloader.forking import ForkSafeLock
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.pipeline.run_stats import RunStats
 from videoloader.pipeline.runner_stats import RunnerStats
@@ -57,8 +58,9 @@ from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.shaped_batches import epoch_order, shaped_batches
 from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode, Snap
 from videoloader.sampling.order import EpochOrder, Remainder
+from videoloader.sampling.states import state_number, whole_number
 
-__all__ = ["Loader"]
+__all__ = ["Loader", "LoaderIterator"]
 
 
 class Loader:
@@ -72,13 +74,22 @@ class Loader:
     A batch is a dictionary:
 
     - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
-      several clips (B, clips, ...). A list where sizes differ.
+      several clips (B, clips, ...). A list of B tensors (...) or (clips, ...) where sizes differ,
+      or numbers of clips; then the next three are lists of (clips, F), too.
     - `labels`: int64 (B,), if there are any.
-    - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool.
+    - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool,
+      True where the frame that the sampler asked for stands, False where another one or the fill
+      value stands for it: past the end of a short video, and where a frame does not decode.
     - `sample`: int64 (B,), the rows of the data set index, or the places in the list, of the videos
       that are really there.
     - each of `columns`.
     - `error`: with `on_error="replace"` or `"mask"`, for each sample what went wrong, or "".
+
+    A loader has one iteration at a time. The first `next` of another `iter(loader)` ends the one
+    that is under way, whose `next` then raises `ClosedError`; two at a time take two loaders.
+    Threads may share an iterator: each batch goes to one of them. `close`, `stats`, `failures` and
+    `state_dict` may be called from any thread; `set_epoch` and `load_state_dict` from the one that
+    iterates.
 
     With `Packing` a batch is one sequence of T tokens of B clips, one clip after another: `patches`
     (T, elements of a patch), see `patchify`, or `frames`, a list of clips; `cu_seqlens` and
@@ -108,7 +119,8 @@ class Loader:
         std: divided by after that.
         interpolation: filter of resizing.
         resolution_change: what to do with frames of another size than the first, see `Video`.
-        pad_mode: what stands for frames past the end of a short video.
+        pad_mode: what stands for frames past the end of a short video: its last frame by default
+            (`edge`), with `mask` False; `none` makes them an error of the sample.
         fill_value: of filled frames.
         shuffle: permute the data set in each epoch.
         seed: of all randomness.
@@ -129,9 +141,11 @@ class Loader:
             ranks by default, else `keep`.
         prefetch: finished batches that wait for the training step.
         workers: processes that decode on the CPU, see `decode_batch`.
-        on_error: `raise` the error of a sample; `skip` it, which makes the batch smaller;
-            `replace` it by the next of the data set that decodes; `mask` the frames concerned.
-            `failures` lists what went wrong. See docs/failures.md, also for the next three.
+        on_error: `raise` the error of a sample, behind which the next batch follows; `skip` it,
+            which makes the batch smaller, but never empty: its last sample is then replaced, so
+            that all ranks have as many batches; `replace` it by the next of the data set that
+            decodes; `mask` the frames concerned. `failures` lists what went wrong. See
+            docs/failures.md, also for the next three.
         max_errors: failures from which on the run ends with `TooManyFailuresError`: a number, or a
             share of the samples.
         error_log: a file to which each failure is appended as a line of JSON.
@@ -239,6 +253,7 @@ class Loader:
             ),
             Rules(resolution_change=resolution_change, max_pixels=max_pixels),
             failures,
+            is_never_empty=True,  # or this rank would have a batch less than the others
             columns=SampleColumns(self._videos, columns) if columns else None,
             batches=shaped,
         )
@@ -250,13 +265,12 @@ class Loader:
         self._prefetch = prefetch
         self._device = as_device(device)
         self._workers = workers
-        self.epoch = 0
-        """The epoch of the iteration that runs, or ran last."""
-        self.next_epoch = 0
-        """The epoch of the next iteration."""
-        self._start = 0  # samples of the epoch, of all ranks, that were done before this iteration
-        self._steps = 0  # batches that this iteration has given
-        self._is_resumed = False
+        self._epoch = self._next_epoch = 0
+        self._done = 0  # samples of the epoch, or batches of the plan, that all ranks have had
+        self._is_resumed = False  # the next iteration begins behind these
+        self._has_ended = False  # the last iteration gave all that it had
+        self._begun = 0  # iterations
+        self._beginning = ForkSafeLock()
         self._runner: StageRunner | None = None
         self._decoder: BatchDecoder | None = None
         self._last_stats = RunnerStats(0, 0.0, 0.0, ())
@@ -266,63 +280,69 @@ class Loader:
         """Batches in a whole epoch of this rank; with `Packing`, in that which `epoch` says."""
         return self.order.num_steps(0, self.epoch)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The batches of the next epoch, or the rest of the one that was resumed."""
-        self._end_iteration()
-        if not self._is_resumed:
-            self._start = 0
-        self._is_resumed = False
-        self.epoch, self.next_epoch = self.next_epoch, self.next_epoch + 1
-        self._steps = 0
-        self._monitor.begin(self._samples.failures)
-        runner = self._runner = self._run(self.epoch, self._start)
-        try:
-            while self._runner is runner:
-                try:
-                    batch = runner.next()
-                except StopIteration:
-                    return
-                except BaseException:
-                    self._steps += 1  # it is lost; who goes on gets the next
-                    raise
-                self._steps += 1
-                if len(batch.samples):
-                    delivered = self._deliver(batch)
-                    self._monitor.take(self, len(batch.samples))
-                    yield delivered
-        finally:
-            if self._runner is runner:
-                self._end_iteration()
+    @property
+    def epoch(self) -> int:
+        """The epoch that runs, or ran last; or that follows a `set_epoch` or `load_state_dict`.
+
+        So `range(loader.epoch, epochs)` are the epochs that a run which goes on has still to do.
+        """
+        return self._epoch
+
+    @property
+    def next_epoch(self) -> int:
+        """The epoch of the next iteration."""
+        return self._next_epoch
+
+    def __iter__(self) -> LoaderIterator:
+        """The batches of the next epoch, or the rest of the one that was resumed.
+
+        The epoch begins with the first `next`, which ends an iteration that is under way.
+        """
+        return LoaderIterator(self)
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch the next iteration is; without this they count from 0."""
-        self.next_epoch = int(epoch)
-        self._is_resumed = False
+        """Say which epoch the next iteration is; without this they count from 0.
+
+        After `load_state_dict` the epoch of the state still goes on where it stood.
+
+        Raises:
+            ArgumentError: the number is below 0, or no whole number.
+        """
+        epoch = whole_number("epoch", epoch)
+        if self._is_resumed and epoch == self._next_epoch:
+            return
+        self._next_epoch, self._is_resumed = epoch, False
+        if self._runner is None:
+            self._epoch, self._done, self._has_ended = epoch, 0, False
 
     def state_dict(self) -> dict[str, int]:
         """Where the run stands: a few integers, the same on every rank after the same step."""
-        epoch = self.next_epoch if self._is_resumed else self.epoch
-        done = self.order.position(self._steps, self._start, epoch)
-        is_over = self._steps and self._steps >= self.order.num_steps(self._start, epoch)
-        if is_over or (not self._steps and not self._is_resumed and self._runner is None):
-            return self._state(self.next_epoch, 0)
-        return self._state(epoch, done)
+        if self._has_ended or self.order.is_over(self._done, self._epoch):
+            return {"epoch": self._next_epoch, "position": 0, **self.order.state}
+        return {"epoch": self._epoch, "position": self._done, **self.order.state}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go on where another run stood, also with another batch size or number of ranks.
 
+        `epoch` is then that of the next iteration. An iteration that is under way ends.
+
         Raises:
-            ArgumentError: the data set or the seed is another, or what `batches` says.
+            ArgumentError: the data set or the seed is another, or what `batches` says; or the state
+                lacks a number, or has one that no epoch can have. The loader stays as it is.
         """
+        epoch, done = state_number(state, "epoch"), state_number(state, "position")
         for name, value in self.order.state.items():
             if state.get(name) != value:
                 raise ArgumentError(
                     f"the state is of a loader with {name}={state.get(name)}, "
                     f"this one has {name}={value}"
                 )
+        state_number(state, "position", most=self.order.end(epoch))
         self._end_iteration()
-        self.next_epoch, self._start, self._steps = state["epoch"], state["position"], 0
-        self._is_resumed = True
+        if self.order.is_over(done, epoch):
+            epoch, done = epoch + 1, 0
+        self._epoch = self._next_epoch = epoch
+        self._done, self._is_resumed, self._has_ended = done, bool(done), False
 
     @property
     def unfit(self) -> NDArray[np.int64]:
@@ -363,9 +383,6 @@ class Loader:
             f"epoch {self.epoch}, {self._device})"
         )
 
-    def _state(self, epoch: int, position: int) -> dict[str, int]:
-        return {"epoch": epoch, "position": position, **self.order.state}
-
     def _end_iteration(self) -> None:
         runner, self._runner = self._runner, None
         if runner is not None:
@@ -395,6 +412,59 @@ class Loader:
         stages = [Stage("plan", plan), Stage("decode", decode, scope, threads=2)]
         return StageRunner(stages, depth=self._prefetch)
 
+    def _begin(self) -> _Run:
+        """Begin the next iteration."""
+        with self._beginning:
+            self._begun += 1  # first, so that the iteration which ends knows why
+            self._end_iteration()
+            start = self._done if self._is_resumed else 0
+            epoch, self._epoch = self._next_epoch, self._next_epoch
+            self._next_epoch, self._done = epoch + 1, start
+            self._is_resumed = self._has_ended = False
+            self._monitor.begin(self._samples.failures)
+            self._runner = self._run(epoch, start)
+            return _Run(self._begun, start, self._runner)
+
+    def _next(self, run: _Run) -> Any:
+        """The next batch of an iteration.
+
+        Raises:
+            StopIteration: there is none.
+            ClosedError: another iteration has begun since.
+        """
+        runner = run.runner
+        try:
+            if self._runner is not runner:
+                raise StopIteration
+            try:
+                batch = runner.next()
+            finally:
+                if self._runner is runner:  # of an error, too: who goes on gets the next batch
+                    self._done = self.order.position(runner.taken, run.start, self._epoch)
+        except Exception as error:
+            if self._begun != run.number:
+                raise ClosedError(
+                    f"another iteration of {self!r} has begun, which ended this one; a loader has "
+                    "one at a time: share its iterator, or make a second loader"
+                ) from None
+            if self._runner is not runner:  # closed, perhaps by another thread
+                raise StopIteration from None
+            if isinstance(error, StopIteration):
+                self._has_ended = True
+            if isinstance(error, StopIteration | TooManyFailuresError):
+                self._end_iteration()
+            raise
+        delivered = self._deliver(batch)
+        self._monitor.take(self, len(batch.samples))
+        return delivered
+
+    def _leave(self, runner: StageRunner) -> None:
+        """End an iteration, if it is still under way."""
+        if self._runner is runner:
+            self._end_iteration()
+        else:
+            runner.close()
+
     def _deliver(self, batch: DecodedSamples) -> Any:
         """A batch as the training loop gets it."""
         wait_for(batch.ready, batch_tensors(batch))
@@ -406,3 +476,52 @@ class Loader:
         draw = partial(self._requests.transform_rng, epoch=batch.epoch)
         with self._monitor.measure("transform", len(batch.samples)):
             return transformed(result, self._transform, [*map(draw, batch.samples.tolist())])
+
+
+class _Run(NamedTuple):
+    """An iteration: its number, what of the epoch was done before it, and what makes batches."""
+
+    number: int
+    start: int
+    runner: StageRunner
+
+
+class LoaderIterator(Iterator[dict[str, Any]]):
+    """The batches of one epoch of a `Loader`: what `iter(loader)` gives.
+
+    The epoch begins with the first `next`. After an error of a batch `next` gives the batch behind
+    it. An iteration ends with its last batch, with `close`, with that of its loader, and with
+    `load_state_dict`. Where another one of the loader begins, `next` raises `ClosedError`.
+
+    Threads may share it: each batch goes to one of them.
+    """
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        self._run: _Run | None = None
+        self._is_over = False
+        self._lock = ForkSafeLock()
+
+    def __iter__(self) -> LoaderIterator:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        with self._lock:
+            if self._is_over:
+                raise StopIteration
+            if self._run is None:
+                self._run = self._loader._begin()
+            try:
+                return self._loader._next(self._run)
+            except (StopIteration, TooManyFailuresError):
+                self._is_over = True
+                raise
+
+    def close(self) -> None:
+        """End the iteration, and drop the batches made ahead."""
+        self._is_over = True
+        if self._run is not None:
+            self._loader._leave(self._run.runner)
+
+    def __del__(self) -> None:
+        self.close()  # in any thread, at any line: takes no lock

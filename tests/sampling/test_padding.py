@@ -26,16 +26,19 @@ def test_modes_agree_with_numpy_pad(length, reach, mode):
     expected = np.pad(np.arange(length), reach, mode=NUMPY_MODES[mode])
     indices, mask = pad_frames(asked, length, mode)
     assert indices.tolist() == expected.tolist()
-    assert mask.all()
+    assert mask.tolist() == np.pad(np.ones(length, dtype=bool), reach).tolist()
 
 
 @given(frame_lists, lengths, st.sampled_from([m for m in PAD_MODES if m != "none"]))
 def test_every_frame_lands_inside_or_is_filled(frames, length, mode):
     indices, mask = pad_frames(frames, length, mode)
     assert indices.shape == mask.shape == (len(frames),)
-    assert ((indices[mask] >= 0) & (indices[mask] < length)).all()
-    assert (indices[~mask] == -1).all()
     inside = [0 <= frame < length for frame in frames]
+    assert mask.tolist() == inside
+    is_filled = ~mask if mode == "constant" else np.zeros_like(mask)
+    assert (indices[is_filled] == -1).all()
+    shown = indices[~is_filled]
+    assert ((shown >= 0) & (shown < length)).all()
     assert [i for i, ok in zip(indices.tolist(), inside, strict=True) if ok] == [
         f for f, ok in zip(frames, inside, strict=True) if ok
     ]

@@ -30,13 +30,16 @@ from videoloader.decoding.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.decoding.work import NO_WORK, Work
-from videoloader.errors import ClosedError, VideoError
+from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
 
 __all__ = ["Assembly", "OpenClip"]
+
+_ALONE = 32  # clips of several shapes that have memory of their own each
+_ALIGNMENT = 64  # bytes
 
 Allocate: TypeAlias = Callable[[tuple[int, ...]], torch.Tensor]
 
@@ -205,10 +208,14 @@ class Assembly:
             with suppress(VideoError), blamed_on("batch"):  # then each clip for itself
                 self._block = allocate((len(shapes), *shape))
                 self._rows = [*range(len(shapes))]
+        parts = self._parts(shapes) if limit is not None and len(kinds) > 1 else {}
         for row, (number, shape) in enumerate(shapes.items()):
             clip = self.clips[number]
             if self._block is not None:
                 clip.memory, clip.row = self._block, row
+                continue
+            if number in parts:
+                clip.memory = parts[number]
                 continue
             try:
                 with blamed_on(clip.index.name):
@@ -216,6 +223,25 @@ class Assembly:
             except VideoError as error:
                 del self.clips[number]
                 self._fail(number, error)
+
+    def _parts(self, shapes: dict[int, tuple[int, ...]]) -> dict[int, torch.Tensor]:
+        """Memory of many clips of several shapes in one piece, if there is one.
+
+        A piece of shared memory takes a descriptor, of which a process has few.
+        """
+        if len(shapes) <= _ALONE:
+            return {}
+        each = _ALIGNMENT // self.output.numpy_dtype.itemsize
+        sizes = {number: math.prod(shape) for number, shape in shapes.items()}
+        room = {number: -(-size // each) * each for number, size in sizes.items()}
+        parts = {}
+        with suppress(VideoError), blamed_on("batch"):  # then each clip for itself
+            whole = self._allocate((sum(room.values()),))
+            begin = 0
+            for number, shape in shapes.items():
+                parts[number] = whole[begin : begin + sizes[number]].view(shape)
+                begin += room[number]
+        return parts
 
     def runs(self) -> list[MergedRun]:
         """What there is to decode."""
@@ -263,12 +289,19 @@ class Assembly:
             self.blame(run, dict.fromkeys(run.run.frames.tolist(), error))
 
     def finish(self) -> ClipBatch:
-        """The batch, failed clips treated as `on_error` says."""
+        """The batch, failed clips treated as `on_error` says.
+
+        Raises:
+            ResourceError: the machine lacked what a clip needed, whatever `on_error` says.
+        """
         on_error = self.rules.on_error
         for number, clip in self.clips.items():
             for frame, error in clip.failed.items():
                 self.failures.append(ClipFailure(number, frame, error))
         self.failures.sort(key=lambda failure: (failure.request, failure.frame or 0))
+        for failure in self.failures:
+            if isinstance(failure.error, ResourceError):  # of no clip
+                raise failure.error
         bad = {failure.request for failure in self.failures}
         if bad and on_error == "raise":
             raise self.failures[0].error
@@ -289,7 +322,7 @@ class Assembly:
         return self._batch([results[number] for number in numbers], numbers)
 
     def _fail(self, number: int, error: VideoError) -> None:
-        if self.is_strict:
+        if self.is_strict or isinstance(error, ResourceError):
             raise error
         self.failures.append(ClipFailure(number, None, error))
 
@@ -338,8 +371,8 @@ class Assembly:
     def _result(self, clip: OpenClip) -> _Result:
         frames, mask = clip.wanted.frames, clip.mask
         if clip.failed:
-            mask = mask & ~np.isin(frames, list(clip.failed))
-            frames = np.where(mask, frames, FILLED)
+            is_failed = np.isin(frames, list(clip.failed))
+            mask, frames = mask & ~is_failed, np.where(is_failed, FILLED, frames)
         times = clip.index.seconds(frames)
         return _Result(clip.memory, clip.row, frames, times, mask, clip.plane_shapes)
 

@@ -17,6 +17,7 @@ from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.rows import Row
 from videoloader.sampling import plan_decode
+from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Check
 from videoloader.workers.tasks import Failure, run_tasks
 from videoloader.writing import written, written_whole
@@ -64,6 +65,7 @@ def check_video(
                         if reason is not None:
                             wrong.setdefault(reason, []).append(frame)
         except VideoError as error:
+            raise_shortage(error, item.name)
             return [Damage((), type(error).__name__, str(error))]
     return [
         Damage(tuple(sorted(frames)), "DecodeError", reason) for reason, frames in wrong.items()

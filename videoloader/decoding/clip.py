@@ -25,7 +25,8 @@ class Clip:
             with `output="yuv"` (F, samples): the planes of each frame one after another.
         indices: int64[F], the frame that stands at each place, -1 where it was filled.
         times: float64[F], presentation times in seconds, -1 where filled.
-        mask: bool[F], False where filled.
+        mask: bool[F], True where the frame that was asked for stands: False where it lies outside
+            the video, whatever stands there, and where it does not decode.
         plane_shapes: (rows, columns) of each plane, with `output="yuv"`.
     """
 
@@ -72,7 +73,7 @@ class ClipBatch:
         frames: all clips as one tensor (N, ...), or a list of tensors where their shapes differ.
         indices: for each clip the frame that stands at each place, -1 where it was filled.
         times: for each clip the presentation times in seconds, -1 where filled.
-        masks: for each clip bool[F], False where filled.
+        masks: for each clip bool[F], as `Clip.mask`.
         requests: int64[N], the request that each clip comes from. Failed ones are absent with
             `on_error="skip"`, and stand for others with `"replace"`.
         failures: what went wrong, by request.

@@ -33,8 +33,8 @@ def batch_content(
     videos = [requests.video(sample) for sample in batch.samples.tolist()]
     rows = torch.tensor([requests.videos.row(video) for video in videos])
     if batch.packed is None:
-        several = {shape for shape in batch.shapes if len(shape) > 1}
-        clips = divided(batch.clips, layout, several.pop()) if len(several) == 1 else batch.clips
+        has_several = any(len(shape) > 1 for shape in batch.shapes)
+        clips = divided(batch.clips, layout, batch.shapes) if has_several else batch.clips
         content = _dense(clips)
     else:
         content = batch.packed | _beside_pack(batch.clips)

@@ -6,6 +6,7 @@ clips of each is worked out once, and of all that was read only that number is k
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,9 +15,16 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, StaleIndexError
 from videoloader.forking import cached_property
 from videoloader.readers.media import Index
-from videoloader.sampling import ClipSampler, DenseClips, RandomClip, UniformClip, sample_frames
+from videoloader.sampling import (
+    ClipSampler,
+    DenseClips,
+    EvenClips,
+    RandomClip,
+    UniformClip,
+    sample_frames,
+)
 
-__all__ = ["Clips", "clip_rule", "count_clips", "usual_length"]
+__all__ = ["Clips", "clip_rule", "count_clips", "usual_length", "usual_shape"]
 
 _LONG, _USUAL_FPS = 300, 30.0  # a video that is long enough
 
@@ -98,12 +106,19 @@ class Clips:
 
 
 def usual_length(sampler: ClipSampler) -> int:
-    """Frames in a clip of a video that is long enough."""
+    """Frames in a sample of a video that is long enough."""
+    return math.prod(usual_shape(sampler))
+
+
+def usual_shape(sampler: ClipSampler) -> tuple[int, ...]:
+    """Shape of the frame numbers of such a sample; of `DenseClips` that of one clip."""
     count = getattr(sampler, "count", None)
+    if isinstance(sampler, EvenClips):
+        return sampler.clips, sampler.count
     if isinstance(count, int):
-        return count
+        return (1, count) if isinstance(sampler, DenseClips) else (count,)
     frames = sampler.frames(_LONG, fps=_USUAL_FPS, rng=np.random.default_rng(0))
-    return int(np.asarray(frames).size)
+    return np.asarray(frames).shape
 
 
 def count_clips(sampler: ClipSampler, index: Index, scope: tuple[int, int]) -> int:
@@ -135,6 +150,11 @@ def clip_rule(
             raise ArgumentError(
                 f"fn.readers.video: sampler must be a clip sampler of videoloader.sampling, "
                 f"got {sampler!r}"
+            )
+        if isinstance(sampler, EvenClips):
+            raise ArgumentError(
+                "fn.readers.video: a sample of a reader is one clip, and EvenClips gives several; "
+                "take them with Loader or ClipDataset, or DenseClips here"
             )
         if clips_per_video is not None and isinstance(sampler, DenseClips):
             raise ArgumentError(

@@ -14,6 +14,7 @@ from videoloader.errors import ArgumentError, TooManyFailuresError, VideoError
 from videoloader.forking import ForkSafeLock
 from videoloader.operators.source import SourceContext
 from videoloader.readers.error_log import ErrorLog
+from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 
 __all__ = [
@@ -213,7 +214,9 @@ class Failures:
 
         Raises:
             TooManyFailuresError: more did than the policy allows.
+            ResourceError: it is not the sample that failed, but what the machine lacks.
         """
+        raise_shortage(error, item.name)
         failure = SampleFailure(
             video=item.name,
             path=item.path,

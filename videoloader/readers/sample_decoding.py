@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
@@ -109,6 +109,7 @@ class SampleDecoder:
         errors, tries = [""] * len(chosen), [1] * len(chosen)
         beside: dict[int, dict[str, Any]] = {}
         left_out: set[int] = set()
+        others: dict[int, Iterator[int]] = {}
         self.failures.ask(len(chosen))
 
         def decode(places: Sequence[int]) -> ClipBatch:
@@ -147,8 +148,8 @@ class SampleDecoder:
                 if len(left_out) < len(chosen) or not self.is_never_empty:
                     return False
                 left_out.discard(at)
-            following, count = self._next(sample)
-            if tries[at] == count:
+            following = next(others.setdefault(at, self._others(sample)), None)
+            if following is None:
                 raise DecodeError(
                     f"none of the {tries[at]} videos decodes; the last: {failure.error}"
                 ) from failure.error
@@ -160,13 +161,15 @@ class SampleDecoder:
         places = [at for at in range(len(chosen)) if at not in left_out]
         if left_out:
             clips = taken(clips, places)
-        blank = next(iter(shapes.values()), (clips.indices[0].size,) if len(clips) else ())
         decoded = DecodedSamples(
             clips,
             [chosen[at] for at in places],
             places,
             [errors[at] for at in places],
-            [shapes.get(at, blank) for at in places],
+            [
+                shapes.get(at) or self.requests.shape_of(clips.indices[place].size)
+                for place, at in enumerate(places)
+            ],
         )
         numbers = [self.requests.video(sample) for sample in decoded.samples.tolist()]
         if self.columns is not None:
@@ -175,14 +178,23 @@ class SampleDecoder:
             decoded.clips, decoded.packed = self.batches.pack(clips, numbers, self.output.layout)
         return decoded
 
-    def _next(self, sample: int) -> tuple[int, int]:
-        """What replaces a sample that fails, and how many samples there are to choose from."""
+    def _others(self, sample: int) -> Iterator[int]:
+        """What may replace a sample that fails, one after another; of shaped clips those alike.
+
+        Where nothing but it is left of a batch, clips of other shapes come after these.
+        """
+        count = len(self.requests.videos)
         if self.batches is None:
-            return (sample + 1) % len(self.requests.videos), len(self.requests.videos)
-        video = self.requests.video(sample)
-        alike = self.batches.plan.alike(video)
-        following = int(alike[(np.searchsorted(alike, video) + 1) % len(alike)])
-        return sample - video + following, len(alike)
+            yield from ((sample + step) % count for step in range(1, count))
+            return
+        plan, video = self.batches.plan, self.requests.video(sample)
+        alike = plan.alike(video)
+        groups = [alike[alike != video]]
+        if self.failures.policy.on_error == "skip":
+            groups.append(np.setdiff1d(np.arange(count), np.union1d(plan.unfit, alike)))
+        for group in groups:
+            begin = int(np.searchsorted(group, video))
+            yield from (sample - video + np.roll(group, -begin)).tolist()
 
 
 def _with_files(

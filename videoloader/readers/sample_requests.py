@@ -12,7 +12,7 @@ from videoloader.decoding.framing import Framing
 from videoloader.decoding.request import ClipRequest
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
-from videoloader.readers.clips import usual_length
+from videoloader.readers.clips import usual_length, usual_shape
 from videoloader.readers.media import displayed_size
 from videoloader.sampling import (
     ClipSampler,
@@ -99,6 +99,11 @@ class SampleRequests:
             count, height, width = self.shape(video)
             return count, (height, width)
         return (usual_length(self.sampler), self.framing.slot) if may_be_blank else None
+
+    def shape_of(self, size: int) -> tuple[int, ...]:
+        """The shape of the frame numbers of a sample whose video does not open, of so many."""
+        usual = usual_shape(self.sampler)
+        return (size,) if len(usual) == 1 or size % usual[-1] else (size // usual[-1], usual[-1])
 
     def video(self, sample: int) -> int:
         """The number of the video that a sample is of."""

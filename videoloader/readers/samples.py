@@ -29,21 +29,33 @@ def taken(clips: ClipBatch, places: Sequence[int]) -> ClipBatch:
     )
 
 
-def divided(clips: ClipBatch, layout: Layout, shape: tuple[int, ...]) -> ClipBatch:
-    """Samples of several clips, of which each tensor holds all frames one after another."""
+def divided(clips: ClipBatch, layout: Layout, shapes: Sequence[tuple[int, ...]]) -> ClipBatch:
+    """Samples of several clips, of which each tensor holds all frames one after another.
+
+    Args:
+        clips: of the samples.
+        layout: of a clip.
+        shapes: (clips, frames) of each sample. Where they differ the tensors become a list.
+    """
     axis = layout.index("F")
 
-    def divide(frames: torch.Tensor) -> torch.Tensor:
+    def divide(frames: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
         lead = frames.ndim - len(layout)  # 1 for a batch
         parts = frames.view(*frames.shape[: lead + axis], *shape, *frames.shape[lead + axis + 1 :])
         return parts.movedim(lead + axis, lead)
 
+    def reshaped(arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        return [each.reshape(shape) for each, shape in zip(arrays, shapes, strict=True)]
+
     frames = clips.frames
+    is_block = isinstance(frames, torch.Tensor) and len(set(shapes)) == 1
     return ClipBatch(
-        divide(frames) if isinstance(frames, torch.Tensor) else [divide(one) for one in frames],
-        [each.reshape(shape) for each in clips.indices],
-        [each.reshape(shape) for each in clips.times],
-        [each.reshape(shape) for each in clips.masks],
+        divide(frames, shapes[0])  # type: ignore[arg-type]
+        if is_block
+        else [divide(one, shape) for one, shape in zip(frames, shapes, strict=True)],
+        reshaped(clips.indices),
+        reshaped(clips.times),
+        reshaped(clips.masks),
         clips.requests,
         clips.failures,
         clips.work,

@@ -5,6 +5,7 @@ from videoloader.sampling.buckets import Buckets, aspect_buckets
 from videoloader.sampling.clips import (
     ClipSampler,
     DenseClips,
+    EvenClips,
     RandomClip,
     SegmentClip,
     UniformClip,
@@ -33,6 +34,7 @@ __all__ = [
     "DecodePlan",
     "DenseClips",
     "EpochSamples",
+    "EvenClips",
     "Packing",
     "PadMode",
     "RandomClip",

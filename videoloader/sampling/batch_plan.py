@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.order import Remainder, chosen_remainder
 from videoloader.sampling.permutation import Permutation
+from videoloader.sampling.states import whole_number
 from videoloader.sampling.video_sizes import VideoSizes
 
 __all__ = [
@@ -191,15 +192,29 @@ class BatchOrder:
         return {"seed": self.seed, "size": self.size, "batches": self.plan.digest}
 
     def num_steps(self, start: int = 0, epoch: int = 0) -> int:
-        """Batches that this rank gets in an epoch from a position on."""
-        full, rest = divmod(max(0, len(self.plan.batches(epoch)) - start), self.num_ranks)
+        """Batches that this rank gets in an epoch from a position on.
+
+        Raises:
+            ArgumentError: an epoch does not have so many batches, or it is no such number.
+        """
+        end = self.end(epoch)
+        left = end - whole_number("start of an epoch", start, most=end)
+        full, rest = divmod(left, self.num_ranks)
         if self.remainder == "drop" or not rest:
             return full
         return full + (self.remainder == "repeat" or self.rank < rest)
 
+    def end(self, epoch: int = 0) -> int:
+        """The position at the end of an epoch."""
+        return len(self.plan.batches(epoch))
+
+    def is_over(self, position: int, epoch: int = 0) -> bool:
+        """Whether no rank gets another batch of an epoch from a position on."""
+        return not replace(self, rank=0).num_steps(position, epoch)
+
     def position(self, steps: int, start: int = 0, epoch: int = 0) -> int:
         """The position after some steps from a position on."""
-        return min(start + steps * self.num_ranks, len(self.plan.batches(epoch)))
+        return min(start + steps * self.num_ranks, self.end(epoch))
 
     def batch(self, epoch: int, step: int, start: int = 0) -> NDArray[np.int64]:
         """Numbers of the samples in a batch of this rank."""

@@ -27,6 +27,7 @@ from videoloader.sampling.timeline import Timeline
 __all__ = [
     "ClipSampler",
     "DenseClips",
+    "EvenClips",
     "RandomClip",
     "SegmentClip",
     "Timing",
@@ -217,8 +218,9 @@ class UniformClip:
 class DenseClips:
     """Every clip of `count` frames, one beginning each `step` frames; by default end to end.
 
-    `partial` keeps one last clip that reaches past the end of the video; otherwise only clips
-    that fit are given, which may be none. Clips at a target rate begin with a frame, too.
+    `partial` keeps one last clip that reaches past the end of the video: what stands for these
+    frames is up to the pad mode, and their `mask` is False. Otherwise only clips that fit are
+    given, which may be none. Clips at a target rate begin with a frame, too.
 
     >>> DenseClips(count=3, step=2).frames(6)
     array([[0, 1, 2],
@@ -272,6 +274,60 @@ class DenseClips:
         if self.partial and start < num_frames and covered < num_frames:
             starts.append(start)
         return line.frames(line.begins[starts][:, None] + steps)
+
+
+@dataclass(frozen=True, slots=True)
+class EvenClips:
+    """`clips` clips of `count` frames, spread evenly over the video: views for testing.
+
+    Of the frames that a clip can begin with so that it fits, clip i takes number
+    floor(i (N - 1) / (clips - 1) + 0.5): the first clip begins with the video, the last one ends
+    with it; a single one is in the middle. They overlap where the video is short; one that is
+    shorter than a clip gives as many clips, all from its first frame.
+
+    >>> EvenClips(3, count=4).frames(10)
+    array([[0, 1, 2, 3],
+           [3, 4, 5, 6],
+           [6, 7, 8, 9]])
+    """
+
+    clips: int
+    count: int
+    stride: int = 1
+    fps: float | None = None
+    timing: Timing = "times"
+
+    def __post_init__(self) -> None:
+        if self.clips < 1:
+            raise ArgumentError(f"EvenClips has at least 1 clip, got {self.clips}")
+        _check_count(self.count)
+        _check_rate(self.stride, self.fps, self.timing)
+
+    def frames(
+        self,
+        num_frames: int,
+        *,
+        fps: float | None = None,
+        rng: np.random.Generator | None = None,  # noqa: ARG002  (the protocol of all samplers)
+        boundaries: ArrayLike | None = None,
+    ) -> Frames:
+        """Frame numbers, shape (clips, count)."""
+        _check_num_frames(num_frames)
+        if self.fps is not None and self.timing == "times":
+            line, steps = Timeline.of(num_frames, fps, boundaries), _steps(self.count, self.fps)
+            starts = self._starts(line.num_starts(steps[-1]))
+            return line.frames(line.begins[starts][:, None] + steps)
+        offsets = _offsets(self.count, self.stride, self.fps, fps)
+        return self._starts(num_frames - int(offsets[-1]))[:, None] + offsets
+
+    def _starts(self, fitting: int) -> Frames:
+        """The first frame of each clip, of so many that a clip fits from."""
+        last = max(fitting, 1) - 1
+        if self.clips == 1:
+            return np.array([last // 2])
+        places = np.arange(self.clips, dtype=np.int64)
+        starts: Frames = (2 * places * last + self.clips - 1) // (2 * (self.clips - 1))
+        return starts
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling.permutation import Permutation
+from videoloader.sampling.states import whole_number
 from videoloader.sampling.weighted import DRAWING, WeightedDraws
 
 __all__ = ["EpochOrder", "Remainder", "chosen_remainder"]
@@ -80,13 +81,25 @@ class EpochOrder:
         """What has to be the same where a run goes on."""
         return {"seed": self.seed, "size": self.size}
 
+    def end(self, epoch: int = 0) -> int:  # noqa: ARG002  (all are alike)
+        """The position at the end of an epoch."""
+        return self.size
+
+    def is_over(self, position: int, epoch: int = 0) -> bool:
+        """Whether no rank gets another batch of an epoch from a position on."""
+        return not replace(self, rank=0).num_steps(position, epoch)
+
     def position(self, steps: int, start: int = 0, epoch: int = 0) -> int:  # noqa: ARG002
         """Samples of the epoch, of all ranks, that are done after some steps from `start` on."""
         return min(start + steps * self.samples_per_step, self.size)
 
     def num_steps(self, start: int = 0, epoch: int = 0) -> int:  # noqa: ARG002  (all are alike)
-        """Batches that this rank gets in an epoch of which `start` samples are done."""
-        left = max(0, self.size - start)
+        """Batches that this rank gets in an epoch of which `start` samples are done.
+
+        Raises:
+            ArgumentError: an epoch does not have so many samples, or it is no such number.
+        """
+        left = self.size - whole_number("start of an epoch", start, most=self.size)
         full, rest = divmod(left, self.samples_per_step)
         if self.remainder == "drop" or not rest:
             return full

@@ -60,7 +60,8 @@ def pad_frames(
 
     Returns:
         Frame numbers of the same shape as `frames`, `FILLED` (-1) where the fill value goes, and
-        a mask that is False just there.
+        a mask: True where the frame that was asked for stands, False where another one or the fill
+        value stands for it.
 
     Raises:
         FrameRangeError: a frame lies outside and the mode is `none`, or there is no frame at all.
@@ -69,6 +70,8 @@ def pad_frames(
     array([2, 1, 0, 3])
     >>> pad_frames([-2, -1, 0, 5], 5, "reflect_1001")[0]
     array([1, 0, 0, 4])
+    >>> pad_frames([3, 4], 4, "edge")
+    (array([3, 3]), array([ True, False]))
     >>> pad_frames([3, 4], 4, "constant")
     (array([ 3, -1]), array([ True, False]))
     """
@@ -85,7 +88,7 @@ def pad_frames(
     if mode == "none" or start == stop:
         raise FrameRangeError(_describe(frames[~inside].flat[0], start, stop, num_frames, name))
     folded = _fold(frames - start, stop - start, mode) + start
-    return folded, np.ones(frames.shape, dtype=np.bool_)
+    return np.where(inside, frames, folded), inside
 
 
 def _fold(offsets: NDArray[np.int64], length: int, mode: str) -> NDArray[np.int64]:

@@ -68,6 +68,10 @@ class Timeline:
         beyond = len(self.begins) + np.floor(after + 0.5).astype(np.int64)
         return np.where(after >= 0, beyond, nearest_frames(times, self.begins))
 
+    def num_starts(self, span: float) -> int:
+        """Frames from the first on that a clip of so many seconds fits from."""
+        return int(np.searchsorted(self.begins, self.end - span - NANOSECOND))
+
     def start(self, span: float, low: float, high: float, rng: np.random.Generator | None) -> float:
         """When a clip begins: with a frame, so that its first and last time are within a range.
 

@@ -7,16 +7,19 @@ original as its cause. Mistakes in a program (`TypeError` and its like) stay wha
 
 from __future__ import annotations
 
+import errno
+
 from videoloader.errors import (
     DecodeError,
     FormatError,
     OutOfMemoryError,
+    ResourceError,
     SourceError,
     VideoError,
 )
 from videoloader.sources.address import scrubbed
 
-__all__ = ["as_video_error", "blamed_on", "drop_frames", "is_mistake"]
+__all__ = ["as_video_error", "blamed_on", "drop_frames", "is_mistake", "raise_shortage"]
 
 _MISTAKES = (
     AssertionError,
@@ -54,6 +57,9 @@ def as_video_error(
         name: what it is blamed on, for the message.
         kind: for what is neither about memory nor about reading.
     """
+    lack = _lack(error)
+    if lack:
+        return error if isinstance(error, ResourceError) else ResourceError(f"{name}: {lack}")
     if isinstance(error, VideoError):
         return error
     text = scrubbed(f"{type(error).__name__}: {error}".removesuffix(": "), str(name))
@@ -86,10 +92,21 @@ class blamed_on:  # noqa: N801  (reads as a clause of `with`)
         pass
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, Exception) and not isinstance(error, VideoError):
-            if is_mistake(error):
-                return
-            raise as_video_error(error, self.name, self._kind) from error
+        if isinstance(error, Exception) and not is_mistake(error):
+            ours = as_video_error(error, self.name, self._kind)
+            if ours is not error:
+                raise ours from error
+
+
+def raise_shortage(error: BaseException, name: object) -> None:
+    """Raise a `ResourceError` if an error is one or comes of one: it is no fault of a video.
+
+    For whoever records what is wrong with videos.
+    """
+    if isinstance(error, ResourceError):
+        raise error
+    if isinstance(error, Exception) and _lack(error):
+        raise as_video_error(error, name) from error
 
 
 def drop_frames(error: BaseException) -> None:
@@ -105,6 +122,34 @@ def drop_frames(error: BaseException) -> None:
             done.add(id(each))
             each.__traceback__ = None
             todo += [each.__cause__, each.__context__]
+
+
+_FILES = "no open file is left ({}); raise the limit (ulimit -n), or open fewer files at a time"
+_LACKS = {
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.ENOMEM: "the system has no memory left ({}); use smaller batches, or fewer workers",
+    errno.ENOSPC: "the shared memory is full ({}); enlarge /dev/shm, or use fewer workers",
+}
+
+
+def _lack(error: BaseException | None) -> str:
+    """What the machine lacks, if that is the reason of an error; else nothing."""
+    while error is not None:
+        if isinstance(error, ResourceError):
+            return str(error)
+        if isinstance(error, OSError) and error.errno in _LACKS:
+            # FFmpeg says that memory is short where a file asks for too much of it.
+            is_of_file = type(error).__module__.startswith("av.") or error.errno == errno.ENOSPC
+            if error.errno in (errno.EMFILE, errno.ENFILE) or not is_of_file:
+                return _LACKS[error.errno].format(error.strerror)
+        text = str(error)
+        if "os error 24" in text or "os error 23" in text:  # of a library in Rust
+            return _FILES.format("Too many open files")
+        if isinstance(error, RuntimeError) and "can't start new thread" in text:
+            return "no thread can be started; raise the limit (ulimit -u), or use fewer workers"
+        error = error.__cause__
+    return ""
 
 
 def _is_memory(error: Exception) -> bool:

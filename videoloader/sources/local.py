@@ -6,15 +6,17 @@ import errno
 import io
 import itertools
 import os
+import resource
 import stat
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import SourceError
+from videoloader.errors import SourceError, VideoError
 from videoloader.forking import ForkSafeLock
 from videoloader.sources.address import escaped, shown
+from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Fingerprint, Source, rows_at
 
 __all__ = ["LocalSource", "MemorySource", "nearby", "open_file", "open_path", "read_whole"]
@@ -31,6 +33,75 @@ _KINDS = {
 }
 
 
+class _State(NamedTuple):
+    """What tells a file from another that took its place, or from itself after a change."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> _State:
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+class _Held:
+    """A file that stays open."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def opened(self) -> _Held:
+        """Itself; in a `with` block, its descriptor."""
+        return self
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> int:
+        return self._file.fileno()
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class _InTurn:
+    """A file that is opened for each read: there are too many open ones to keep it open."""
+
+    def __init__(self, path: str, state: _State) -> None:
+        self._path = path
+        self._state = state
+        self._is_closed = False
+
+    def opened(self) -> _Opened:
+        """In a `with` block, its descriptor."""
+        if self._is_closed:
+            raise ValueError("read of closed file")
+        return _Opened(self._path, self._state)
+
+    def close(self) -> None:
+        self._is_closed = True
+
+
+class _Opened:
+    """A file that is open within a `with` block, if it is still what it was."""
+
+    def __init__(self, path: str, state: _State) -> None:
+        self._path = path
+        self._state = state
+
+    def __enter__(self) -> int:
+        self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        if _State.of(os.fstat(self._descriptor)) != self._state:
+            os.close(self._descriptor)
+            raise ValueError("the file has changed since it was opened")
+        return self._descriptor
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
 class LocalSource(Source):
     """A file, or a stretch of one from `base` on; the open file becomes this object's own."""
 
@@ -38,7 +109,7 @@ class LocalSource(Source):
 
     def __init__(
         self,
-        file: BinaryIO,
+        file: _Held | _InTurn,
         *,
         name: str,
         size: int,
@@ -59,9 +130,14 @@ class LocalSource(Source):
 
     def _read(self, offset: int, size: int) -> bytes:
         try:
-            return os.pread(self._file.fileno(), size, self._base + offset)
+            with self._file.opened() as file:
+                return os.pread(file, size, self._base + offset)
         except (OSError, ValueError) as error:
-            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+            raise self._cannot_be_read(error) from error
+
+    def _cannot_be_read(self, error: OSError | ValueError) -> SourceError:
+        raise_shortage(error, self.name)
+        return SourceError(f"{self.name}: cannot be read: {error}")
 
     def array(self, offset: int, size: int) -> NDArray[np.uint8]:
         """The same bytes as a new array, read straight into it."""
@@ -70,14 +146,15 @@ class LocalSource(Source):
         found = np.empty(size, dtype=np.uint8)
         filled = 0
         try:
-            while filled < size:
-                at = self._base + offset + filled
-                count = os.preadv(self._file.fileno(), [found.data[filled:]], at)
-                if not count:
-                    return super().array(offset, size)
-                filled += count
+            with self._file.opened() as file:
+                while filled < size:
+                    at = self._base + offset + filled
+                    count = os.preadv(file, [found.data[filled:]], at)
+                    if not count:
+                        return super().array(offset, size)
+                    filled += count
         except (OSError, ValueError) as error:
-            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+            raise self._cannot_be_read(error) from error
         return found
 
     def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
@@ -87,10 +164,10 @@ class LocalSource(Source):
             for begin in range(0, len(places), _GATHERED):
                 some = places[begin : begin + _GATHERED]
                 found[begin : begin + _GATHERED] = self._gather(some, width)
-        except SourceError:
+        except VideoError:
             raise
         except (OSError, ValueError) as error:
-            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+            raise self._cannot_be_read(error) from error
         return found
 
     def _gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
@@ -110,9 +187,9 @@ class LocalSource(Source):
         """The bytes of ranges, one behind the other, zeros behind the end."""
         sizes = stops - starts
         if int(starts.min()) >= 0 and int(stops.max()) <= self.size:
-            file = itertools.repeat(self._file.fileno())
-            blocks = map(os.pread, file, sizes.tolist(), (starts + self._base).tolist())
-            data = b"".join(blocks)
+            with self._file.opened() as file:
+                places = sizes.tolist(), (starts + self._base).tolist()
+                data = b"".join(map(os.pread, itertools.repeat(file), *places))
             if len(data) == int(sizes.sum()):
                 return np.frombuffer(data, dtype=np.uint8)
         found = []
@@ -203,7 +280,7 @@ def open_path(
                 f"{called}: {name} is said to lie at {offset}, but the file ends before"
             )
         source = LocalSource(
-            file,
+            _kept(file, path, status),
             name=f"{called}/{name}" if name else called,
             size=size,
             mtime_ns=status.st_mtime_ns,
@@ -216,6 +293,18 @@ def open_path(
     except BaseException:
         file.close()
         raise
+
+
+def _kept(file: BinaryIO, path: str, status: os.stat_result) -> _Held | _InTurn:
+    """The file, kept open while half of the descriptors that this process may have are free.
+
+    The system gives the lowest free number, which so tells how many are in use.
+    """
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most == resource.RLIM_INFINITY or file.fileno() < most // 2:
+        return _Held(file)
+    file.close()
+    return _InTurn(os.path.abspath(path), _State.of(status))
 
 
 def read_whole(path: str) -> NDArray[np.uint8] | None:
@@ -249,6 +338,7 @@ def _open_regular(path: str, called: str) -> tuple[BinaryIO, os.stat_result]:
         # Without waiting: a pipe opens only when somebody writes into it.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
+        raise_shortage(error, called)
         is_socket = isinstance(error, OSError) and error.errno == errno.ENXIO
         reason = "is a socket, not a file" if is_socket else getattr(error, "strerror", error)
         raise SourceError(f"{called}: {reason}") from error

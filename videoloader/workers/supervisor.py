@@ -16,7 +16,7 @@ from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
-from videoloader.errors import DecodeError
+from videoloader.errors import DecodeError, ResourceError
 from videoloader.forking import reset_after_fork
 from videoloader.sources.faults import as_video_error, is_mistake
 from videoloader.workers.use import Use
@@ -35,7 +35,7 @@ class WorkerLostError(DecodeError):
     """A task cost the process that worked on it."""
 
 
-class NoWorkerError(DecodeError):
+class NoWorkerError(ResourceError, DecodeError):
     """No worker process can be started; the cause is the system's own error."""
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from videoloader.errors import VideoError
+from videoloader.errors import ResourceError, VideoError
+from videoloader.sources.faults import raise_shortage
 from videoloader.workers.processes import load
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.program import Worker
-from videoloader.workers.supervisor import Failure, NoWorkerError, Parcel, Supervisor
+from videoloader.workers.supervisor import Failure, Parcel, Supervisor
 
 __all__ = ["Failure", "Job", "load_libraries", "run_tasks"]
 
@@ -41,7 +42,7 @@ def run_tasks(
         memory_limit: bytes that a worker may allocate.
 
     Raises:
-        OSError: no worker process can be started.
+        ResourceError: the machine lacks what a task needs, or no worker process can be started.
     """
     arguments = arguments or {}
     if workers is None:
@@ -65,11 +66,11 @@ def run_tasks(
     )
     try:
         for number, result, failure, loss in supervisor.run(tasks):
+            if isinstance(failure, ResourceError):
+                raise failure
             if failure is not None and loss is None:
                 loss = Failure(str(failure), type(failure).__name__)
             yield tasks[number], loss or result
-    except NoWorkerError as error:
-        raise error.__cause__ or error from None
     finally:
         supervisor.close()
 
@@ -97,6 +98,7 @@ class _Call(NamedTuple):
         try:
             return worker.kept(_Function)(self.task)
         except Exception as error:  # noqa: BLE001  (a bug must not stop a job of millions)
+            raise_shortage(error, "a worker process")
             kind = type(error).__name__
             return Failure(
                 str(error) if isinstance(error, VideoError) else f"{kind}: {error}", kind

@@ -41,6 +41,7 @@ class DatasetIndex:
 
     Opening takes milliseconds however many videos there are, an index of one of them some tens of
     microseconds. Pickles as its path, so workers open it for themselves and share the memory.
+    Threads may share it, but for `close`, which waits for nobody.
 
     Attributes:
         path: of the Parquet file.

@@ -14,6 +14,7 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
 from videoloader.sources.address import shown
+from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
 from videoloader.workers.tasks import Failure
@@ -82,6 +83,9 @@ def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
         item: the video; its path is relative to `root` if there is one.
         headers: as for `index_video`.
         root: of the data set. The row does not depend on it.
+
+    Raises:
+        ResourceError: the machine lacks open files or the like, which ends the job.
     """
     place, state = item.under(root), item.listed
     try:
@@ -93,11 +97,12 @@ def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
         if root is not None and not item.member:
             index = replace(index, name=item.name)
         return Row(item, index.fingerprint, _facts(index), encode_index(index))
-    except SourceError as error:
-        return _failed(item, None, error, root)  # the next job tries again
-    except VideoError as error:
-        return _failed(item, state or _state(place), error, root)
     except Exception as error:  # noqa: BLE001  (a bug of ours must not stop a job of millions)
+        raise_shortage(error, place.name)
+        if isinstance(error, SourceError):
+            return _failed(item, None, error, root)  # the next job tries again
+        if isinstance(error, VideoError):
+            return _failed(item, state or _state(place), error, root)
         return _failed(item, state, error, root)
 
 

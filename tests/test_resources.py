@@ -1,0 +1,207 @@
+"""What the machine lacks is never a sample's failure: open files, workers, shared memory."""
+
+import errno
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+import torch
+from damaged_videos import make_videos
+
+import videoloader as vl
+from videoloader.decoding.check import check_dataset
+from videoloader.sources.faults import as_video_error
+
+COUNT = 150
+LIMIT = 100  # descriptors, of which Python and torch have some
+
+# Runs where the limit may be lowered for good.
+PROGRAM = """
+import json, os, resource, sys
+
+import av
+import torch
+
+import videoloader as vl
+from videoloader import fn
+from videoloader.pipeline import pipeline_def
+
+limit, takes_all, how, workers = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+videos = sys.argv[5:]
+resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+clips, skip = vl.UniformClip(2), {"on_error": "skip", "error_log": "errors.jsonl"}
+
+def batch():
+    wanted = [(video, [*range(1 + at % 7)]) for at, video in enumerate(videos)]
+    yield lambda: [len(vl.decode_batch(wanted, workers=workers, on_error="skip"))]
+
+def loader():
+    batches = vl.Loader(videos, clips, batch_size=len(videos), workers=workers, **skip)
+    yield lambda: [len(batch["sample"]) for batch in batches]
+
+def dataset():
+    data = vl.ClipDataset(videos, clips, **skip)
+    yield lambda: [len(data.__getitems__(list(range(len(data)))))]
+
+def index():
+    yield lambda: [len(vl.index_dataset(videos, "set.parquet", workers=workers).failed)]
+
+def files():
+    @pipeline_def(batch_size=len(videos), num_threads=1, prefetch_queue_depth=1, **skip)
+    def definition():
+        return fn.readers.file(files=videos, name="Reader")[0]
+    pipeline = definition()
+    pipeline.build()
+    yield lambda: [len(pipeline.run()[0])]
+
+taken, found = [], {}
+(work,) = globals()[how]()
+if takes_all == "True":  # nothing is left for anybody
+    try:
+        while True:
+            taken.append(os.dup(0))
+    except OSError:
+        pass
+try:
+    found["sizes"] = work()
+except Exception as error:
+    found["text"] = str(error)
+    chain = []
+    while error is not None:
+        chain += [each.__name__ for each in type(error).__mro__]
+        error = error.__cause__
+    found["error"] = chain
+for descriptor in taken:
+    os.close(descriptor)
+log = "errors.jsonl"
+found["log"] = os.path.getsize(log) if os.path.exists(log) else 0
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("many")
+    return make_videos(folder / "videos", count=COUNT)
+
+
+def run(paths, tmp_path, how, *, workers=0, takes_all=False):
+    told = subprocess.run(
+        [
+            *(sys.executable, "-c", PROGRAM, str(LIMIT), str(takes_all), how, str(workers)),
+            *map(str, paths),
+        ],
+        check=True,
+        timeout=100,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    return json.loads(told.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("how", "workers"), [("loader", 1), ("dataset", 0), ("batch", 1), ("index", 0)]
+)
+def test_a_batch_may_have_more_videos_than_a_process_may_open(paths, tmp_path, how, workers):
+    found = run(paths, tmp_path, how, workers=workers)
+    assert found == {"sizes": [0 if how == "index" else COUNT], "log": 0}
+
+
+@pytest.mark.parametrize("how", ["loader", "dataset", "batch", "files"])
+def test_without_a_descriptor_the_run_ends_and_no_sample_is_blamed(paths, tmp_path, how):
+    found = run(paths[:3], tmp_path, how, takes_all=True)
+    assert "ResourceError" in found["error"]
+    assert "OSError" in found["error"]
+    assert "ulimit -n" in found["text"]
+    assert found["log"] == 0
+
+
+@pytest.fixture
+def full(monkeypatch, paths):
+    """The second video meets a system that has no descriptor left."""
+    monkeypatch.setattr(os, "open", _refusing(paths[1]))
+    return monkeypatch
+
+
+def _refusing(video, real=os.open):
+    def refuse(path, *arguments, **options):
+        if str(path) == str(video):
+            raise OSError(errno.ENFILE, "Too many open files in system")
+        return real(path, *arguments, **options)
+
+    return refuse
+
+
+def test_jobs_end_and_go_on_later(paths, tmp_path, full):
+    out = tmp_path / "set.parquet"
+    with pytest.raises(vl.ResourceError, match="ulimit -n"):
+        vl.index_dataset(paths[:3], out, workers=0)
+    assert not out.exists()
+    full.undo()
+    dataset = vl.index_dataset(paths[:3], out, workers=0)
+    assert not len(dataset.failed)
+    full.setattr(os, "open", _refusing(paths[1]))
+    with pytest.raises(vl.ResourceError, match="ulimit -n"):
+        check_dataset(dataset, tmp_path / "damage.parquet", workers=0)
+    full.undo()
+    assert check_dataset(dataset, tmp_path / "damage.parquet", workers=0).num_rows == 0
+
+
+@pytest.mark.parametrize("on_error", ["skip", "replace", "mask", "raise"])
+def test_a_loader_goes_on_behind_a_shortage_without_having_blamed_a_video(
+    paths, tmp_path, full, on_error
+):
+    batches = vl.Loader(
+        paths[:4],
+        vl.UniformClip(1),
+        batch_size=2,
+        workers=0,
+        prefetch=1,
+        on_error=on_error,
+        error_log=tmp_path / "errors.jsonl",
+    )
+    iterator = iter(batches)
+    with pytest.raises(vl.ResourceError, match=r"1\.mp4: no open file is left"):
+        next(iterator)
+    assert next(iterator)["sample"].tolist() == [2, 3]
+    assert batches.failures == []
+    assert (tmp_path / "errors.jsonl").read_text() == ""
+
+
+def test_a_file_that_is_opened_in_turn_is_the_same_or_an_error(paths, tmp_path, monkeypatch):
+    path = tmp_path / "video.mp4"
+    path.write_bytes(paths[0].read_bytes())
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (8, 8))  # all numbers are beyond 4
+    with vl.Video(path) as video:
+        assert torch.equal(video[3], vl.Video(paths[0])[3])
+        before = os.listdir("/proc/self/fd")
+        assert str(path) not in [os.path.realpath(f"/proc/self/fd/{each}") for each in before]
+        path.write_bytes(paths[0].read_bytes() + b"more")
+        with pytest.raises(vl.SourceError, match="has changed since it was opened"):
+            video[8]
+    with pytest.raises(vl.VideoError):
+        video[0]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EMFILE, "Too many open files"),
+        OSError(errno.ENFILE, "Too many open files in system"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        ValueError("Generic LocalFileSystem error: Too many open files (os error 24)"),
+    ],
+    ids=repr,
+)
+def test_what_the_machine_lacks_is_told_as_such_through_any_cause(error):
+    ours = as_video_error(error, "clip.mp4")
+    assert isinstance(ours, vl.ResourceError)
+    assert isinstance(ours, OSError)
+    wrapped = vl.SourceError("clip.mp4: cannot be read")
+    wrapped.__cause__ = error
+    assert isinstance(as_video_error(wrapped, "clip.mp4"), vl.ResourceError)
