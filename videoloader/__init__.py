@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from videoloader import errors, indexing, sampling
+from videoloader.eager_calls import eager
 from videoloader.errors import (
     ArgumentError,
     ArgumentIndexError,
@@ -107,6 +108,7 @@ __all__ = [
     "aspect_buckets",
     "backend",
     "decode_batch",
+    "eager",
     "errors",
     "fn",
     "index_dataset",

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from videoloader.decoding.nvdec.streams import as_cupy
+from videoloader.eager_calls import eager
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument, Kind
 from videoloader.operators.batch import Batch, Context
@@ -155,6 +156,7 @@ def _call(
     output_layouts: str | tuple[str, ...] | None,
 ) -> tuple[Batch, ...]:
     """Call the function on all samples, and put its outputs together."""
+    function = eager()(function)
     given = [[form.give(sample.clone()) for sample in batch] for batch in inputs]
     if batch_processing:
         columns = _row(function(*given), num_outputs)

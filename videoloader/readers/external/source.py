@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from videoloader.eager_calls import eager
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import ANY, BOOL, INT, Argument, Kind
 from videoloader.operators.batch import Batch
@@ -84,7 +85,11 @@ class ExternalSource(FedSource):
         if self.is_fed:
             return Columns((self._next_fed(),), is_kept=self.repeats_last)
         number, self._next = self._next, self._next + 1
-        parts = self.parallel.next() if self.parallel is not None else self._parts(number)
+        if self.parallel is not None:
+            parts = self.parallel.next()
+        else:
+            with eager():
+                parts = self._parts(number)
         pairs = zip(self._outputs, parts, strict=True)
         return Columns(
             tuple(out.column(part, cuda_stream=self._cuda_stream) for out, part in pairs)
