@@ -1308,8 +1308,9 @@ def external_source(
 ) -> Any:
     """Take samples from Python code.
 
-    `source` is called or advanced once a batch, or once a sample with `batch=False`: in a thread
-    of the pipeline, one call at a time and in order. A callable that takes an argument gets the
+    `source` is called or advanced once a batch, or once a sample with `batch=False`: in the thread
+    that calls `Pipeline.run`, one call at a time and in order, up to `prefetch_queue_depth` batches
+    ahead. A callable that takes an argument gets the
     number of the batch in its epoch, or a `BatchInfo` or `SampleInfo`. StopIteration ends the
     epoch: `Pipeline.run` raises it, and `Pipeline.reset` begins the next one. A batch is an array
     (N, ...), a `TensorList` or a list of samples, and may be smaller than the pipeline's. Samples
@@ -3068,7 +3069,8 @@ def python_function(
 
     It gets one sample of each input, and gives one array or a tuple of them. In a pipeline it is
     called by one thread, in the order of samples and batches, once for each sample, up to
-    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch.
+    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch. With
+    `exec_async=False` that is so too, and it is called in the thread of `run`.
 
     Inputs:
         inputs (may be left out) (one or more)

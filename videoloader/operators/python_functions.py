@@ -1,6 +1,6 @@
 """Operators that call functions of the user's on what flows through a pipeline.
 
-A function is called by one thread of its pipeline at a time, batch after batch and sample after
+A function is called by one thread at a time, batch after batch and sample after
 sample, once for each. It gets copies, and what it gives is copied.
 """
 
@@ -89,7 +89,8 @@ def python_function(context: Context, *inputs: Batch, **arguments: Any) -> tuple
 
     It gets one sample of each input, and gives one array or a tuple of them. In a pipeline it is
     called by one thread, in the order of samples and batches, once for each sample, up to
-    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch.
+    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch. With
+    `exec_async=False` that is so too, and it is called in the thread of `run`.
     """
     on_gpu = context.device != "cpu"
     form = _cupy_form(context) if on_gpu else _Form(lambda tensor: tensor.numpy(), to_tensor)

@@ -393,6 +393,7 @@ class Pipeline(Checkpointing):
             with_memory=self.enable_memory_stats,
             python_pool=self._new_python_pool(),
             errors=self._errors,
+            is_async=bool(self._options["exec_async"]),
         )
 
     def _built(self) -> Program:
