@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import videoloader
 from videoloader.demo.videos import make_videos
 
 collect_ignore = ["attacks", "references"]  # programs of their own
@@ -60,3 +61,10 @@ def demo_folder(tmp_path_factory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)  # released with the file
         make_videos(folder)
     return folder
+
+
+@pytest.fixture
+def eager():
+    """Operators run at once in the test, without data too."""
+    with videoloader.eager():
+        yield

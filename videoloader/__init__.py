@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from videoloader import errors, indexing, sampling
+from videoloader.eager_calls import eager
 from videoloader.errors import (
     ArgumentError,
     ArgumentIndexError,
@@ -112,6 +113,7 @@ __all__ = [
     "backend",
     "collate_samples",
     "decode_batch",
+    "eager",
     "errors",
     "fn",
     "index_dataset",

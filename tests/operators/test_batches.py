@@ -155,6 +155,7 @@ def test_a_value_for_each_frame(kind):
                 np.testing.assert_allclose(result[at][frame].numpy(), expected[name], rtol=1e-6)
 
 
+@pytest.mark.usefixtures("eager")
 def test_values_for_other_frames_than_the_clip_has_are_an_error():
     clip = batch("dense")[0]
     assert torch.equal(fn.flip(clip, horizontal=[0, 1])[0], clip[0])

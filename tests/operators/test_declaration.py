@@ -13,6 +13,8 @@ from videoloader.operators.arguments import FLOAT, INT, Argument
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors import TensorList
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 PAGE = Path(__file__).parents[2] / "docs" / "operators.md"
 
 

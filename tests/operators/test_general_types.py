@@ -190,6 +190,7 @@ def test_tables_of_any_size_are_dictionaries(dtype, keys):
         lambda data: fn.element_extract(torch.tensor(1), element_map=0),
     ],
 )
+@pytest.mark.usefixtures("eager")
 def test_what_has_no_meaning_is_refused(call):
     with pytest.raises(VideoError):
         call(torch.zeros(1, 3, 2))

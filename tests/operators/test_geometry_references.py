@@ -39,6 +39,7 @@ def call(case, values):
     list(enumerate(references.CASES)),
     ids=lambda each: getattr(each, "name", ""),
 )
+@pytest.mark.usefixtures("eager")
 def test_an_operator_gives_what_dali_gives(number, case, values):
     expected = values[f"case_{number}"]
     result = call(case, case.values()).numpy()

@@ -12,6 +12,8 @@ import videoloader
 from videoloader import fn, pipeline_def, types
 from videoloader.errors import VideoError
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 COUNT = 20000
 
 

@@ -232,6 +232,7 @@ def test_arguments_without_a_meaning_are_errors(name, arguments, message):
         ("scale", {"scale": [1, 2], "ndim": 3}, "scale must have 3 numbers"),
     ],
 )
+@pytest.mark.usefixtures("eager")
 def test_transforms_without_a_meaning_are_errors(name, arguments, message):
     with pytest.raises(ArgumentError, match=message):
         getattr(fn.transforms, name)(**arguments)

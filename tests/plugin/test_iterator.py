@@ -340,14 +340,17 @@ def test_a_dropped_iterator_ends_its_threads(videos):
 
 
 def test_all_pipelines_begin_before_one_is_waited_for():
-    """Each source waits for the other, as several GPUs would work at the same time."""
+    """Each function waits for the other, as several GPUs would work at the same time."""
     both = threading.Barrier(2)
 
-    def source():
+    def meet(value):
         both.wait(60)
-        return [[1]]
+        return value
 
-    pipes = [pipeline_def(lambda: fn.external_source(source))(batch_size=1) for _ in range(2)]
+    def graph():
+        return fn.python_function(fn.external_source(lambda: [[1]]), function=meet)
+
+    pipes = [pipeline_def(graph)(batch_size=1) for _ in range(2)]
     with GenericIterator(pipes, ["x"], size=4, prepare_first_batch=False) as iterator:
         assert [[part["x"].tolist() for part in batch] for batch in iterator] == [[[[1]]] * 2] * 2
 

@@ -1,8 +1,9 @@
 """The operators under their public names, which are DALI's.
 
 Called on a tensor (one image or clip) or a `TensorList` (a batch) an operator runs at once and
-returns the same kind. Called in the definition of a pipeline it becomes a node of the graph, and
-an argument that may be per sample can be another node.
+returns the same kind. Called in the definition of a pipeline, with a node, or without data, it
+becomes a node of the graph, and an argument that may be per sample can be another node.
+`videoloader.eager()` lets operators without data run at once.
 
 The functions are made from the declarations. Editors and type checkers see them in the `.pyi` files
 beside this one, which `python -m videoloader.fn.stubs` writes and a test keeps current.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import get_worker_info
 
+from videoloader.eager_calls import mark_drawn
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, SampleError
@@ -178,9 +179,21 @@ def _run(
         else:
             context.random = lambda at, into=None: generator(seed, sample=at, into=into)
     try:
-        return operator.apply(context, inputs, given)
+        outputs = operator.apply(context, inputs, given)
     except SampleError as error:
         raise error.error from error.error.__cause__
+    if operator.draws:
+        _mark_drawn(operator, inputs, outputs)
+    return outputs
+
+
+def _mark_drawn(operator: Operator, inputs: Sequence[Batch], outputs: Sequence[Batch]) -> None:
+    """Note what was drawn; an output that has the memory of an input is not."""
+    given = {tensor.data_ptr() for batch in inputs for tensor in batch.tensors()}
+    for batch in outputs:
+        for tensor in batch.tensors():
+            if tensor.data_ptr() not in given:
+                mark_drawn(tensor, operator.name)
 
 
 def _decode(

@@ -1,11 +1,14 @@
-"""From a declared operator to a public function: eager on tensors, a node in a definition."""
+"""From a declared operator to a public function: eager on tensors, else a node of a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from videoloader.deprecation import warn_deprecated
+from videoloader.eager_calls import check_not_drawn, is_eager
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.fn.docstring import documentation, signature
 from videoloader.fn.eager import run_eagerly
@@ -15,7 +18,7 @@ from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.pipeline.current import current_pipeline, is_defining
 from videoloader.pipeline.nodes import DataNode, Outputs, make_node
 from videoloader.pipeline.promotion import promote
-from videoloader.types import ArrayConstant, ImageType, ScalarConstant
+from videoloader.types import ArrayConstant, ImageType, Operand, ScalarConstant
 
 __all__ = ["Function"]
 
@@ -84,9 +87,10 @@ class Function:
         values = (*inputs, *given.values())
         has_nodes = any(isinstance(value, DataNode) for value in values)
         is_source = operator.kind == "source" or operator is CONSTANT
+        is_at_once = is_eager() or _has_data(operator, inputs)
         if operator.parts is not None:
             return _add_parts(operator, device, name, given)
-        if has_nodes or is_source or is_defining():
+        if has_nodes or is_source or is_defining() or not is_at_once:
             if layout is not None:
                 raise ArgumentError(
                     f"fn.{operator.name}: layout is for eager calls; in a pipeline data has its own"
@@ -97,6 +101,17 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<operator {self.__qualname__}>"
+
+
+def _has_data(operator: Operator, inputs: tuple[Any, ...]) -> bool:
+    """Whether a call has inputs to run on; numbers from which an operator draws are none."""
+    return any(not (operator.draws and _are_numbers(data)) for data in inputs)
+
+
+def _are_numbers(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_are_numbers, value))
+    return isinstance(value, bool | int | float | np.generic | Operand | ScalarConstant)
 
 
 def _is_input_set(value: Any) -> bool:
@@ -218,6 +233,7 @@ def _add_parts(operator: Operator, device: str, name: str | None, given: Mapping
 
 def _argument(value: Any) -> Any:
     """An argument of a node, constants as what they stand for."""
+    check_not_drawn(value)
     if isinstance(value, ScalarConstant):
         return value.value
     return promote(value, "an argument") if isinstance(value, ArrayConstant) else value

@@ -227,6 +227,8 @@ class Argument:
         least: smallest value allowed, for numbers.
         most: largest value allowed.
         choices: the only values allowed.
+        writes: whether files are written where it is given: a serialized pipeline is then only
+            taken from whom the user trusts.
     """
 
     name: str
@@ -238,6 +240,7 @@ class Argument:
     least: float | None = None
     most: float | None = None
     choices: tuple[Any, ...] = ()
+    writes: bool = False
 
     def bind(self, value: Any, operator: str) -> Any:
         """The converted value, or a `PerSample` of converted values.

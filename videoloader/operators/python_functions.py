@@ -1,6 +1,6 @@
 """Operators that call functions of the user's on what flows through a pipeline.
 
-A function is called by one thread of its pipeline at a time, batch after batch and sample after
+A function is called by one thread at a time, batch after batch and sample after
 sample, once for each. It gets copies, and what it gives is copied.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from videoloader.decoding.nvdec.streams import as_cupy
+from videoloader.eager_calls import eager
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument, Kind
 from videoloader.operators.batch import Batch, Context
@@ -88,7 +89,8 @@ def python_function(context: Context, *inputs: Batch, **arguments: Any) -> tuple
 
     It gets one sample of each input, and gives one array or a tuple of them. In a pipeline it is
     called by one thread, in the order of samples and batches, once for each sample, up to
-    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch.
+    `prefetch_queue_depth` batches ahead; with a depth of 1 only as `run` asks for a batch. With
+    `exec_async=False` that is so too, and it is called in the thread of `run`.
     """
     on_gpu = context.device != "cpu"
     form = _cupy_form(context) if on_gpu else _Form(lambda tensor: tensor.numpy(), to_tensor)
@@ -155,6 +157,7 @@ def _call(
     output_layouts: str | tuple[str, ...] | None,
 ) -> tuple[Batch, ...]:
     """Call the function on all samples, and put its outputs together."""
+    function = eager()(function)
     given = [[form.give(sample.clone()) for sample in batch] for batch in inputs]
     if batch_processing:
         columns = _row(function(*given), num_outputs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
+from operator import index
 from typing import Any
 
 from videoloader.errors import ArgumentError
@@ -45,12 +46,16 @@ class Checkpoint:
                 raise ValueError("another version")
             readers = tuple(map(_division, known.pop("readers", ())))
             has_seed = bool(known.pop("has_seed", True))
-            numbers = {name: int(value) for name, value in known.items()}
+            numbers = {name: index(value) for name, value in known.items()}
             state = cls(**numbers, readers=readers, has_seed=has_seed)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ArgumentError(
-                f"checkpoint is not what Pipeline.checkpoint() gives: {text[:60]!r}"
+                f"checkpoint is not what Pipeline.checkpoint() gives: {repr(text)[:60]}"
             ) from error
+        if state.seed < 0 or state.batch_size < 1:
+            raise ArgumentError(
+                f"checkpoint has seed={state.seed} and batch_size={state.batch_size}"
+            )
         if not 0 <= state.epoch_start <= state.batches or state.epoch < 0:
             raise ArgumentError(
                 f"checkpoint has {state.batches} batches, epoch {state.epoch} of which begins "
@@ -86,5 +91,7 @@ class Checkpoint:
 
 def _division(told: list[Any]) -> Division:
     size, num_shards, batch_size, stick, pad, ended = told
-    before = tuple((int(shards), int(each), int(stop)) for shards, each, stop in ended)
-    return Division(int(size), int(num_shards), int(batch_size), bool(stick), bool(pad), before)
+    before = tuple((index(shards), index(each), index(stop)) for shards, each, stop in ended)
+    return Division(
+        index(size), index(num_shards), index(batch_size), bool(stick), bool(pad), before
+    )

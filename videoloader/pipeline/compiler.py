@@ -70,6 +70,11 @@ class CompiledStage:
     dropped: tuple[tuple[tuple[int, int], ...], ...]
 
     @property
+    def calls_user(self) -> bool:
+        """Whether it calls functions of the user's."""
+        return any(node.calls_user for step in self.steps for node in step.nodes)
+
+    @property
     def only_plans(self) -> bool:
         """Whether there is nothing to do for a batch that was planned."""
         return all(step.node.operator.kind == "source" for step in self.steps) and not any(
@@ -119,7 +124,7 @@ def _kind(node: Node) -> StageKind:
     if node.operator.decoding or (node.operator.in_workers and node.device == "cpu"):
         return "decode"
     is_first = not node.inputs and node.branch is None and node.device == "cpu"
-    if node.operator.kind == "source" or is_first:
+    if node.operator.kind == "source" or (is_first and not node.calls_user):
         return "plan"
     from_gpu = node.operator is COPY and node.inputs[0].device == "gpu"
     if node.device in ("gpu", "mixed") or from_gpu:

@@ -171,6 +171,11 @@ class Node:
         branches.update(path_of(self.branch))
         return (*taken, *(each.predicate for each in branches)) if branches else taken
 
+    @property
+    def calls_user(self) -> bool:
+        """Whether it calls a function of the user's."""
+        return self.operator.has_effects and any(map(callable, self.constants.values()))
+
     def describe(self) -> str:
         """The operator, its name and the line of the definition, for errors."""
         return f"fn.{self.operator.name} {self.name!r} ({self.where})"

@@ -23,7 +23,7 @@ from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.pipeline.nodes import DataNode, Node
 from videoloader.pipeline.program import Program
 from videoloader.pipeline.promotion import promote
-from videoloader.pipeline.serialization import read_graph, write_graph
+from videoloader.pipeline.serialization import read_graph, refuse_untrusted, write_graph
 from videoloader.pipeline.stages import StageRunner
 from videoloader.readers.failures import ErrorPolicy
 from videoloader.workers.processors import usable_processors
@@ -258,7 +258,8 @@ class Pipeline(Checkpointing):
 
         `Pipeline.deserialize` makes a pipeline of it that gives the same batches. Python code is
         not written: a graph with a source or a function in it is refused. An `external_source`
-        without a source is written, and fed by its name.
+        without a source is written, and fed by its name. URLs are written without user, password
+        and query, which may be secret: give what they grant by other means where the text is read.
 
         Args:
             define_graph: a function that gives the outputs, for a pipeline that has none yet.
@@ -294,29 +295,45 @@ class Pipeline(Checkpointing):
         cls,
         serialized_pipeline: str | bytes | None = None,
         filename: str | Path | None = None,
+        *,
+        trusted: bool = False,
         **overrides: Any,
     ) -> Pipeline:
         """A pipeline from what `serialize` gave.
 
+        The text says which files and URLs are read: do not run that of somebody else where such
+        reads would harm. It runs no code.
+
         Args:
             serialized_pipeline: the text.
             filename: a file with it, in place of it.
+            trusted: take what writes files too: `error_log` of the pipeline and of readers,
+                `save_preprocessed_annotations`, `fn.dump_image`. Otherwise it is an error.
             **overrides: arguments of `Pipeline` in place of those that were written.
         """
         if (serialized_pipeline is None) == (filename is None):
             raise ArgumentError("give either serialized_pipeline or filename")
         text = Path(filename).read_bytes() if filename is not None else serialized_pipeline
         assert text is not None
-        arguments, define = read_graph(text)
+        arguments, define = read_graph(text, trusted=trusted)
+        if not trusted and arguments.get("error_log") and "error_log" not in overrides:
+            refuse_untrusted(f"error_log={arguments['error_log']!r} of the pipeline")
         pipeline = Pipeline(**{**arguments, **overrides})
         pipeline._take(define)
         return pipeline
 
-    def deserialize_and_build(self, serialized_pipeline: str | bytes) -> None:
-        """Take the graph that `serialize` gave, with the arguments of this pipeline; build it."""
+    def deserialize_and_build(
+        self, serialized_pipeline: str | bytes, *, trusted: bool = False
+    ) -> None:
+        """Take the graph that `serialize` gave, with the arguments of this pipeline; build it.
+
+        Args:
+            serialized_pipeline: the text.
+            trusted: as for `deserialize`.
+        """
         if self._outputs:
             raise ArgumentError("the pipeline has a graph of its own")
-        _, define = read_graph(serialized_pipeline)
+        _, define = read_graph(serialized_pipeline, trusted=trusted)
         self._take(define)
         self.build()
 
@@ -393,6 +410,7 @@ class Pipeline(Checkpointing):
             with_memory=self.enable_memory_stats,
             python_pool=self._new_python_pool(),
             errors=self._errors,
+            is_async=bool(self._options["exec_async"]),
         )
 
     def _built(self) -> Program:

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeGuard
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypeGuard
 
 import torch
 
@@ -37,7 +38,14 @@ from videoloader.pipeline.stage_thread import Stage
 from videoloader.pipeline.state import BatchState, Part
 from videoloader.pipeline.stats import Meter
 from videoloader.pipeline.step_decoder import StepDecoder
-from videoloader.pipeline.streams import Here, keep_for, pci_address, stage_stream, stream_here
+from videoloader.pipeline.streams import (
+    Here,
+    keep_for,
+    pci_address,
+    stage_stream,
+    stream_here,
+    torch_is_plain,
+)
 from videoloader.readers import media
 from videoloader.readers.epochs import Epochs
 from videoloader.readers.failures import ErrorPolicy, Failures
@@ -45,6 +53,10 @@ from videoloader.readers.planned import Numbered, ReadSample
 from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Program"]
+
+Planned: TypeAlias = "Mapping[Node, Sequence[Any] | Columns]"
+
+_NOTHING: Planned = MappingProxyType({})
 
 
 class Program:
@@ -61,6 +73,7 @@ class Program:
         with_memory: count the memory of the outputs of operators.
         python_pool: runs parallel external sources; not started yet.
         errors: what readers do with samples that fail, where they do not say themselves.
+        is_async: whether stages may call functions of the user's in threads of their own.
     """
 
     def __init__(
@@ -76,7 +89,9 @@ class Program:
         with_memory: bool = False,
         python_pool: PythonPool | None = None,
         errors: ErrorPolicy | None = None,
+        is_async: bool = True,
     ) -> None:
+        self._is_async = is_async
         self._batch_size = graph.batch_size
         self._outputs = graph.outputs
         self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
@@ -92,6 +107,8 @@ class Program:
         self._planning = [node for node in self._nodes if node.operator.kind == "source"]
         for node in self._planning:
             self.sources.open(node)
+        asked = self.sources.asked
+        self._asked = [node for node in self._planning if node.name in asked]
         self.sources.start_workers()  # before anything below, which may use CUDA: they may be forks
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
@@ -115,23 +132,42 @@ class Program:
 
     def stages(self) -> list[Stage]:
         """The work of each stage, the planning of a batch first."""
-        stages = [Stage("plan", lambda number, _: self.plan(number))]
+        stages = self._planning_stages()
         for number, compiled in enumerate(self.compiled):
+            if number == 0 and compiled.kind == "plan":
+                continue
             work: Callable[[BatchState, Any], Any] = functools.partial(self._run, compiled)
             name = f"{compiled.kind}-{number}"
-            if compiled.kind == "plan" and number == 0:
-                stages[0] = Stage("plan", self._plan_and_run)
-                continue
             scope = functools.partial(self._scope, compiled, name)
             # While one batch waits for its last clips, another fills the decoders.
             threads = 2 if compiled.kind == "decode" else 1
-            is_little = None if self._cpus else functools.partial(self._sharing.is_little, compiled)
-            stages.append(Stage(name, work, scope, threads, is_little))
+            is_callers = not self._is_async and compiled.calls_user
+            is_little = functools.partial(self._sharing.is_little, compiled)
+            if self._cpus or is_callers:
+                is_little = None
+            stages.append(Stage(name, work, scope, threads, is_little, is_callers))
         last = stages[-1]
         stages[-1] = replace(
             last, work=lambda item, resource: self._collect(last.work(item, resource))
         )
         return stages
+
+    def _planning_stages(self) -> list[Stage]:
+        """The stages that plan a batch, where the caller asks for what its Python code gives."""
+        first = self.compiled[0] if self.compiled else None
+        has_more = first is not None and first.kind == "plan"
+        plan = self._plan_and_run if has_more else self.plan
+        if not self._asked:
+            return [Stage("plan", lambda number, _: plan(number))]
+        is_little = self._asked == self._planning and (self._only_plans or not has_more)
+        return [
+            Stage("sources", lambda number, _: (number, self.ask(number)), is_callers=True),
+            Stage(
+                "plan",
+                lambda given, _: plan(*given),
+                is_little=torch_is_plain if is_little else None,
+            ),
+        ]
 
     @property
     def here(self) -> Callable[[], Here | None] | None:
@@ -210,24 +246,40 @@ class Program:
         """Run one node on a whole batch, here and now."""
         self._step_runner()(Step(node), part)
 
-    def _plan_and_run(self, iteration: int, _: Any) -> BatchState:
+    def _plan_and_run(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
         """Plan a batch, and send it through the first stage."""
-        state = self.plan(iteration)
+        state = self.plan(iteration, asked)
         if self._only_plans and self._mark is None:
             return state
         return self._run(self.compiled[0], state, None)
 
-    def plan(self, iteration: int) -> BatchState:
-        """What every source puts into a batch."""
+    def ask(self, iteration: int) -> Planned:
+        """What those sources put into a batch that the thread of the caller asks."""
+        return self._planned(self._asked, iteration, _NOTHING)
+
+    def _planned(self, nodes: Sequence[Node], iteration: int, known: Planned) -> Planned:
+        """What sources put into a batch, as far as it is not known."""
         items: dict[Node, Sequence[Any] | Columns] = {}
         has_ended = False
-        for node in self._planning:
+        for node in nodes:
             try:
-                items[node] = self.sources.planned(node, iteration)
+                items[node] = (
+                    known[node] if node in known else self.sources.planned(node, iteration)
+                )
             except StopIteration:  # the others go on as well: all count the same batches
                 has_ended = True
         if has_ended:
             raise StopIteration
+        return items
+
+    def plan(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
+        """What every source puts into a batch.
+
+        Args:
+            iteration: its number.
+            asked: what `ask` gave, if anything.
+        """
+        items = self._planned(self._planning, iteration, asked)
         counts = {len(planned) for planned in items.values()} or {self._batch_size}
         if len(counts) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())
@@ -235,7 +287,7 @@ class Program:
                 f"batch {iteration}: sources give different numbers of samples ({sizes})"
             )
         state = self.new_state(iteration, counts.pop())
-        for node, planned in reversed(items.items()):  # of several readers the first tells
+        for node, planned in reversed([*items.items()]):  # of several readers the first tells
             self.take(node, planned, state)
         if lists := _lists(items):
             self._leave_out(lists, state)

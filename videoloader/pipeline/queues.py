@@ -74,17 +74,18 @@ class Order:
         self._before = before
         self._taking = threading.Lock()
         self._giving = threading.Lock()
-        self._taken = 0
+        self.taken = 0
+        """Items that threads of the stage have taken."""
         self._given = 0
-        self._passed = 0
+        self._put = 0
         self._early: dict[int, Any] = {}
 
     def take(self) -> tuple[int, Any]:
         """The next item, and its place."""
         with self._taking:
             item = self._before.take()
-            self._taken += 1
-            return self._taken - 1, item
+            self.taken += 1
+            return self.taken - 1, item
 
     def begin(self) -> None:
         """Wait for room behind, then give back the room of an item that was taken."""
@@ -96,18 +97,22 @@ class Order:
         with self._giving:
             self._early[place] = item
             while self._given in self._early:
-                self.behind.put(self._early.pop(self._given))
+                self.put(self._early.pop(self._given))
                 self._given += 1
+
+    def put(self, item: Any) -> None:
+        """Hand on an item that passed the threads of the stage by; its room is reserved."""
+        self.behind.put(item)
+        self._put += 1
 
     def pass_by(self) -> None:
         """Hand on nothing for an item that was begun; only where one thread takes and gives."""
         self._given += 1
-        self._passed += 1
         self.behind.free()
 
     def is_idle_behind(self, order: Order) -> bool:
-        """Whether an order has handed on all that this one handed to it."""
-        return order._given == self._given - self._passed
+        """Whether the threads of an order are done with all that was handed on to them here."""
+        return order._given == self._put
 
 
 class Numbers:
@@ -123,6 +128,11 @@ class Numbers:
             _take(self._allowed)
         self._next += 1
         return self._next - 1
+
+    @property
+    def next(self) -> int:
+        """The number that is given next."""
+        return self._next
 
     def free(self) -> None:
         """Numbers take no room."""

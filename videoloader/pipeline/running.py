@@ -70,7 +70,7 @@ class Running(Feeding, Inspection):
                 break
             self._scheduled += 1
         if self._scheduled:
-            self._started()
+            self._started().ask(self._scheduled)
 
     def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
         """The next batch that was scheduled.
@@ -96,9 +96,11 @@ class Running(Feeding, Inspection):
 
     def _next_outputs(self) -> tuple[TensorList, ...]:
         """The next batch, for what is queued on the current stream from here on."""
-        made = self._started().next(may_begin=not self._built().sources.is_blocking)
+        runner = self._started()
+        made = runner.next(may_begin=not self._built().sources.is_blocking)
         outputs: tuple[TensorList, ...] = made.deliver()
         self._places = made.places
+        runner.ask(self._scheduled or 0)  # what was scheduled beyond the depth of the queue
         return outputs
 
     def num_samples(self, count: int) -> int:
@@ -158,7 +160,9 @@ class Running(Feeding, Inspection):
         program = self._built()
         if self._runner is None:
             fed = program.sources.num_fed
-            is_lazy = program.has_effects and self.prefetch_queue_depth == 1
+            is_lazy = program.has_effects and (
+                self.prefetch_queue_depth == 1 or not self.exec_async
+            )
             self._runner = StageRunner(
                 program.stages(),
                 depth=self.prefetch_queue_depth,

@@ -15,10 +15,14 @@ and what it is for the samples of the branch. Data that is taken for the samples
 [node, output, branch], and so is a predicate in an outer branch.
 
 Nodes are numbered by their place in the list, which is the order in which they were made: inputs
-come before their users. `varying` are the arguments that other nodes give; `kept` are nodes that
+come before their users. URLs have neither user, password nor query: these may be secret, and are
+in no file. `varying` are the arguments that other nodes give; `kept` are nodes that
 run though no output needs them. Numbers, texts, true, false and null stand for themselves; all
 other values are objects with one key that names their kind, see `encode`. Python code is no value:
 what holds any is refused.
+
+A file is input like any other: what is wrong in it is an `ArgumentError`. It says which files and
+URLs a pipeline opens. What writes files is only taken from it if the user says so.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -36,15 +40,24 @@ import torch
 import videoloader.readers.all_readers  # noqa: F401  (importing this declares the readers)
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.operator import OPERATORS
+from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.pipeline.branch import Branch, inside
 from videoloader.pipeline.graph import Graph, reached
 from videoloader.pipeline.nodes import DataNode, Node, add_node
+from videoloader.sources.address import is_url, public
 from videoloader.types import DataType, ImageType, InterpType
 
-__all__ = ["decode", "encode", "read_graph", "write_graph"]
+__all__ = ["decode", "encode", "read_graph", "refuse_untrusted", "write_graph"]
 
 _FORMAT, _VERSION = "videoloader pipeline", 1
+_DAMAGE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,  # of lists in lists, and of branches in branches
+)
 _ENUMS = {kind.__name__: kind for kind in (DataType, ImageType, InterpType)}
 
 
@@ -113,8 +126,13 @@ def _arguments(node: Node) -> dict[str, Any]:
     return found
 
 
-def read_graph(text: str | bytes) -> tuple[dict[str, Any], Callable[[], Any]]:
+def read_graph(text: str | bytes, *, trusted: bool) -> tuple[dict[str, Any], Callable[[], Any]]:
     """What `write_graph` wrote.
+
+    Args:
+        text: as written.
+        trusted: take operators and arguments too that write files; otherwise they are
+            errors. Those of the pipeline itself are the caller's to refuse.
 
     Returns:
         The arguments of the pipeline; and a function that makes the nodes anew and gives the data
@@ -127,9 +145,9 @@ def read_graph(text: str | bytes) -> tuple[dict[str, Any], Callable[[], Any]]:
         version = content["version"]
         pipeline = {name: decode(value) for name, value in content["pipeline"].items()}
         nodes, outputs, kept = content["nodes"], content["outputs"], content["kept"]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except _DAMAGE as error:
         raise ArgumentError(
-            f"this is no pipeline that Pipeline.serialize() wrote: {text[:60]!r}"
+            f"this is no pipeline that Pipeline.serialize() wrote: {repr(text)[:60]}"
         ) from error
     if version != _VERSION:
         raise ArgumentError(f"a serialized pipeline of version {version}, this library reads 1")
@@ -138,13 +156,13 @@ def read_graph(text: str | bytes) -> tuple[dict[str, Any], Callable[[], Any]]:
         made: list[tuple[DataNode, ...]] = []
         try:
             for each in nodes:
-                made.append(_made(each, made))
+                made.append(_made(each, made, trusted=trusted))
             return [_data(place, made) for place in outputs], [
                 made[number][0].node for number in kept
             ]
         except VideoError:
             raise
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except _DAMAGE as error:
             raise ArgumentError(
                 f"node {len(made)} of a serialized pipeline is damaged: {error!r}"
             ) from error
@@ -152,7 +170,26 @@ def read_graph(text: str | bytes) -> tuple[dict[str, Any], Callable[[], Any]]:
     return pipeline, define
 
 
-def _made(node: Mapping[str, Any], made: Sequence[tuple[DataNode, ...]]) -> tuple[DataNode, ...]:
+def refuse_untrusted(what: str) -> NoReturn:
+    """Fail: a text that the user does not say to trust writes files."""
+    raise UnsupportedError(
+        f"the serialized pipeline writes files: {what}; pass trusted=True if you trust those who "
+        "wrote it"
+    )
+
+
+def _check_writes_nothing(operator: Operator, constants: Mapping[str, Any]) -> None:
+    if operator.has_effects:
+        refuse_untrusted(f"fn.{operator.name}")
+    for argument in operator.arguments:
+        value = constants.get(argument.name)
+        if argument.writes and value not in (None, argument.default):
+            refuse_untrusted(f"fn.{operator.name} with {argument.name}={value!r}")
+
+
+def _made(
+    node: Mapping[str, Any], made: Sequence[tuple[DataNode, ...]], *, trusted: bool
+) -> tuple[DataNode, ...]:
     if node["operator"] not in OPERATORS:
         raise ArgumentError(
             f"a serialized pipeline has the operator fn.{node['operator']}, which is not there"
@@ -162,6 +199,8 @@ def _made(node: Mapping[str, Any], made: Sequence[tuple[DataNode, ...]]) -> tupl
     given = {name: decode(value) for name, value in node["arguments"].items()}
     varying = {name: _data(place, made) for name, place in node["varying"].items()}
     constants = operator.bind(given, later=varying)
+    if not trusted:
+        _check_writes_nothing(operator, constants)
     inputs = tuple(_data(place, made) for place in node["inputs"])
     with inside(_branch(node.get("branch"), made)):
         return add_node(operator, inputs, constants, varying, node["device"], node["name"])
@@ -192,14 +231,16 @@ def encode(value: Any) -> Any:
     match value:
         case DataType() | ImageType() | InterpType():
             return {"enum": [type(value).__name__, value.name]}
-        case None | bool() | int() | str():
+        case None | bool() | int():
             return value
+        case str():
+            return public(value) if is_url(value) else value
         case float():
             return value if math.isfinite(value) else {"float": str(value)}
         case bytes():
             return {"bytes": base64.b64encode(value).decode()}
         case os.PathLike():
-            return os.fspath(value)
+            return encode(os.fspath(value))
         case torch.dtype():
             return {"type": str(value).removeprefix("torch.")}
         case PerSample():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 import time
 from collections.abc import Callable
 
 from videoloader.operators.batch import Batch
 from videoloader.pipeline.compiler import CompiledStage, Step
 from videoloader.pipeline.pool import SamplePool, work_alone
+from videoloader.pipeline.stage_thread import StageThread
 from videoloader.pipeline.state import BatchState, Part
 
 __all__ = ["SampleSharing"]
@@ -73,7 +75,8 @@ class SampleSharing:
             seconds[number] = waited if waited > _WAITING else time.thread_time() - begin
 
         if pool is None:
-            work_alone()
+            if isinstance(threading.current_thread(), StageThread):
+                work_alone()
             for number in range(len(parts)):
                 run(number)
         else:

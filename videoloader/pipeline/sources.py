@@ -100,6 +100,17 @@ class Sources(Mapping[str, Source]):
             raise failure(node, iteration, None, "", error) from error
 
     @property
+    def asked(self) -> frozenset[str]:
+        """Names of the sources that the thread of the caller asks for their batches.
+
+        All that may end, where one of them calls Python code of the user's in this process.
+        """
+        calls_user = any(source.calls_user for source in self._external)
+        return frozenset(
+            name for name, source in self.items() if calls_user and isinstance(source, FedSource)
+        )
+
+    @property
     def fed(self) -> dict[str, FedSource]:
         """The sources by name that are fed with batches and give these."""
         return {

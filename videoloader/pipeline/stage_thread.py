@@ -1,5 +1,8 @@
 """A thread of a stage, which takes items from one queue and puts what it makes into the next.
 
+A stage that runs in the thread of the consumer has one of these too, which is never started: the
+consumer has it do one item after the other.
+
 The threads hold no reference to whoever runs them. When the interpreter exits, it ends those that
 still run, and waits for them.
 """
@@ -36,6 +39,8 @@ class Stage:
         is_little: whether the next item is so little work that handing it over costs as much. If
             no other item is on its way, the thread of the stage in front then does it, with None
             in place of the resource. Never by default.
+        is_callers: whether the thread that takes the results does the work, one item at a time; see
+            `StageRunner`.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Stage:
     scope: Callable[[], AbstractContextManager[Any]] = nullcontext
     threads: int = 1
     is_little: Callable[[], bool] | None = None
+    is_callers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,18 +138,37 @@ class StageThread(threading.Thread):
             item = self.done(item, resource)
             clock.items += 1
             clock.busy += clock.lap()
-            following = self.following
-            if following is not None and self._may_do(following):
-                following.order.behind.reserve()
-                clock.waiting_for_room += clock.lap()
-                item = following.done(item, None)
-                following.order.behind.put(item)
-                order.pass_by()
-                following.clock.items += 1
-                following.clock.busy += clock.lap()
-            else:
-                order.give(place, item)
+            self.hand_on(place, item)
+            clock.lap()
             item = None  # the next stage's alone from here on
+
+    def step(self) -> None:
+        """Do one item in the thread that calls this, when it is there."""
+        place, item = self.order.take()
+        self.order.begin()
+        begin = time.perf_counter()
+        with self.stage.scope() as resource:
+            item = self.done(item, resource)
+        self.clock.count_here(begin)
+        self.hand_on(place, item)
+
+    def hand_on(self, place: int, item: Any) -> None:
+        """Hand on an item, behind the stages that follow where their work is done here."""
+        last = self
+        while (following := last.following) is not None and last._may_do(following):
+            following.order.behind.reserve()
+            begin = time.perf_counter()
+            item = following.done(item, None)
+            following.clock.count_here(begin)
+            if last is self:
+                self.order.pass_by()
+            else:
+                last.order.behind.free()
+            last = following
+        if last is self:
+            self.order.give(place, item)
+        else:
+            last.order.put(item)
 
     def done(self, item: Any, resource: Any) -> Any:
         """What the stage makes of an item; a failure where it fails, or did before."""

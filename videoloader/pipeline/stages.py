@@ -32,7 +32,12 @@ class StageRunner:
     StopIteration of the first stage, which has one thread, pauses it until `resume`, which goes on
     with the same number.
 
-    One thread takes the results. A process that forked from the one that made it gets an error.
+    Stages with `is_callers` run in the thread that takes the results: the first stage when `ask` or
+    `next` is called, others when `next` is. They block it for as long as they work. A first stage
+    of that kind never runs by itself: at most `depth` items that it began are not taken yet.
+
+    One thread at a time takes the results. A process that forked from the one that made it gets an
+    error.
 
     Args:
         stages: at least one.
@@ -62,7 +67,10 @@ class StageRunner:
         self._numbers = Numbers(first, on_demand=on_demand)
         self._here = here
         self._resumed = Queue(room=1)
-        rooms = [*(stage.threads for stage in stages[:-1]), max(depth, stages[-1].threads)]
+        self._depth = depth
+        least = depth if stages[0].is_callers else 1  # whoever calls it never waits for room
+        rooms = [*(max(least, stage.threads) for stage in stages[:-1])]
+        rooms.append(max(depth, stages[-1].threads))
         queues = [Queue(room) for room in rooms]
         self._results = queues[-1]
         self._ahead: list[Any] = []
@@ -79,7 +87,8 @@ class StageRunner:
             failures.append(error)
             close_all(closing)
 
-        head = _first_stage(stages[0], self._numbers, self._resumed)
+        is_asked = stages[0].is_callers
+        head = stages[0] if is_asked else _first_stage(stages[0], self._numbers, self._resumed)
         befores = [self._numbers, *queues[:-1]]
         self._threads: list[StageThread] = []
         for stage, before, behind in zip([head, *stages[1:]], befores, queues, strict=True):
@@ -88,11 +97,16 @@ class StageRunner:
             if len(threads) == 1 and self._threads and self._threads[-1].stage.threads == 1:
                 self._threads[-1].following = threads[0]
             self._threads += threads
+        self._asked = self._threads[0] if is_asked else None
+        self._has_asked_all = False
+        self._callers = [each for each in self._threads[is_asked:] if each.stage.is_callers]
+        self._drawn = 0
         self._end = weakref.finalize(self, close_all, closing)
         self._end.atexit = False  # `stage_thread` does more then
         try:
             for thread in self._threads:
-                thread.begin(closing)
+                if not thread.stage.is_callers:
+                    thread.begin(closing)
         except BaseException:
             close_all(closing)
             raise
@@ -136,9 +150,23 @@ class StageRunner:
         """With `on_demand`: begin the first `count` items as soon as there is room."""
         self._numbers.allow(count)
 
+    def ask(self, count: int) -> None:
+        """Where the first stage runs in this thread: begin `count` items that are not taken yet.
+
+        At most `depth`, and none that is not allowed; otherwise this does nothing.
+        """
+        if self._asked is None or self._closed.is_set or os.getpid() != self._process:
+            return  # `next` says so
+        numbers, stop = self._numbers, self.taken + min(count, self._depth)
+        while numbers.next < stop and numbers.is_allowed(numbers.next) and not self._has_asked_all:
+            self._ask_once(self._asked)
+
     def has_ended(self) -> bool:
         """Whether `next` would raise StopIteration; waits for an item that is in the making."""
-        if not self._has_ended and self._numbers.is_allowed(self.taken) and not self._ahead:
+        is_begun = self._numbers.is_allowed(self.taken)
+        if self._asked is not None:
+            is_begun = self._has_asked_all or self._numbers.next > self.taken
+        if not self._has_ended and is_begun and not self._ahead:
             self._ahead.append(self._take())
         if self._ahead and isinstance(self._ahead[0], Failure):
             self._has_ended = isinstance(self._ahead[0].error, StopIteration)
@@ -153,9 +181,10 @@ class StageRunner:
             return False
         self._ahead.clear()
         before()
-        self._has_ended = False
+        self._has_ended = self._has_asked_all = False
         self._numbers.withdraw()
-        self._resumed.put(None)
+        if self._asked is None:
+            self._resumed.put(None)
         return True
 
     def stats(self) -> RunnerStats:
@@ -194,6 +223,30 @@ class StageRunner:
         self._results = Queue(room=1)  # lets go of what nobody took
         self._results.close()
 
+    def _ask_once(self, thread: StageThread) -> None:
+        """Do the next item of the first stage in this thread, when it is allowed.
+
+        What ends a program, such as Ctrl-C, is raised, and the item is begun anew the next time.
+        """
+        numbers, begin = self._numbers, time.perf_counter()
+        place, number = thread.order.take()
+        thread.order.begin()
+        try:
+            item = thread.stage.work(number, None)
+        except StopIteration as error:
+            numbers.again()
+            self._has_asked_all = True
+            item = Failure(error)
+        except Exception as error:  # noqa: BLE001  (it is raised in place of the item)
+            item = Failure(error)
+        except BaseException:
+            numbers.again()
+            numbers.withdraw()
+            thread.order.pass_by()
+            raise
+        thread.clock.count_here(begin)
+        thread.hand_on(place, item)
+
     def _resource_here(self) -> Any:
         """What this thread makes the next item with; None where the threads of the stages do."""
         if self._here is None or not self._numbers.is_idle(self.taken):
@@ -220,7 +273,15 @@ class StageRunner:
         if self._ahead:
             return self._ahead.pop()
         try:
-            return self._results.get()
+            asked = self._asked
+            if asked is not None and self._numbers.next <= self.taken and not self._has_asked_all:
+                self._ask_once(asked)
+            for thread in self._callers:
+                while thread.order.taken <= self._drawn:
+                    thread.step()
+            result = self._results.get()
+            self._drawn += 1
+            return result
         except ClosedError:
             if self._is_closed:
                 raise ArgumentError("the pipeline is closed") from None

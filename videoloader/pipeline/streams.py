@@ -12,7 +12,15 @@ import torch
 
 from videoloader.operators.kernels import current_stream
 
-__all__ = ["Here", "keep_for", "pci_address", "stage_stream", "stream_here", "wait_for"]
+__all__ = [
+    "Here",
+    "keep_for",
+    "pci_address",
+    "stage_stream",
+    "stream_here",
+    "torch_is_plain",
+    "wait_for",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +33,24 @@ class Here:
     stream: Any
 
 
+def torch_is_plain() -> bool:
+    """Whether torch is in no mode, such as autocast, that would change what operators do here."""
+    return not (
+        torch.is_inference_mode_enabled()
+        or torch.is_autocast_enabled("cuda")
+        or torch.is_autocast_enabled("cpu")
+        or torch._C._len_torch_function_stack()
+        or torch._C._len_torch_dispatch_stack()
+    )
+
+
 def stream_here(device: int) -> Here | None:
     """What this thread works with on a GPU as the thread of a stage would; None if it cannot.
 
     It cannot where another device is the current one, or where torch is in a mode, such as
     autocast, that would change what operators do.
     """
-    if (
-        torch.is_inference_mode_enabled()
-        or torch.is_autocast_enabled("cuda")
-        or torch._C._len_torch_function_stack()
-        or torch._C._len_torch_dispatch_stack()
-        or torch.cuda.current_device() != device
-    ):
+    if not torch_is_plain() or torch.cuda.current_device() != device:
         return None
     return _here(current_stream(device), device)
 

@@ -145,7 +145,11 @@ def _sample(array: NDArray[Any], layout: str = "") -> Sample:
         Argument("image_ids", BOOL, default=False, doc="an output of the id of the image"),
         Argument("preprocessed_annotations", PATH, "", "folder of annotations of an earlier run"),
         Argument(
-            _SAVE, BOOL, default=False, doc="keep the annotations, which are then read faster"
+            _SAVE,
+            BOOL,
+            default=False,
+            doc="keep the annotations, which are then read faster",
+            writes=True,
         ),
         Argument(_SAVE_DIR, PATH, "", "folder to keep them in"),
         *ORDER,

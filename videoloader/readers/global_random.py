@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 
+from videoloader.eager_calls import eager
 from videoloader.sampling.seeding import seeded_calls
 
 __all__ = ["seeded"]
@@ -18,7 +19,8 @@ __all__ = ["seeded"]
 def seeded(rng: np.random.Generator) -> Iterator[None]:
     """Seed the global random numbers, and put them back afterwards.
 
-    They are those of torch (CPU), NumPy, Python, and of operators that are called on tensors.
+    They are those of torch (CPU), NumPy, Python, and of operators that run at once, as those
+    without inputs do in the block.
     """
     before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
     try:
@@ -26,7 +28,7 @@ def seeded(rng: np.random.Generator) -> Iterator[None]:
         torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
         np.random.seed(int(rng.integers(1 << 32)))  # noqa: NPY002
         random.seed(int(rng.integers(1 << 63)))
-        with seeded_calls(int(rng.integers(1 << 63))):
+        with eager(), seeded_calls(int(rng.integers(1 << 63))):
             yield
     finally:
         torch.set_rng_state(before[0])

@@ -198,7 +198,13 @@ ARGUMENTS = (
         None,
         "failures from which on the run ends: a number, or a share of the clips (float)",
     ),
-    Argument("error_log", PATH, None, "a file to which failures are appended as lines of JSON"),
+    Argument(
+        "error_log",
+        PATH,
+        None,
+        "a file to which failures are appended as lines of JSON",
+        writes=True,
+    ),
     Argument(
         "skip_known",
         ANY,

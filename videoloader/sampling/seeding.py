@@ -42,9 +42,10 @@ def seed(value: int | None = None) -> None:
     Args:
         value: the seed; None chooses one.
 
-    >>> from videoloader import fn
-    >>> seed(7); first = fn.random.uniform()
-    >>> seed(7); first == fn.random.uniform()
+    >>> from videoloader import eager, fn
+    >>> with eager():
+    ...     seed(7); first = fn.random.uniform()
+    ...     seed(7); first == fn.random.uniform()
     tensor(True)
     """
     global _calls

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from videoloader.eager_calls import check_not_drawn
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.types.names import DataType, ImageType, InterpType
 from videoloader.types.operands import Operand
@@ -192,6 +193,7 @@ def Constant(  # noqa: N802  DALI's name
     >>> Constant(3).dtype, Constant([1, 2.5]).array, Constant(1, shape=(2, 2)).array.tolist()
     (DataType.INT32, array([1. , 2.5], dtype=float32), [[1, 1], [1, 1]])
     """
+    check_not_drawn(value)
     is_number = not isinstance(value, (list, tuple, *_ENUMS)) and np.ndim(value) == 0
     plain = shape in (None, (), [], 1, (1,), [1]) and layout is None and device is None
     kind = None if dtype is None else DataType.of(dtype)

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.eager_calls import eager
 from videoloader.workers.python_jobs import Column, Job
 from videoloader.workers.shared_memory import MappedSegments, Place
 
@@ -115,7 +116,7 @@ def work(
         return
     connection.send(Ready())
     worker = _Worker(connection, loaded)
-    with suppress(EOFError, ConnectionError):
+    with suppress(EOFError, ConnectionError), eager():
         while True:
             worker.carry_out(worker.next_order())
 

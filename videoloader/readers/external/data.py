@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,6 +74,10 @@ class Output:
             layout: given along with the data.
             cuda_stream: on which data on a GPU is ready; by default the current one.
         """
+        with _out_of_modes():
+            return self._column(part, layout, cuda_stream)
+
+    def _column(self, part: Any, layout: str | None, cuda_stream: Any) -> Batch:
         taken = self._take(part)
         block, samples = taken.block, taken.samples
         count = len(samples) if block is None else len(block)
@@ -204,6 +208,17 @@ class Output:
         if len({sample.shape for sample in samples}) == 1:
             return _moved(torch.stack(list(samples)), self.device, is_own=True)
         return [_moved(sample, self.device) for sample in samples]
+
+
+@contextmanager
+def _out_of_modes() -> Iterator[None]:
+    """Leave the modes of torch that the caller is in: the batch is used outside of them too."""
+    if not torch.is_inference_mode_enabled() and not torch._C._len_torch_function_stack():
+        yield
+        return
+    disabled: Any = torch._C.DisableTorchFunction
+    with torch.inference_mode(mode=False), disabled():
+        yield
 
 
 def outputs_of(

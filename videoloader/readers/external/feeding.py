@@ -30,6 +30,8 @@ class FedSource:
     """Whether a run waits for a batch to be fed."""
     num_fed = 0
     """Batches that can be made of what was fed so far."""
+    calls_user = False
+    """Whether it calls Python code of the user's in this process."""
     has_state = False
     """Whether it has a place of its own to go on from, which nobody but itself knows."""
     parallel: ParallelSource | None = None

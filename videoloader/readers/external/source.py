@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from videoloader.eager_calls import eager
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import ANY, BOOL, INT, Argument, Kind
 from videoloader.operators.batch import Batch
@@ -56,6 +57,7 @@ class ExternalSource(FedSource):
         self._give = self._caller()
         if arguments["parallel"]:
             self.parallel = self._in_workers(context.python_pool, arguments)
+        self.calls_user = not self.is_fed and self.parallel is None
 
     def resume(self, epoch: int, first: int) -> None:
         """Go on in an epoch that began with batch `first`."""
@@ -84,7 +86,15 @@ class ExternalSource(FedSource):
         if self.is_fed:
             return Columns((self._next_fed(),), is_kept=self.repeats_last)
         number, self._next = self._next, self._next + 1
-        parts = self.parallel.next() if self.parallel is not None else self._parts(number)
+        if self.parallel is not None:
+            parts = self.parallel.next()
+        else:
+            try:
+                with eager():
+                    parts = self._parts(number)
+            except (KeyboardInterrupt, SystemExit):  # the batch is asked for again
+                self._next = number
+                raise
         pairs = zip(self._outputs, parts, strict=True)
         return Columns(
             tuple(out.column(part, cuda_stream=self._cuda_stream) for out, part in pairs)
@@ -298,8 +308,9 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 def external_source(context: SourceContext, **arguments: Any) -> ExternalSource:
     """Take samples from Python code.
 
-    `source` is called or advanced once a batch, or once a sample with `batch=False`: in a thread
-    of the pipeline, one call at a time and in order. A callable that takes an argument gets the
+    `source` is called or advanced once a batch, or once a sample with `batch=False`: in the thread
+    that calls `Pipeline.run`, one call at a time and in order, up to `prefetch_queue_depth` batches
+    ahead. A callable that takes an argument gets the
     number of the batch in its epoch, or a `BatchInfo` or `SampleInfo`. StopIteration ends the
     epoch: `Pipeline.run` raises it, and `Pipeline.reset` begins the next one. A batch is an array
     (N, ...), a `TensorList` or a list of samples, and may be smaller than the pipeline's. Samples
