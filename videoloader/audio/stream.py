@@ -30,7 +30,11 @@ __all__ = ["Piece", "SoundStream", "StreamHeader"]
 
 _DISCARD_ALL = 48  # FFmpeg's AVDISCARD_ALL: its demuxers skip what they can
 
-_PLANES = 8  # PyAV reads no more planes of a frame, and crashes on more
+# PyAV counts the planes of a frame up to the first null pointer. FFmpeg keeps 8 pointers and no null
+# behind them, so that it reads memory that is no plane, and crashes, where there are 8 or more.
+_PLANES = 7
+
+_MIXED = "flt"  # interleaved, so that any number of channels is one plane
 
 # Containers whose demuxers work a packet's time out from its place in the file.
 _COUNTED = {"aiff", "au", "caf", "flac", "w64", "wav"}
@@ -184,7 +188,7 @@ class SoundStream:
                     f"FFmpeg does not mix {frame.layout.name} to {layout} ({reason_of(error)})"
                 ) from error
             self._gain = gain if is_bounded else 1.0
-            return av.AudioResampler(format="fltp", layout=layout, rate=self.sample_rate)
+            return av.AudioResampler(format=_MIXED, layout=layout, rate=self.sample_rate)
         if frame.format.is_planar and self.header.num_channels > _PLANES:
             packed = frame.format.packed.name
             return av.AudioResampler(format=packed, layout=layout, rate=self.sample_rate)
@@ -197,7 +201,7 @@ class SoundStream:
         values = np.ones((1, self.header.num_channels * 16), np.float32)
         ones = av.AudioFrame.from_ndarray(values, "flt", frame.layout)
         ones.sample_rate = self.sample_rate
-        mixer = av.AudioResampler(format="fltp", layout=layout, rate=self.sample_rate)
+        mixer = av.AudioResampler(format=_MIXED, layout=layout, rate=self.sample_rate)
         (mixed,) = mixer.resample(ones)
         return 1 / max(1.0, float(mixed.to_ndarray().max()))
 
