@@ -24,9 +24,7 @@ def test_planes_are_what_was_written(tmp_path, channels):
 @pytest.mark.parametrize("asked", [None, 8])
 def test_eight_channels_of_a_lossy_codec_are_each_their_own(tmp_path, codec, name, asked):
     signal = make_signal(0.5, RATE, 8)
-    path = write_sound(
-        tmp_path / name, signal, RATE, codec, layout="7.1", options={"b": "768000"}
-    )
+    path = write_sound(tmp_path / name, signal, RATE, codec, layout="7.1", options={"b": "768000"})
     with vl.Audio(path, num_channels=asked) as audio:
         assert audio.header.sample_format == "fltp"
         found = audio.get_samples().numpy()

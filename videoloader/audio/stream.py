@@ -30,8 +30,8 @@ __all__ = ["Piece", "SoundStream", "StreamHeader"]
 
 _DISCARD_ALL = 48  # FFmpeg's AVDISCARD_ALL: its demuxers skip what they can
 
-# PyAV counts the planes of a frame up to the first null pointer. FFmpeg keeps 8 pointers and no null
-# behind them, so that it reads memory that is no plane, and crashes, where there are 8 or more.
+# PyAV counts the planes of a frame up to the first null pointer. FFmpeg keeps 8 pointers and no
+# null behind them, so where there are 8 or more it reads memory that is no plane, and crashes.
 _PLANES = 7
 
 _MIXED = "flt"  # interleaved, so that any number of channels is one plane

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import Any
 
 import torch
@@ -63,13 +64,9 @@ class CpuEngine:
                 with assembly.contain(run):
                     tasks.append(self._task(run, assembly, slots, sources, threads=threads))
                     begun.append(run)
-            failed = [
-                (begun[number], failure)
-                for number, failure in self._pool.decode(tasks, assembly.count)
-                if failure is not None
-            ]
-            for run, failure in failed:
-                self._again(run, failure, assembly, slots, sources)
+            failures = self._failures(tasks, assembly)
+            for number, failure in failures.items():
+                self._again(begun[number], failure, assembly, slots, sources)
 
     def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
         """Decode images: the pixels of each, or why there are none."""
@@ -101,12 +98,14 @@ class CpuEngine:
         if isinstance(error, DecodeError) and not isinstance(error, WorkerLostError):
             frames = list(reasons)
             tasks = (self._task(run, assembly, slots, sources, frame=frame) for frame in frames)
-            reasons = {
-                frames[number]: why
-                for number, why in self._pool.decode(tasks, assembly.count)
-                if why is not None
-            }
+            failures = self._failures(tasks, assembly)
+            reasons = {frames[number]: why for number, why in failures.items()}
         assembly.blame(run, reasons)
+
+    def _failures(self, tasks: Iterable[CpuTask], assembly: Assembly) -> dict[int, Exception]:
+        """Do tasks; why some of them failed, by number."""
+        with closing(self._pool.decode(tasks, assembly.count)) as done:
+            return {number: why for number, why in done if why is not None}
 
     def _task(
         self,
