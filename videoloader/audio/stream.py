@@ -8,7 +8,7 @@ stands alone and its time is its place in the file: uncompressed sound, and FLAC
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -309,7 +309,8 @@ def _choose(container: InputContainer, stream: int | None) -> AudioStream:
         raise UnsupportedError(f"the codec of stream {best.index} has no decoder")
     for each in streams:
         if each.index != best.index:
-            each.discard = cast(Any, _DISCARD_ALL)
+            with suppress(AttributeError):  # PyAV before 17; then their packets are read in vain
+                each.discard = cast(Any, _DISCARD_ALL)
     return cast("AudioStream", best)
 
 

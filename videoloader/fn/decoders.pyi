@@ -19,6 +19,8 @@ def audio(
     quality: float = 50.0,
     downmix: bool | int = False,
     dtype: Any = ...,
+    time_limit: Any = 60.0,
+    memory_limit: Any = 'auto',
     device: str | None = None,
     name: str | None = None,
     bytes_per_sample_hint: Any = ...,
@@ -40,6 +42,10 @@ def audio(
         downmix: give the mean of all channels (bool (0 or 1); default False).
         dtype: element type of the samples; floating point ones are from -1 to 1 (one of
             torch.float32, torch.int16, torch.int32; default torch.float32).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -93,8 +99,8 @@ def image(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -159,8 +165,8 @@ def image_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
@@ -238,8 +244,8 @@ def image_random_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
@@ -329,8 +335,8 @@ def image_slice(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -493,8 +499,8 @@ def video(
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         output_type: colour space of the frames; all but RGB are converted as

@@ -788,8 +788,8 @@ def video(
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         dtype: uint8, or float32: 0 to 255 without the rounding to uint8 (one of torch.uint8,
@@ -979,8 +979,8 @@ def video_resize(
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         normalized: float32 from 0 to 1 (bool (0 or 1); default False).

@@ -118,7 +118,7 @@ class _Nameless:
             return self._read(size)
         except Exception:
             raise
-        except BaseException as interrupt:
+        except BaseException as interrupt:  # noqa: BLE001  (`open_container` raises it)
             self._is_interrupted = True
             raise InterruptedReadError(interrupt) from None
 

@@ -43,6 +43,10 @@ class AudioDecoder:
         downmix: give the mean of all channels (bool (0 or 1); default False).
         dtype: element type of the samples; floating point ones are from -1 to 1 (one of
             torch.float32, torch.int16, torch.int32; default torch.float32).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -54,6 +58,8 @@ class AudioDecoder:
         quality: float = 50.0,
         downmix: bool | int = False,
         dtype: Any = ...,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
@@ -1992,8 +1998,8 @@ class ImageDecoder:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -2057,8 +2063,8 @@ class ImageDecoderCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
@@ -2147,8 +2153,8 @@ class ImageDecoderRandomCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
@@ -2237,8 +2243,8 @@ class ImageDecoderSlice:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -4670,8 +4676,8 @@ class VideoReader:
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         dtype: uint8, or float32: 0 to 255 without the rounding to uint8 (one of torch.uint8,
@@ -4852,8 +4858,8 @@ class VideoReaderResize:
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         normalized: float32 from 0 to 1 (bool (0 or 1); default False).

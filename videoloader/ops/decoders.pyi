@@ -28,6 +28,10 @@ class Audio:
         downmix: give the mean of all channels (bool (0 or 1); default False).
         dtype: element type of the samples; floating point ones are from -1 to 1 (one of
             torch.float32, torch.int16, torch.int32; default torch.float32).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
+        memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
+            memory (int, None or 'auto'; default 'auto').
         device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
     """
@@ -39,6 +43,8 @@ class Audio:
         quality: float = 50.0,
         downmix: bool | int = False,
         dtype: Any = ...,
+        time_limit: Any = 60.0,
+        memory_limit: Any = 'auto',
         device: str | None = None,
         name: str | None = None,
         bytes_per_sample_hint: Any = ...,
@@ -67,8 +73,8 @@ class Image:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -129,8 +135,8 @@ class ImageCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
@@ -216,8 +222,8 @@ class ImageRandomCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
@@ -303,8 +309,8 @@ class ImageSlice:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -488,8 +494,8 @@ class Video:
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         output_type: colour space of the frames; all but RGB are converted as

@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
+from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import CpuTask, TaskSource
 from videoloader.decoding.cpu.images import Decoded, PlacedImages, decode_images
 from videoloader.decoding.cpu.pool import CpuPool, WorkerLostError
 from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
+from videoloader.decoding.cpu.sounds import SoundTask
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES
 from videoloader.decoding.merge import MergedRun
@@ -73,6 +75,13 @@ class CpuEngine:
         placed = PlacedImages.of(self._pool, requests, form)  # while others are decoded
         with self._lock:
             return decode_images(self._pool, placed, self._processors)
+
+    def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
+        """Decode sounds: the samples of each, or why there are none."""
+        tasks = map(SoundTask, requests)
+        with self._lock, closing(self._pool.decode_files(tasks)) as done:
+            made = {number: failure or sound for number, sound, failure in done}
+        return [made[number] for number in range(len(requests))]
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""

@@ -153,7 +153,7 @@ def decode_images(pool: CpuPool, batch: PlacedImages, workers: int) -> list[Deco
             for each in groups
         ]
         lost: list[int] = []
-        with closing(pool.decode_images(tasks)) as done:
+        with closing(pool.decode_files(tasks)) as done:
             for number, made, failure in done:
                 if failure is None:
                     found = zip(groups[number], made, strict=True)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import Decoders
 from videoloader.decoding.cpu.forward import MOST_FRAMES
@@ -89,6 +90,16 @@ class LocalEngine:
         for request in requests:
             try:
                 results.append(request.decode(form))
+            except VideoError as error:
+                results.append(error)
+        return results
+
+    def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
+        """Decode sounds: the samples of each, or why there are none."""
+        results: list[DecodedSound | Exception] = []
+        for request in requests:
+            try:
+                results.append(request.decode())
             except VideoError as error:
                 results.append(error)
         return results

@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from videoloader.decoding.cpu.decoders import CpuTask
 from videoloader.decoding.cpu.images import ImageOrder, ImageTask
 from videoloader.decoding.cpu.order import KNOWN_VIDEOS, DecodeOrder, remember
+from videoloader.decoding.cpu.sounds import SoundOrder, SoundTask
 from videoloader.decoding.work import NoteWork
 from videoloader.errors import ArgumentError
 from videoloader.forking import reset_after_fork
@@ -106,10 +107,10 @@ class CpuPool:
                     note(result.value)
                 yield result.number, result.failure
 
-    def decode_images(
-        self, tasks: Iterable[ImageTask]
+    def decode_files(
+        self, tasks: Iterable[ImageTask] | Iterable[SoundTask]
     ) -> Generator[tuple[int, Any, Exception | None], None, None]:
-        """Do tasks of images as `decode` does others; also give what `ImageOrder.perform` does."""
+        """Do tasks of images or sounds as `decode` does others; also give what their orders do."""
         with closing(self._run(tasks)) as results:
             for result in results:
                 yield result.number, result.value, result.failure
@@ -133,7 +134,9 @@ class CpuPool:
         self._packer.videos.close()
         self._memory.close()
 
-    def _run(self, tasks: Iterable[CpuTask] | Iterable[ImageTask]) -> Generator[Result, None, None]:
+    def _run(
+        self, tasks: Iterable[CpuTask] | Iterable[ImageTask] | Iterable[SoundTask]
+    ) -> Generator[Result, None, None]:
         with closing(self._workers.run(tasks)) as results:
             for result in results:
                 self._stats["tasks"] += 1
@@ -158,8 +161,10 @@ class _Packer:
         self._memory = memory
         self.videos = _Videos()
 
-    def pack(self, task: CpuTask | ImageTask, known: _Known) -> tuple[Parcel, _Known]:
+    def pack(self, task: CpuTask | ImageTask | SoundTask, known: _Known) -> tuple[Parcel, _Known]:
         """The order for a worker that knows some videos and segments, and what it knows then."""
+        if isinstance(task, SoundTask):
+            return Parcel(SoundOrder(task.request)), known
         if isinstance(task, ImageTask):
             return self._pack_images(task, known)
         video = self.videos.number(task)

@@ -63,8 +63,8 @@ def image(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -132,8 +132,8 @@ def image_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
@@ -214,8 +214,8 @@ def image_random_crop(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
@@ -308,8 +308,8 @@ def image_slice(
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -409,8 +409,8 @@ def video(
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         output_type: colour space of the frames; all but RGB are converted as

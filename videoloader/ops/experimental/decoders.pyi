@@ -33,8 +33,8 @@ class Image:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -98,8 +98,8 @@ class ImageCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         crop: (height, width) or (depth, height, width) of the window, in pixels (float or list of
@@ -188,8 +188,8 @@ class ImageRandomCrop:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         random_area: part of the area: (least, most) (float or list of float; default (0.08, 1.0)).
@@ -278,8 +278,8 @@ class ImageSlice:
             True).
         max_pixels: pixels of an image; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         device: 'cpu' or 'mixed'.
@@ -392,8 +392,8 @@ class Video:
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         output_type: colour space of the frames; all but RGB are converted as

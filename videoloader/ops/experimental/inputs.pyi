@@ -43,8 +43,8 @@ class Video:
             'keyframe'; default 'none').
         max_pixels: pixels of a picture; a file that claims more fails (int, at least 1; default
             134217728).
-        time_limit: seconds that a worker process may take for a run of packets, or for some images
-            (number of seconds over 0; default 60.0).
+        time_limit: seconds that a worker process may take for a run of packets, for some images or
+            a sound (number of seconds over 0; default 60.0).
         memory_limit: bytes that a worker process may allocate; `auto` is a quarter of the machine's
             memory (int, None or 'auto'; default 'auto').
         enable_frame_num: an output with the number of the first frame (`scalar`) or of every frame
