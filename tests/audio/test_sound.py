@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from audio_files import decode_all, make_signal, write_sound
 from object_server import serve
+from pyav_versions import IS_BEFORE_17
 from sound_cases import make_wav
 
 import videoloader as vl
@@ -428,7 +429,7 @@ def corpus_sounds():
 
 @pytest.mark.parametrize("path", corpus_sounds())
 def test_real_files_are_those_of_ffmpeg(path):
-    if "garbage" in path.name:
+    if "garbage" in path.name and not IS_BEFORE_17:
         with pytest.raises(vl.FormatError, match="garbage"):
             vl.Audio(path)
         return

@@ -5,6 +5,7 @@ import struct
 import numpy as np
 import pytest
 from audio_files import make_signal, write_sound
+from pyav_versions import IS_BEFORE_17
 from sound_cases import make_wav
 
 import videoloader as vl
@@ -103,11 +104,17 @@ def by_us(data):
         return np.concatenate(parts, axis=1), stream.sample_rate, stream.header
 
 
+def is_same(got, wanted):
+    if IS_BEFORE_17:
+        got = got[:, : wanted.shape[1]]
+    return np.array_equal(got, wanted, equal_nan=got.dtype.kind == "f")
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_samples_are_those_of_ffmpeg(name):
     (got, rate, header), (wanted, same_rate, other) = by_us(FILES[name]), by_ffmpeg(FILES[name])
     assert got.dtype == wanted.dtype
-    assert np.array_equal(got, wanted, equal_nan=got.dtype.kind == "f")
+    assert is_same(got, wanted)
     assert rate == same_rate
     told = ("codec", "sample_format", "num_channels", "bit_rate", "stream")
     assert [getattr(header, each) for each in told] == [getattr(other, each) for each in told]
@@ -129,7 +136,7 @@ def test_damaged_headers_give_ffmpegs_samples_or_are_left_to_it(seed):
         return
     wanted = by_ffmpeg(bytes(data))
     if wanted is not None:
-        assert np.array_equal(got[0], wanted[0], equal_nan=got[0].dtype.kind == "f")
+        assert is_same(got[0], wanted[0])
 
 
 @pytest.mark.parametrize("size", [0, 1, 11, 12, 19, 20, 40, 44, 45, 47, 48])

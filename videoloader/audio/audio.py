@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from videoloader.audio.elements import CONVERSIONS, to_float32
@@ -22,6 +21,9 @@ from videoloader.forking import ForkSafeLock
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["Audio"]
 
@@ -164,6 +166,12 @@ class Audio:
         Returns:
             (channels, n), memory of its own.
         """
+        return _tensor(self.read_seconds(start_seconds, stop_seconds, pad=pad))
+
+    def read_seconds(
+        self, start_seconds: float | None, stop_seconds: float | None, *, pad: bool
+    ) -> NDArray[Any]:
+        """What `get_samples` gives, for programs without torch."""
         start = None if start_seconds is None else _as_fraction("start_seconds", start_seconds)
         stop = None if stop_seconds is None else _as_fraction("stop_seconds", stop_seconds)
         if start is not None and stop is not None and stop < start:
@@ -186,7 +194,7 @@ class Audio:
         before = min(max(before, 0), count)
         samples = samples[:, : count - before]
         behind = count - before - samples.shape[1]
-        return torch.nn.functional.pad(samples, (before, behind))
+        return np.pad(samples, ((0, 0), (before, behind)))
 
     def __getitem__(self, numbers: slice) -> torch.Tensor:
         """Samples by number, as a slice without a step: (channels, n).
@@ -202,6 +210,13 @@ class Audio:
         start, stop = numbers.start or 0, numbers.stop
         if start < 0 or (stop is not None and stop < 0):
             start, stop, _ = numbers.indices(len(self))
+        return _tensor(self.read_numbers(start, stop))
+
+    def read_numbers(self, start: int, stop: int | None) -> NDArray[Any]:
+        """The samples from number `start` to before `stop`, or the end; for programs without torch.
+
+        Fewer where the sound has not all of them.
+        """
         if stop is not None and stop <= start:
             stop = start
         return self._read(
@@ -225,16 +240,16 @@ class Audio:
             )
         return samples
 
-    def _read(self, start: _Place, stop: _Place) -> torch.Tensor:
+    def _read(self, start: _Place, stop: _Place) -> NDArray[Any]:
         """Samples between two places."""
         with self._lock, _naming(self.name):
             signal, base, first, last = self._gather(start, stop)
         begin, end = math.ceil(first * self._speed), math.ceil(last * self._speed)
         if self._filter is None:
             part = signal[:, begin - base : end - base]
-            return torch.from_numpy(self._convert(part))
+            return self._convert(part)
         made = self._filter.apply(to_float32(signal), base, begin, end)
-        return torch.from_numpy(self._convert(made))
+        return self._convert(made)
 
     def _convert(self, samples: NDArray[Any]) -> NDArray[Any]:
         order: Literal["C", "K"] = "K" if self._dtype == "stored" else "C"
@@ -323,6 +338,12 @@ class Audio:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _tensor(samples: NDArray[Any]) -> torch.Tensor:
+    import torch
+
+    return torch.from_numpy(samples)
 
 
 def _beginning(piece: Piece) -> float:  # noqa: ARG001  (a `_Place`)

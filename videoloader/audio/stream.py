@@ -8,7 +8,7 @@ stands alone and its time is its place in the file: uncompressed sound, and FLAC
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -30,7 +30,11 @@ __all__ = ["Piece", "SoundStream", "StreamHeader"]
 
 _DISCARD_ALL = 48  # FFmpeg's AVDISCARD_ALL: its demuxers skip what they can
 
-_PLANES = 8  # PyAV reads no more planes of a frame, and crashes on more
+# PyAV counts the planes of a frame up to the first null pointer. FFmpeg keeps 8 pointers and no
+# null behind them, so where there are 8 or more it reads memory that is no plane, and crashes.
+_PLANES = 7
+
+_MIXED = "flt"  # interleaved, so that any number of channels is one plane
 
 # Containers whose demuxers work a packet's time out from its place in the file.
 _COUNTED = {"aiff", "au", "caf", "flac", "w64", "wav"}
@@ -184,7 +188,7 @@ class SoundStream:
                     f"FFmpeg does not mix {frame.layout.name} to {layout} ({reason_of(error)})"
                 ) from error
             self._gain = gain if is_bounded else 1.0
-            return av.AudioResampler(format="fltp", layout=layout, rate=self.sample_rate)
+            return av.AudioResampler(format=_MIXED, layout=layout, rate=self.sample_rate)
         if frame.format.is_planar and self.header.num_channels > _PLANES:
             packed = frame.format.packed.name
             return av.AudioResampler(format=packed, layout=layout, rate=self.sample_rate)
@@ -197,7 +201,7 @@ class SoundStream:
         values = np.ones((1, self.header.num_channels * 16), np.float32)
         ones = av.AudioFrame.from_ndarray(values, "flt", frame.layout)
         ones.sample_rate = self.sample_rate
-        mixer = av.AudioResampler(format="fltp", layout=layout, rate=self.sample_rate)
+        mixer = av.AudioResampler(format=_MIXED, layout=layout, rate=self.sample_rate)
         (mixed,) = mixer.resample(ones)
         return 1 / max(1.0, float(mixed.to_ndarray().max()))
 
@@ -305,7 +309,8 @@ def _choose(container: InputContainer, stream: int | None) -> AudioStream:
         raise UnsupportedError(f"the codec of stream {best.index} has no decoder")
     for each in streams:
         if each.index != best.index:
-            each.discard = cast(Any, _DISCARD_ALL)
+            with suppress(AttributeError):  # PyAV before 17; then their packets are read in vain
+                each.discard = cast(Any, _DISCARD_ALL)
     return cast("AudioStream", best)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from numpy.typing import ArrayLike
 
+from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.arguments import as_device
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.clip import ClipBatch, ClipFailure
@@ -286,6 +287,15 @@ class BatchDecoder:
             ClosedError: another thread closes the decoder meanwhile.
         """
         return self._cpu_engine().decode_images(requests, form)
+
+    @quick_switches()
+    def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
+        """Decode sounds on the CPU; for each its samples, or the error that it costs.
+
+        Raises:
+            ClosedError: another thread closes the decoder meanwhile.
+        """
+        return self._cpu_engine().decode_sounds(requests)
 
     def stats(self) -> dict[str, Any]:
         """What was done so far: counts of batches, clips and failures, and those of the pools.

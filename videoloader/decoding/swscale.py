@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.libswscale import libswscale
 from videoloader.decoding.matrix import equations_of
+from videoloader.decoding.pyav import new_graph, reformat
 from videoloader.decoding.surface import Surface
 from videoloader.errors import UnsupportedError
 
@@ -57,12 +58,12 @@ def to_rgb(surface: Surface, matrix: str, range_: str, reformatter: VideoReforma
     if _is_rgb(surface):
         return surface
     return Surface(
-        reformatter.reformat(
+        reformat(
+            reformatter,
             _frame_in_range(surface, range_),
             format="rgb24",
             src_colorspace=_code(matrix),
             src_color_range=_RANGES[range_],
-            threads=1,
         )
     )
 
@@ -149,8 +150,6 @@ class RgbScaler:
 
     def scale(self, surface: Surface, matrix: str, range_: str, size: tuple[int, int]) -> Surface:
         """A surface at (height, width); the other arguments are those of `to_rgb`."""
-        from av.filter import Graph
-
         options = f"{size[1]}:{size[0]}:flags=bicubic"
         frame = surface.frame
         if not _is_rgb(surface):
@@ -158,8 +157,7 @@ class RgbScaler:
             options += f":in_color_matrix={_filter_name(matrix)}:in_range={range_}"
         key = (frame.format.name, frame.width, frame.height, options)
         if key != self._key:
-            graph = Graph()
-            graph.threads = 1
+            graph = new_graph()
             source = graph.add_buffer(
                 width=frame.width, height=frame.height, format=frame.format, time_base=Fraction(1)
             )

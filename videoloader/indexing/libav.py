@@ -6,8 +6,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from videoloader.indexing.index import (
     PacketFlags,
     VideoIndex,
 )
+from videoloader.sources.faults import InterruptedReadError
 from videoloader.sources.source import Source
 
 if TYPE_CHECKING:
@@ -82,16 +82,45 @@ def open_container(
     head = source.read_up_to(0, HEAD)
     refuse_references(head)
     with source.file() as file:
-        nameless = SimpleNamespace(read=file.read, seek=file.seek, tell=file.tell)
         try:
             container = av.open(
-                nameless, mode="r", options=CONFINED | dict(options or {}), **_lenient()
+                _Nameless(file), mode="r", options=CONFINED | dict(options or {}), **_lenient()
             )
         except (av.error.FFmpegError, ValueError) as error:
             reason = "it is text" if is_text(head) else reason_of(error)
             raise FormatError(f"no {kind} that FFmpeg opens ({reason})") from error
+        except InterruptedReadError as error:
+            raise error.interrupt from None
         with container:
-            yield container
+            try:
+                yield container
+            except InterruptedReadError as error:
+                raise error.interrupt from None
+
+
+class _Nameless:
+    """A file as PyAV reads it.
+
+    PyAV reads in the middle of calls of FFmpeg. It raises an error of the file when the call
+    returns, if it is an `Exception`; it drops an interrupt, and takes the file to end there.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.seek = file.seek
+        self.tell = file.tell
+        self._read = file.read
+        self._is_interrupted = False
+
+    def read(self, size: int) -> bytes:
+        if self._is_interrupted:
+            return b""
+        try:
+            return self._read(size)
+        except Exception:
+            raise
+        except BaseException as interrupt:  # noqa: BLE001  (`open_container` raises it)
+            self._is_interrupted = True
+            raise InterruptedReadError(interrupt) from None
 
 
 @contextmanager

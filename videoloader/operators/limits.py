@@ -11,7 +11,7 @@ TIME_LIMIT = Argument(
     "time_limit",
     Kind("number of seconds over 0", limits.check_time_limit),
     limits.TIME_LIMIT,
-    "seconds that a worker process may take for a run of packets, or for some images",
+    "seconds that a worker process may take for a run of packets, for some images or a sound",
 )
 MEMORY_LIMIT = Argument(
     "memory_limit",

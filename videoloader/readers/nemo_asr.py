@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from videoloader.audio import Audio
+from videoloader.audio.request import DecodedSound, SoundRequest
+from videoloader.decoding.batch import shared_decoder
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.operators.arguments import BOOL, FLOAT, REQUIRED, Argument
-from videoloader.operators.audio.decoding import SOUND_TYPE, decode_sound
+from videoloader.operators.audio.decoding import SOUND_TYPE, convert_sound
 from videoloader.operators.audio.resample import QUALITY
 from videoloader.operators.batch import Sample
 from videoloader.operators.deprecated import Deprecated
@@ -49,8 +50,11 @@ class _Entry:
 class _Sounds:
     """The sounds of manifests as a data set."""
 
-    def __init__(self, entries: Sequence[_Entry], arguments: Mapping[str, Any]) -> None:
+    def __init__(
+        self, entries: Sequence[_Entry], arguments: Mapping[str, Any], workers: int
+    ) -> None:
         self._entries = entries
+        self._workers = workers
         self._form = {
             name: arguments[name] for name in ("downmix", "sample_rate", "quality", "dtype")
         }
@@ -63,18 +67,27 @@ class _Sounds:
         return self._entries[number].path
 
     def read(self, number: int) -> tuple[Sample, ...]:
-        entry = self._entries[number]
-        with Audio(entry.path, dtype="stored") as audio:
-            start = int(entry.offset * audio.sample_rate)
-            stop = None
-            if entry.duration is not None:
-                stop = start + int(entry.duration * audio.sample_rate)
-            samples, rate = decode_sound(audio, start=start, stop=stop, **self._form)
-            if not len(samples) and start and start >= len(audio):
-                raise FormatError(
-                    f"{audio.name}: a manifest wants what begins at {entry.offset} s; the sound "
-                    f"has {len(audio) / audio.sample_rate:.3f} s"
-                )
+        (found,) = self.read_all([number])
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def read_all(self, numbers: Sequence[int]) -> list[tuple[Sample, ...] | Exception]:
+        entries = [self._entries[number] for number in numbers]
+        requests = [
+            SoundRequest(
+                each.path, shown(each.path), "stored", offset=each.offset, length=each.duration
+            )
+            for each in entries
+        ]
+        sounds = shared_decoder("cpu", self._workers).decode_sounds(requests)
+        return [
+            sound if isinstance(sound, Exception) else self._outputs_of(entry, sound)
+            for entry, sound in zip(entries, sounds, strict=True)
+        ]
+
+    def _outputs_of(self, entry: _Entry, sound: DecodedSound) -> tuple[Sample, ...]:
+        samples, rate = convert_sound(sound, **self._form)
         text = np.frombuffer(entry.text.encode("utf-8"), dtype=np.uint8).copy()
         others = (torch.tensor(rate), torch.from_numpy(text), torch.tensor([entry.position]))
         wanted = [each for each, is_wanted in zip(others, self._outputs, strict=True) if is_wanted]
@@ -169,4 +182,4 @@ def read_nemo_asr(context: SourceContext, **arguments: Any) -> SampleReader:
     if not entries:
         names = ", ".join(map(shown, arguments["manifest_filepaths"]))
         raise ArgumentError(f"fn.readers.nemo_asr: no sounds in {names}")
-    return open_reader(context, _Sounds(entries, arguments), arguments)
+    return open_reader(context, _Sounds(entries, arguments, context.num_threads), arguments)

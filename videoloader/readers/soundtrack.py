@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.audio import Audio
-from videoloader.decoding.opening import open_any
+from videoloader.audio.request import SoundRequest
+from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.opening import source_name
 from videoloader.readers import media
 
 __all__ = ["sound_outputs"]
@@ -27,6 +28,9 @@ def sound_outputs(
     """
     if index is None:
         return [torch.empty(0, 1), torch.tensor(0.0)]
-    with open_any(source) as opened, Audio(opened) as audio:
-        samples = audio.get_samples(*media.span(index, frames), pad=True)
-        return [samples.T.contiguous(), torch.tensor(float(audio.sample_rate))]
+    request = SoundRequest(source, source_name(source), played=media.span(index, frames))
+    (sound,) = shared_decoder("cpu").decode_sounds([request])
+    if isinstance(sound, Exception):
+        raise sound
+    samples = torch.from_numpy(np.ascontiguousarray(sound.samples.T))
+    return [samples, torch.tensor(float(sound.sample_rate))]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ __all__ = [
     "AFTER_EPOCH",
     "ORDER",
     "ORDER_UNUSED",
+    "JointSamples",
     "SampleReader",
     "StoredSamples",
     "check_order",
@@ -109,6 +110,15 @@ class StoredSamples(Protocol):
         ...
 
 
+@runtime_checkable
+class JointSamples(StoredSamples, Protocol):
+    """A data set whose samples are made a whole batch at a time, since worker processes do it."""
+
+    def read_all(self, numbers: Sequence[int]) -> list[tuple[Sample, ...] | Exception]:
+        """What `read` gives or raises for each of some samples."""
+        ...
+
+
 class SampleReader:
     """Reads the samples of each batch: in a few threads where they have to be waited for.
 
@@ -143,7 +153,10 @@ class SampleReader:
         ]
         self.failures.ask(len(places))
         samples: list[ReadSample | None] = []
-        if self._shared:
+        if isinstance(self._samples, JointSamples):
+            found = self._samples.read_all([number for _, _, number in places])
+            samples += map(self._read, places, found)
+        elif self._shared:
             self._shared -= 1
         else:
             samples = self._read_at_once(places)
@@ -156,7 +169,7 @@ class SampleReader:
     ) -> list[ReadSample]:
         """A sample for each place: where one is left out, that of another stands, marked."""
         if all(sample is None for sample in samples):  # a batch has one sample at least
-            samples[-1] = self._read(places[-1], first=1)
+            samples[-1] = self._read(places[-1], is_left_out=True)
         other = next(sample for sample in samples if sample is not None)
         return [sample or other._replace(is_left_out=True) for sample in samples]
 
@@ -210,13 +223,22 @@ class SampleReader:
         """What `Pipeline.reader_meta` gives."""
         return self.order.epochs.meta()
 
-    def _read(self, wanted: tuple[int, Place, int], *, first: int = 0) -> ReadSample | None:
-        """A sample: its position in the batch, its place in the order, its number.
+    def _read(
+        self,
+        wanted: tuple[int, Place, int],
+        found: tuple[Sample, ...] | Exception | None = None,
+        *,
+        is_left_out: bool = False,
+    ) -> ReadSample | None:
+        """A sample, or the next that can be read; None if it is skipped.
 
-        None if it is skipped. Begins with the `first` one after it.
+        Args:
+            wanted: its position in the batch, its place in the order, its number.
+            found: what it is, if that is known.
+            is_left_out: begin with the one after it.
         """
         position, place, number = wanted
-        step = first
+        step = int(is_left_out)
         while True:
             if step:
                 shard = max(len(self.order.epochs.shard(place.epoch)), 1)
@@ -228,12 +250,15 @@ class SampleReader:
             name = self._samples.name(number)
             try:
                 with blamed_on(name):
-                    outputs = self._samples.read(number)
+                    made, found = found, None
+                    if isinstance(made, Exception):
+                        raise made
+                    outputs = self._samples.read(number) if made is None else made
             except Exception as error:
                 if not isinstance(error, VideoError):
                     raise ReadError(position, name, error) from error
                 self._note(position, Item(name), error, number, place.epoch)
-                if not first and self.failures.policy.on_error == "skip":
+                if not is_left_out and self.failures.policy.on_error == "skip":
                     return None
                 step += 1
             else:

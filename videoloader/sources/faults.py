@@ -19,7 +19,14 @@ from videoloader.errors import (
 )
 from videoloader.sources.address import scrubbed
 
-__all__ = ["as_video_error", "blamed_on", "drop_frames", "is_mistake", "raise_shortage"]
+__all__ = [
+    "InterruptedReadError",
+    "as_video_error",
+    "blamed_on",
+    "drop_frames",
+    "is_mistake",
+    "raise_shortage",
+]
 
 _MISTAKES = (
     AssertionError,
@@ -30,6 +37,17 @@ _MISTAKES = (
     SyntaxError,
     TypeError,
 )
+
+
+class InterruptedReadError(Exception):
+    """Carries an interrupt (`KeyboardInterrupt`) through a library that only hands on `Exception`.
+
+    `blamed_on` raises the interrupt itself again.
+    """
+
+    def __init__(self, interrupt: BaseException) -> None:
+        super().__init__(repr(interrupt))
+        self.interrupt = interrupt
 
 
 def is_mistake(error: BaseException) -> bool:
@@ -92,6 +110,8 @@ class blamed_on:  # noqa: N801  (reads as a clause of `with`)
         pass
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, InterruptedReadError):
+            raise error.interrupt from None
         if isinstance(error, Exception) and not is_mistake(error):
             ours = as_video_error(error, self.name, self._kind)
             if ours is not error:

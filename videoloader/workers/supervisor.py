@@ -106,12 +106,11 @@ class Supervisor(Generic[_Task, _Known]):
         """
         with self._use:
             self._most = self._workers
+            self._dismiss_busy()  # what an interrupt of the last `run` may have left
             try:
                 yield from self._run(_Waiting(tasks))
             finally:
-                # What is still at work has nobody to wait for it, and writes into memory of others.
-                for worker in [w for w in self._team if w.given or self._use.is_closed]:
-                    self._dismiss(worker)
+                self._dismiss_busy()
 
     def close(self) -> None:
         """End the workers at once, whatever they are doing, and for good. From any thread."""
@@ -224,6 +223,17 @@ class Supervisor(Generic[_Task, _Known]):
         self._dismiss(worker)
         self.replaced += 1
         return task
+
+    def _dismiss_busy(self) -> None:
+        """End workers whose results nobody waits for, and which write into memory of others.
+
+        All are killed before any is waited for, which another interrupt may cut short.
+        """
+        busy = [worker for worker in self._team if worker.given or self._use.is_closed]
+        for worker in busy:
+            worker.kill()
+        for worker in busy:
+            self._dismiss(worker)
 
     def _dismiss(self, worker: WorkerProcess[_Task, _Known]) -> None:
         with suppress(ValueError):  # `close` may have been faster

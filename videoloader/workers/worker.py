@@ -112,6 +112,13 @@ class WorkerProcess(Generic[_Task, _Known]):
         parcel, known = pack(given.task, self._known)
         data = pickle.dumps((parcel.order, len(parcel.files)))
         file = memory_file(data) if len(data) > _ROOM else None
+        if not self.given and self.is_ready:
+            self.deadline = time.monotonic() + self._time_limit
+        # Before it is sent: of an interrupt in between, the worker must count as busy.
+        self.given.append(given)
+        self._sizes.append(min(len(data), _ROOM))
+        self._sent += self._sizes[-1]
+        self._known = known
         try:
             with suppress(OSError):  # if it has died already, the next look at it tells
                 if file is not None:
@@ -122,12 +129,6 @@ class WorkerProcess(Generic[_Task, _Known]):
         finally:
             if file is not None:
                 os.close(file)
-        if not self.given and self.is_ready:
-            self.deadline = time.monotonic() + self._time_limit
-        self.given.append(given)
-        self._sizes.append(min(len(data), _ROOM))
-        self._sent += self._sizes[-1]
-        self._known = known
 
     def take(self) -> Result | None:
         """A result that has arrived; None where the worker says that it is ready."""

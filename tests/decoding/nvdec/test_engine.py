@@ -1,6 +1,7 @@
 """What shares a batch out between GPU and CPU, on a GPU made of FFmpeg."""
 
 import threading
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from fake_gpu import FakeStream, fake_gpu  # noqa: F401  (a fixture)
 from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 
 import videoloader as vl
+from videoloader.decoding.nvdec import engine
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.output import View
 from videoloader.demo.videos import read_frame_number
@@ -161,6 +163,34 @@ def test_memory_is_not_free_before_what_writes_into_it(
     with pytest.raises(kind):
         decoder.decode(requests(demo_folder))
     assert consumer.waited == len({future.result() for future in begun}) > 1
+
+
+def test_a_second_interrupt_does_not_free_memory_that_is_written(
+    decoder, consumer, demo_folder, monkeypatch
+):
+    futures, waits = [], []
+
+    def submit(_):
+        futures.append(Future())
+        futures[-1].set_running_or_notify_cancel()
+        return futures[-1]
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    def wait(_):
+        waits.append(0)
+        if len(waits) == 1:
+            raise KeyboardInterrupt
+        for future in futures:
+            future.set_result(object())
+
+    monkeypatch.setattr(decoder._gpu._pool, "submit", submit)
+    monkeypatch.setattr(GpuEngine, "_on_cpu", fail)
+    monkeypatch.setattr(engine, "wait", wait)
+    with pytest.raises(KeyboardInterrupt):
+        decoder.decode(requests(demo_folder))
+    assert consumer.waited == len(futures) > 1
 
 
 def test_all_frames_of_a_video_are_read_in_order(decoder, demo_folder):

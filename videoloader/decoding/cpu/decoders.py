@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.surface import Surface
 from videoloader.decoding.work import Work
+from videoloader.errors import ClosedError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sampling import Run, plan_decode
 from videoloader.sources.faults import blamed_on
@@ -28,6 +29,8 @@ __all__ = ["CpuTask", "Decoders", "Target", "TaskSource", "fill_slots"]
 
 TaskSource: TypeAlias = "str | bytes | Item"
 """A path or URL, a video in memory, or one in an archive."""
+
+_Frame = TypeVar("_Frame")
 
 _KEPT = 8  # videos that stay open
 
@@ -167,6 +170,7 @@ class Decoders:
 
     def __init__(self) -> None:
         self._opened: OrderedDict[Any, _Opened] = OrderedDict()
+        self._is_abandoned = False
         weakref.finalize(self, _close_all, self._opened).atexit = False
 
     def run(
@@ -185,10 +189,12 @@ class Decoders:
 
         Raises:
             VideoError: any, about the file or its frames.
+            ClosedError: `abandon` was called before or meanwhile.
         """
         begin = time.perf_counter()
         try:
             with blamed_on(task):
+                self._check()
                 opened = self._open(task, key, open_video, is_lent)
                 runs = task.runs
                 if runs is None:
@@ -197,7 +203,9 @@ class Decoders:
                 decoder = opened.decoder(task.threads, task.max_pixels)
                 packets, size, given = decoder.packets_fed, decoder.bytes_fed, decoder.frames_given
                 with closing(decoder.decode(runs, reads_on=task.reads_on)) as frames:
-                    converting = fill_slots(frames, task.targets, converter, opened.index)
+                    converting = fill_slots(
+                        self._while_wanted(frames), task.targets, converter, opened.index
+                    )
                 return Work(
                     decoder.packets_fed - packets,
                     decoder.bytes_fed - size,
@@ -216,9 +224,22 @@ class Decoders:
         if opened is not None:
             opened.close()
 
+    def abandon(self) -> None:
+        """Have a task that another thread is at end with its next frame, and all others at once."""
+        self._is_abandoned = True
+
     def close(self) -> None:
         """Close all videos."""
         _close_all(self._opened)
+
+    def _while_wanted(self, frames: Iterator[_Frame]) -> Iterator[_Frame]:
+        for frame in frames:
+            self._check()
+            yield frame
+
+    def _check(self) -> None:
+        if self._is_abandoned:
+            raise ClosedError("abandoned by an interrupt")
 
     def _open(
         self, task: CpuTask, key: Any, open_video: Callable[[], Source], is_lent: bool

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import Any
 
 import torch
 from numpy.typing import NDArray
 
+from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import CpuTask, TaskSource
 from videoloader.decoding.cpu.images import Decoded, PlacedImages, decode_images
 from videoloader.decoding.cpu.pool import CpuPool, WorkerLostError
 from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
+from videoloader.decoding.cpu.sounds import SoundTask
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES
 from videoloader.decoding.merge import MergedRun
@@ -63,19 +66,22 @@ class CpuEngine:
                 with assembly.contain(run):
                     tasks.append(self._task(run, assembly, slots, sources, threads=threads))
                     begun.append(run)
-            failed = [
-                (begun[number], failure)
-                for number, failure in self._pool.decode(tasks, assembly.count)
-                if failure is not None
-            ]
-            for run, failure in failed:
-                self._again(run, failure, assembly, slots, sources)
+            failures = self._failures(tasks, assembly)
+            for number, failure in failures.items():
+                self._again(begun[number], failure, assembly, slots, sources)
 
     def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
         """Decode images: the pixels of each, or why there are none."""
         placed = PlacedImages.of(self._pool, requests, form)  # while others are decoded
         with self._lock:
             return decode_images(self._pool, placed, self._processors)
+
+    def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
+        """Decode sounds: the samples of each, or why there are none."""
+        tasks = map(SoundTask, requests)
+        with self._lock, closing(self._pool.decode_files(tasks)) as done:
+            made = {number: failure or sound for number, sound, failure in done}
+        return [made[number] for number in range(len(requests))]
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""
@@ -101,12 +107,14 @@ class CpuEngine:
         if isinstance(error, DecodeError) and not isinstance(error, WorkerLostError):
             frames = list(reasons)
             tasks = (self._task(run, assembly, slots, sources, frame=frame) for frame in frames)
-            reasons = {
-                frames[number]: why
-                for number, why in self._pool.decode(tasks, assembly.count)
-                if why is not None
-            }
+            failures = self._failures(tasks, assembly)
+            reasons = {frames[number]: why for number, why in failures.items()}
         assembly.blame(run, reasons)
+
+    def _failures(self, tasks: Iterable[CpuTask], assembly: Assembly) -> dict[int, Exception]:
+        """Do tasks; why some of them failed, by number."""
+        with closing(self._pool.decode(tasks, assembly.count)) as done:
+            return {number: why for number, why in done if why is not None}
 
     def _task(
         self,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -152,14 +153,15 @@ def decode_images(pool: CpuPool, batch: PlacedImages, workers: int) -> list[Deco
             for each in groups
         ]
         lost: list[int] = []
-        for number, made, failure in pool.decode_images(tasks):
-            if failure is None:
-                found = zip(groups[number], made, strict=True)
-                results.update((at, _decoded(memory, placed[at], each)) for at, each in found)
-            elif len(groups[number]) == 1:
-                results[groups[number][0]] = failure
-            else:
-                lost += groups[number]
+        with closing(pool.decode_files(tasks)) as done:
+            for number, made, failure in done:
+                if failure is None:
+                    found = zip(groups[number], made, strict=True)
+                    results.update((at, _decoded(memory, placed[at], each)) for at, each in found)
+                elif len(groups[number]) == 1:
+                    results[groups[number][0]] = failure
+                else:
+                    lost += groups[number]
         groups = [range(at, at + 1) for at in lost]
         is_first = False
     return [results[at] for at in range(len(placed))]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import Decoders
 from videoloader.decoding.cpu.forward import MOST_FRAMES
@@ -37,7 +40,8 @@ class LocalEngine:
 
     It keeps the decoders of sources that callers gave open, so that they are warm in the next
     batch; files that a batch opens are let go of with it. Threads may share it; they take turns. A
-    fork has decoders of its own.
+    fork has decoders of its own. An interrupt (`KeyboardInterrupt`) ends a call at once, whatever
+    other threads are decoding: they end at their next frame, and what they used is not used again.
 
     Args:
         threads: that decode, by spreading the runs of a video over them, or as threads of the
@@ -45,7 +49,8 @@ class LocalEngine:
     """
 
     def __init__(self, threads: int = 1) -> None:
-        self._lanes = [Decoders() for _ in range(threads)]
+        self._threads = threads
+        self._lanes: list[Decoders] = []
         self._memory = Recycler(keep=_FREE_BLOCKS)
         self._lock = ForkSafeLock()
         self._use = Use("the decoder")
@@ -70,9 +75,10 @@ class LocalEngine:
             videos.setdefault(assembly.clips[run.clip].wanted.video, []).append(run)
         with self._lock, self._use:
             try:
-                for of_video in videos.values():
-                    self._use.check()
-                    self._decode_video(of_video, assembly, slots)
+                with self._borrowed_lanes() as lanes:
+                    for of_video in videos.values():
+                        self._use.check()
+                        self._decode_video(lanes, of_video, assembly, slots)
             finally:
                 self._forget(runs, assembly)
                 if self._use.is_closed:
@@ -88,6 +94,16 @@ class LocalEngine:
                 results.append(error)
         return results
 
+    def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
+        """Decode sounds: the samples of each, or why there are none."""
+        results: list[DecodedSound | Exception] = []
+        for request in requests:
+            try:
+                results.append(request.decode())
+            except VideoError as error:
+                results.append(error)
+        return results
+
     def stats(self) -> dict[str, int]:
         """Counts: tasks, and those that failed."""
         return dict(self._stats)
@@ -98,25 +114,51 @@ class LocalEngine:
         if self._use.wait():
             self._close()
 
+    @contextmanager
+    def _borrowed_lanes(self) -> Iterator[list[Decoders]]:
+        """The decoders, which come back only where no thread uses them any more.
+
+        An interrupt may come at any line, also where another one is treated, so they are gone
+        until then. The next call begins with others; abandoned ones go with the last thread that
+        has them.
+        """
+        lanes = self._lanes or [Decoders() for _ in range(self._threads)]
+        self._lanes = []
+        is_interrupted = True
+        try:
+            yield lanes
+            is_interrupted = False
+        except Exception:
+            is_interrupted = False
+            raise
+        finally:
+            if is_interrupted:
+                for lane in lanes:
+                    lane.abandon()
+            else:
+                self._lanes = lanes
+
     def _decode_video(
-        self, runs: list[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
+        self,
+        lanes: list[Decoders],
+        runs: list[MergedRun],
+        assembly: Assembly,
+        slots: dict[int, NDArray[Any]],
     ) -> None:
         clip = assembly.clips[runs[0].clip]
         # Where the file stays open, a caller may go through it one call after the other.
         lasts = clip.source is clip.request.source
         if lasts and self._follows(clip.wanted.video, runs):
-            error = self._attempt(self._lanes[0], runs, assembly, slots, reads_on=True)
+            error = self._attempt(lanes[0], runs, assembly, slots, reads_on=True)
             if error is None:
                 return
         parts = self._share(runs, clip.index)
-        if len(parts) == 1:
-            self._decode_part(self._lanes[0], *parts[0], assembly, slots)
-            return
-
-        def decode(lane: int) -> None:
-            self._decode_part(self._lanes[lane], *parts[lane], assembly, slots)
-
-        _side_by_side(decode, len(parts))
+        _side_by_side(
+            [
+                partial(self._decode_part, lane, *part, assembly, slots)
+                for lane, part in zip(lanes, parts, strict=False)
+            ]
+        )
 
     def _follows(self, video: Any, runs: list[MergedRun]) -> bool:
         """Whether these runs are one, and reading on to it costs less than beginning anew."""
@@ -130,7 +172,7 @@ class LocalEngine:
 
     def _share(self, runs: list[MergedRun], index: VideoIndex) -> list[tuple[list[MergedRun], int]]:
         """Runs of one video as parts to be decoded at once, each with the threads of its codec."""
-        count = len(self._lanes)
+        count = self._threads
         lengths = [len(run.run.packets) for run in runs]
         if count == 1 or sum(lengths) * index.width * index.height < _LITTLE_WORK:
             return [(runs, 1)]
@@ -214,27 +256,32 @@ class LocalEngine:
 
     def _begin_anew(self) -> None:
         """In a fork: decoders may have been in use by threads that are not here."""
-        self._lanes = [Decoders() for _ in self._lanes]
+        self._lanes = []
         self._use.forget()
 
 
-def _side_by_side(work: Callable[[int], None], count: int) -> None:
-    """Call a function with 0, 1, ..., each in a thread, the first in this one."""
+def _side_by_side(work: Sequence[Callable[[], None]]) -> None:
+    """Call functions, each in a thread, the first in this one.
+
+    Returns, or raises what one of them raised, when all are done. Only an interrupt of this thread
+    (`KeyboardInterrupt`) is raised at once; the others may be at work then.
+    """
     errors: list[BaseException] = []
 
-    def attempt(number: int) -> None:
+    def attempt(call: Callable[[], None]) -> None:
         try:
-            work(number)
+            call()
         except BaseException as error:  # noqa: BLE001  (raised below)
             errors.append(error)
 
-    threads = [threading.Thread(target=attempt, args=(number,)) for number in range(1, count)]
+    threads = [threading.Thread(target=attempt, args=(call,)) for call in work[1:]]
     for thread in threads:
         thread.start()
     try:
-        work(0)
-    finally:
-        for thread in threads:
-            thread.join()
+        work[0]()
+    except Exception as error:  # noqa: BLE001  (raised below)
+        errors.append(error)
+    for thread in threads:
+        thread.join()
     if errors:
         raise errors[0]

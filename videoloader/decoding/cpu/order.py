@@ -130,6 +130,7 @@ def load_libraries() -> None:
     import av.video.reformatter  # noqa: F401
     import cv2
 
+    from videoloader.audio.request import SoundRequest  # noqa: F401
     from videoloader.decoding.images.jpeg import codec
 
     cv2.setNumThreads(1)

@@ -6,7 +6,8 @@ import itertools
 import os
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from videoloader.decoding.cpu.decoders import CpuTask
 from videoloader.decoding.cpu.images import ImageOrder, ImageTask
 from videoloader.decoding.cpu.order import KNOWN_VIDEOS, DecodeOrder, remember
+from videoloader.decoding.cpu.sounds import SoundOrder, SoundTask
 from videoloader.decoding.work import NoteWork
 from videoloader.errors import ArgumentError
 from videoloader.forking import reset_after_fork
@@ -86,8 +88,11 @@ class CpuPool:
 
     def decode(
         self, tasks: Iterable[CpuTask], note: NoteWork | None = None
-    ) -> Iterator[tuple[int, Exception | None]]:
+    ) -> Generator[tuple[int, Exception | None], None, None]:
         """Do tasks; give the number of each as it is done, and why if it could not be.
+
+        Close what this gives: an error that is kept, as that of an interrupt is by notebooks, also
+        keeps a generator that stands half-way, and its workers would go on.
 
         Slots lie in memory from `allocate`. Those of a failed task hold anything. A task is taken
         from the iterable when a worker can have it. `note` is told of the work of those done.
@@ -96,17 +101,19 @@ class CpuPool:
             ClosedError: `close` was called before or meanwhile.
             DecodeError: no worker process can be started.
         """
-        for result in self._run(tasks):
-            if result.failure is None and note is not None:
-                note(result.value)
-            yield result.number, result.failure
+        with closing(self._run(tasks)) as results:
+            for result in results:
+                if result.failure is None and note is not None:
+                    note(result.value)
+                yield result.number, result.failure
 
-    def decode_images(
-        self, tasks: Iterable[ImageTask]
-    ) -> Iterator[tuple[int, Any, Exception | None]]:
-        """Do tasks of images as `decode` does others; also give what `ImageOrder.perform` does."""
-        for result in self._run(tasks):
-            yield result.number, result.value, result.failure
+    def decode_files(
+        self, tasks: Iterable[ImageTask] | Iterable[SoundTask]
+    ) -> Generator[tuple[int, Any, Exception | None], None, None]:
+        """Do tasks of images or sounds as `decode` does others; also give what their orders do."""
+        with closing(self._run(tasks)) as results:
+            for result in results:
+                yield result.number, result.value, result.failure
 
     def stats(self) -> dict[str, int]:
         """Counts: tasks, failures, workers that were replaced, workers now, bytes of memory."""
@@ -127,11 +134,14 @@ class CpuPool:
         self._packer.videos.close()
         self._memory.close()
 
-    def _run(self, tasks: Iterable[CpuTask] | Iterable[ImageTask]) -> Iterator[Result]:
-        for result in self._workers.run(tasks):
-            self._stats["tasks"] += 1
-            self._stats["failures"] += result.failure is not None
-            yield result
+    def _run(
+        self, tasks: Iterable[CpuTask] | Iterable[ImageTask] | Iterable[SoundTask]
+    ) -> Generator[Result, None, None]:
+        with closing(self._workers.run(tasks)) as results:
+            for result in results:
+                self._stats["tasks"] += 1
+                self._stats["failures"] += result.failure is not None
+                yield result
 
     def __enter__(self) -> CpuPool:
         return self
@@ -151,8 +161,10 @@ class _Packer:
         self._memory = memory
         self.videos = _Videos()
 
-    def pack(self, task: CpuTask | ImageTask, known: _Known) -> tuple[Parcel, _Known]:
+    def pack(self, task: CpuTask | ImageTask | SoundTask, known: _Known) -> tuple[Parcel, _Known]:
         """The order for a worker that knows some videos and segments, and what it knows then."""
+        if isinstance(task, SoundTask):
+            return Parcel(SoundOrder(task.request)), known
         if isinstance(task, ImageTask):
             return self._pack_images(task, known)
         video = self.videos.number(task)

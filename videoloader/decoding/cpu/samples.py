@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.color import Siting
 from videoloader.decoding.output import Interpolation
+from videoloader.decoding.pyav import new_graph, reformat
 from videoloader.decoding.surface import Surface
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ class Planar:
         return Box(0, 0, *self.planes[0].shape)
 
 
+_EXACTLY = 2 | 1 << 18  # SWS_BILINEAR and SWS_ACCURATE_RND, which older PyAV has no name for
+
+
 def planar(surface: Surface) -> Planar:
     """The planes of a surface; of formats that have none, or odd ones, after a conversion."""
     frame = surface.frame
@@ -67,21 +71,20 @@ def planar(surface: Surface) -> Planar:
         found = _directly(frame)
         if found is not None:
             return found
-    from av.video.reformatter import Interpolation as Flags
     from av.video.reformatter import VideoReformatter
 
     is_deep = max(part.bits for part in frame.format.components) > 8
     target = "gbrp" if frame.format.is_rgb or frame.format.has_palette else "yuv444p"
     number, color_range = 1, 2  # the same on both sides: nothing but the arrangement changes
-    converted = VideoReformatter().reformat(
+    converted = reformat(
+        VideoReformatter(),
         frame,
         format=target + "16le" * is_deep,
         src_colorspace=number,
         dst_colorspace=number,
         src_color_range=color_range,
         dst_color_range=color_range,
-        interpolation=Flags.BILINEAR | Flags.ACCURATE_RND,
-        threads=1,
+        interpolation=_EXACTLY,
     )
     result = _directly(converted)
     assert result is not None, f"{target} is planar"
@@ -169,8 +172,6 @@ class _Graph:
     def __init__(
         self, picture: Planar, box: Box, size: tuple[int, int], siting: Siting, flags: str
     ) -> None:
-        from av.filter import Graph
-
         above, before = box.top % picture.down, box.left % picture.across
         below = -(box.top + box.height) % picture.down
         behind = -(box.left + box.width) % picture.across
@@ -198,8 +199,7 @@ class _Graph:
             ]
         else:
             steps += [_crop(box), _scale(picture, box, size, siting, flags)]
-        self._graph = Graph()
-        self._graph.threads = 1
+        self._graph = new_graph()
         frame = picture.frame
         nodes = [
             self._graph.add_buffer(

@@ -8,7 +8,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,10 +106,13 @@ class GpuEngine:
             # After this, nothing writes into the memory of the clips, also after an error.
             for _, future in submitted:
                 future.cancel()
-            done, _ = wait([future for _, future in submitted])
+            futures = [future for _, future in submitted]
+            while not all(future.done() for future in futures):
+                with suppress(KeyboardInterrupt):  # another one than that which led here
+                    wait(futures)
             events = {
                 future.result()
-                for future in done
+                for future in futures
                 if not future.cancelled() and future.exception() is None
             }
             if events:

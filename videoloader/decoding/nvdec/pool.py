@@ -14,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,8 +138,10 @@ class NvdecPool:
             ahead.add_done_callback(finish)
             # The garbage collector may be what ends this, in the very thread that would be waited
             # for; `pieces` holds what is written into until then.
-            if not threading.current_thread().name.startswith(self._prefix):
-                over.wait()
+            is_own = threading.current_thread().name.startswith(self._prefix)
+            while not (is_own or over.is_set()):
+                with suppress(KeyboardInterrupt):  # which would leave it at work
+                    over.wait()
 
     def close(self) -> None:
         """Finish what is submitted and let go of the decoders."""

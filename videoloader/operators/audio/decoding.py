@@ -8,18 +8,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.audio import Audio
 from videoloader.audio.elements import CONVERSIONS, to_float32
+from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.audio.resampling import resampled_length
+from videoloader.decoding.batch import shared_decoder
 from videoloader.errors import SourceError, VideoError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, Argument, PerSample
 from videoloader.operators.audio.levels import from_levels
 from videoloader.operators.audio.resample import QUALITY, resample_signal
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, SampleError, Spec
 from videoloader.operators.image_files import ENCODED, encoded_bytes
+from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
+from videoloader.workers.supervisor import WorkerLostError
 
-__all__ = ["SOUND_TYPE", "decode_sound"]
+__all__ = ["SOUND_TYPE", "convert_sound"]
 
 SOUND_TYPE = Argument(
     "dtype",
@@ -30,39 +33,35 @@ SOUND_TYPE = Argument(
 )
 
 
-def decode_sound(
-    audio: Audio,
+def convert_sound(
+    sound: DecodedSound,
     *,
     downmix: bool,
     sample_rate: float,
     quality: float,
     dtype: torch.dtype,
-    start: int = 0,
-    stop: int | None = None,
 ) -> tuple[torch.Tensor, float]:
     """Samples of a sound as DALI gives them, and their rate.
 
     Args:
-        audio: opened with `dtype="stored"`.
+        sound: decoded with `dtype="stored"`.
         downmix: give the mean of all channels, (n,) in place of (n, channels).
         sample_rate: to resample to, if above 0.
         quality: of resampling.
         dtype: of the samples.
-        start: number of the first sample, before resampling.
-        stop: number behind the last one.
     """
-    stored = audio[start:stop].numpy().T
+    stored = sound.samples.T
     kind = np.dtype(str(dtype).removeprefix("torch."))
-    resamples = sample_rate > 0 and sample_rate != audio.sample_rate
+    resamples = sample_rate > 0 and sample_rate != sound.sample_rate
     if not downmix and not resamples and stored.dtype.kind != "f":
-        return _tensor(CONVERSIONS[kind.name](stored)), float(audio.sample_rate)
+        return _tensor(CONVERSIONS[kind.name](stored)), float(sound.sample_rate)
     levels = to_float32(stored)
     if downmix:
         levels = levels.mean(axis=1, dtype=np.float32)
     if resamples:
-        length = resampled_length(len(levels), audio.sample_rate, sample_rate)
-        levels = resample_signal(levels, audio.sample_rate / sample_rate, length, quality)
-    rate = sample_rate if resamples else audio.sample_rate
+        length = resampled_length(len(levels), sound.sample_rate, sample_rate)
+        levels = resample_signal(levels, sound.sample_rate / sample_rate, length, quality)
+    rate = sample_rate if resamples else sound.sample_rate
     return _tensor(from_levels(levels, kind)), float(rate)
 
 
@@ -95,8 +94,11 @@ def _infer(
         QUALITY,
         Argument("downmix", BOOL, default=False, doc="give the mean of all channels"),
         SOUND_TYPE,
+        TIME_LIMIT,
+        MEMORY_LIMIT,
     ),
     devices=("cpu",),
+    in_workers=True,
     num_outputs=lambda arguments: 2,  # noqa: ARG005
     infer=_infer,
 )
@@ -108,29 +110,37 @@ def decode_audio(
     quality: float,
     downmix: bool,
     dtype: torch.dtype,
+    **limits: Any,
 ) -> tuple[Batch, Batch]:
     """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos.
 
     Gives the samples, (n, channels) or with `downmix` (n,), and their rate in hertz, a float32
     scalar. Resampling is that of `fn.audio_resample`.
     """
+    requests = [
+        SoundRequest(bytes(encoded_bytes(value, "decoders.audio")), name or "<bytes>", "stored")
+        for value, name in zip(encoded, encoded.source_info or [""] * len(encoded), strict=True)
+    ]
+    decoder = shared_decoder("cpu", context.workers, **limits)
+    found = decoder.decode_sounds(requests) if requests else []
     sounds, rates = [], context.empty(1)
-    for position, (value, place) in enumerate(zip(encoded, rates, strict=True)):
-        data = encoded_bytes(value, "decoders.audio")
-        name = encoded.source_info[position] if encoded.source_info else ""
-        try:
-            with Audio(data, dtype="stored") as audio:
-                samples, rate = decode_sound(
-                    audio,
-                    downmix=downmix,
-                    sample_rate=sample_rate[position],
-                    quality=quality,
-                    dtype=dtype,
-                )
-        except VideoError as error:
-            if not name or isinstance(error, SourceError):
-                raise
-            raise type(error)(f"{name}: {error}") from error
+    for position, (sound, place) in enumerate(zip(found, rates, strict=True)):
+        if isinstance(sound, Exception):
+            raise SampleError(position, _named(sound, requests[position].name))
+        samples, rate = convert_sound(
+            sound,
+            downmix=downmix,
+            sample_rate=sample_rate[position],
+            quality=quality,
+            dtype=dtype,
+        )
         sounds.append(samples)
         place.fill_(rate)
     return Batch(sounds), rates
+
+
+def _named(error: Exception, name: str) -> Exception:
+    """An error about bytes that names the file that they are of."""
+    if not isinstance(error, VideoError) or isinstance(error, SourceError | WorkerLostError):
+        return error
+    return error if str(error).startswith(name) else type(error)(f"{name}: {error}")

@@ -1,0 +1,71 @@
+"""A part of a sound to decode, which travels to worker processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from numpy.typing import NDArray
+
+from videoloader.audio.audio import Audio
+from videoloader.errors import FormatError
+from videoloader.sources.items import Item
+
+__all__ = ["DecodedSound", "SoundRequest"]
+
+
+class DecodedSound(NamedTuple):
+    """Samples (channels, n), and how many of them make a second."""
+
+    samples: NDArray[Any]
+    sample_rate: int
+
+
+@dataclass(frozen=True, slots=True)
+class SoundRequest:
+    """A sound, and which part of it is wanted: by the clock of the pictures, or in samples.
+
+    Attributes:
+        source: what it is opened by.
+        name: of the file, for messages.
+        dtype: of the samples, see `Audio`.
+        played: (start, stop) in seconds on the clock of the pictures: exactly as many samples as
+            fit in between, zeros where there is no sound; in place of the next two.
+        offset: seconds to leave out at the beginning, in whole samples.
+        length: seconds to give, in whole samples; up to the end by default.
+    """
+
+    source: str | bytes | Item
+    name: str
+    dtype: Literal["float32", "stored"] = "float32"
+    played: tuple[float, float] | None = None
+    offset: float = 0.0
+    length: float | None = None
+
+    def decode(self) -> DecodedSound:
+        """The samples; those of `offset` and `length` as far as the sound has them.
+
+        Raises:
+            VideoError: the sound cannot be decoded, or ends before `offset`.
+        """
+        opened = self.source.open() if isinstance(self.source, Item) else None
+        try:
+            with Audio(opened or self.source, dtype=self.dtype) as audio:
+                return DecodedSound(self._read(audio), audio.sample_rate)
+        finally:
+            if opened is not None:
+                opened.close()
+
+    def _read(self, audio: Audio) -> NDArray[Any]:
+        if self.played is not None:
+            return audio.read_seconds(*self.played, pad=True)
+        start, stop = int(self.offset * audio.sample_rate), None
+        if self.length is not None:
+            stop = start + int(self.length * audio.sample_rate)
+        samples = audio.read_numbers(start, stop)
+        if not samples.shape[1] and start and start >= len(audio):
+            raise FormatError(
+                f"{self.name}: what begins at {self.offset:g} s is wanted; the sound has "
+                f"{len(audio) / audio.sample_rate:.3f} s"
+            )
+        return samples

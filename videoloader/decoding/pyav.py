@@ -1,0 +1,41 @@
+"""What PyAV's versions, 15 to 19, do differently where this package uses it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from av import VideoFrame
+    from av.filter import Graph
+    from av.video.reformatter import VideoReformatter
+
+__all__ = ["new_graph", "reformat"]
+
+_THREADS_SINCE = 17  # the first version that lets a graph or a conversion have threads, or one
+
+
+def new_graph() -> Graph:
+    """A graph of filters that runs in the thread of the caller.
+
+    Before PyAV 17 FFmpeg gives it as many threads as there are processors, of which those of a
+    batch take time from each other.
+    """
+    from av.filter import Graph
+
+    graph = Graph()
+    if _has_threads():
+        graph.threads = 1
+    return graph
+
+
+def reformat(reformatter: VideoReformatter, frame: VideoFrame, **options: Any) -> VideoFrame:
+    """Convert a frame in the thread of the caller; options as of `VideoReformatter.reformat`."""
+    return reformatter.reformat(frame, **options, **({"threads": 1} if _has_threads() else {}))
+
+
+@cache
+def _has_threads() -> bool:
+    import av
+
+    return int(av.__version__.partition(".")[0]) >= _THREADS_SINCE
