@@ -4180,6 +4180,7 @@ def video_reader(
     index: Any = None,
     filter: Any = None,
     labels: Any = None,
+    classes: Any = None,
     file_root: str | _PathLike[str] | None = None,
     file_list: str | _PathLike[str] | None = None,
     file_list_format: str = 'timestamps',
@@ -4249,8 +4250,9 @@ def video_reader(
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
-    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
-    numbers (int32) and times (float64, seconds from the first frame of the file).
+    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32 (1,) of
+    integers and classes, float32 (1,) of floats, (K,) of vectors), frame numbers (int32) and times
+    (float64, seconds from the first frame of the file).
 
     Deprecated: use fn.readers.video.
 
@@ -4261,9 +4263,12 @@ def video_reader(
         index: a data set index or its path; the same as `dataset` (object).
         filter: which videos of a data set index: a mapping of limits by name, or an expression of
             pyarrow; see `Videos.filter` (object).
-        labels: of `filenames`, `dataset` or `index`: one for each; or by key a mapping, a
-            `LabelColumn` or a function; an empty list numbers them (list of int, mapping,
-            LabelColumn or function).
+        labels: of `filenames`, `dataset` or `index`: one for each, an integer, a float, a vector of
+            numbers or a text, which is a class; or by key a mapping, a `LabelColumn` or a function;
+            an empty list numbers them (list, mapping, LabelColumn or function).
+        classes: names of the classes in the order of their numbers, where labels are texts, or of
+            the folders of `file_root`; by default those that there are, in alphabetical order (list
+            of str).
         file_root: a folder of folders; each is a class (path).
         file_list: lines of `path label [start [end]]` (path).
         file_list_format: unit of start and end: seconds from the first frame, or frame numbers (one
@@ -4364,6 +4369,7 @@ def video_reader_resize(
     index: Any = None,
     filter: Any = None,
     labels: Any = None,
+    classes: Any = None,
     file_root: str | _PathLike[str] | None = None,
     file_list: str | _PathLike[str] | None = None,
     file_list_format: str = 'timestamps',
@@ -4455,9 +4461,12 @@ def video_reader_resize(
         index: a data set index or its path; the same as `dataset` (object).
         filter: which videos of a data set index: a mapping of limits by name, or an expression of
             pyarrow; see `Videos.filter` (object).
-        labels: of `filenames`, `dataset` or `index`: one for each; or by key a mapping, a
-            `LabelColumn` or a function; an empty list numbers them (list of int, mapping,
-            LabelColumn or function).
+        labels: of `filenames`, `dataset` or `index`: one for each, an integer, a float, a vector of
+            numbers or a text, which is a class; or by key a mapping, a `LabelColumn` or a function;
+            an empty list numbers them (list, mapping, LabelColumn or function).
+        classes: names of the classes in the order of their numbers, where labels are texts, or of
+            the folders of `file_root`; by default those that there are, in alphabetical order (list
+            of str).
         file_root: a folder of folders; each is a class (path).
         file_list: lines of `path label [start [end]]` (path).
         file_list_format: unit of start and end: seconds from the first frame, or frame numbers (one

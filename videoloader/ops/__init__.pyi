@@ -4603,8 +4603,9 @@ class VideoReader:
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
-    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
-    numbers (int32) and times (float64, seconds from the first frame of the file).
+    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32 (1,) of
+    integers and classes, float32 (1,) of floats, (K,) of vectors), frame numbers (int32) and times
+    (float64, seconds from the first frame of the file).
 
     Deprecated: use fn.readers.video.
 
@@ -4615,9 +4616,12 @@ class VideoReader:
         index: a data set index or its path; the same as `dataset` (object).
         filter: which videos of a data set index: a mapping of limits by name, or an expression of
             pyarrow; see `Videos.filter` (object).
-        labels: of `filenames`, `dataset` or `index`: one for each; or by key a mapping, a
-            `LabelColumn` or a function; an empty list numbers them (list of int, mapping,
-            LabelColumn or function).
+        labels: of `filenames`, `dataset` or `index`: one for each, an integer, a float, a vector of
+            numbers or a text, which is a class; or by key a mapping, a `LabelColumn` or a function;
+            an empty list numbers them (list, mapping, LabelColumn or function).
+        classes: names of the classes in the order of their numbers, where labels are texts, or of
+            the folders of `file_root`; by default those that there are, in alphabetical order (list
+            of str).
         file_root: a folder of folders; each is a class (path).
         file_list: lines of `path label [start [end]]` (path).
         file_list_format: unit of start and end: seconds from the first frame, or frame numbers (one
@@ -4718,6 +4722,7 @@ class VideoReader:
         index: Any = None,
         filter: Any = None,
         labels: Any = None,
+        classes: Any = None,
         file_root: str | _PathLike[str] | None = None,
         file_list: str | _PathLike[str] | None = None,
         file_list_format: str = 'timestamps',
@@ -4797,9 +4802,12 @@ class VideoReaderResize:
         index: a data set index or its path; the same as `dataset` (object).
         filter: which videos of a data set index: a mapping of limits by name, or an expression of
             pyarrow; see `Videos.filter` (object).
-        labels: of `filenames`, `dataset` or `index`: one for each; or by key a mapping, a
-            `LabelColumn` or a function; an empty list numbers them (list of int, mapping,
-            LabelColumn or function).
+        labels: of `filenames`, `dataset` or `index`: one for each, an integer, a float, a vector of
+            numbers or a text, which is a class; or by key a mapping, a `LabelColumn` or a function;
+            an empty list numbers them (list, mapping, LabelColumn or function).
+        classes: names of the classes in the order of their numbers, where labels are texts, or of
+            the folders of `file_root`; by default those that there are, in alphabetical order (list
+            of str).
         file_root: a folder of folders; each is a class (path).
         file_list: lines of `path label [start [end]]` (path).
         file_list_format: unit of start and end: seconds from the first frame, or frame numbers (one
@@ -4927,6 +4935,7 @@ class VideoReaderResize:
         index: Any = None,
         filter: Any = None,
         labels: Any = None,
+        classes: Any = None,
         file_root: str | _PathLike[str] | None = None,
         file_list: str | _PathLike[str] | None = None,
         file_list_format: str = 'timestamps',

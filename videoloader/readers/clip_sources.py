@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
 from videoloader.indexing.index import VideoIndex
-from videoloader.readers.labels import LabelColumn, Labels, labels_of_keys, numbered
+from videoloader.readers.label_values import VideoLabels, as_classes, as_labels
+from videoloader.readers.labels import LabelColumn, Labels, labels_of_keys
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import VIDEO_SUFFIXES
 
@@ -193,35 +194,66 @@ def find_weights(weights: Weights, found: ListedVideos | IndexedVideos) -> NDArr
             return np.array([float(weigh(key)) for key in found.keys()])  # noqa: SIM118  (a method)
         except KeyError as error:
             raise ArgumentError(f"no weight for {error}") from error
-    return _one_each("weights", np.asarray(weights, dtype=np.float64).reshape(-1), found)
+    shares = np.asarray(weights, dtype=np.float64).reshape(-1)
+    rows = _rows_given("weights", len(shares), found)
+    return shares if rows is None else shares[rows]
 
 
 def find_labels(
     videos: ClipSources,
     found: ListedVideos | IndexedVideos,
     labels: Labels | None,
-) -> tuple[list[int] | None, list[str]]:
-    """The label of each video, and the names of the classes, where labels are taken from names.
+    classes: Sequence[str] | None = None,
+) -> VideoLabels | None:
+    """The label of each video, if there are labels.
 
     Args:
         videos: as a user named them.
         found: what that stands for.
-        labels: one integer a video or a row, or by key, see `Labels`; None for those of folders,
-            if there are.
+        labels: one a video or a row, or by key, see `Labels`; None for those of folders, if there
+            are.
+        classes: names of the classes in the order of their numbers, see `as_labels`.
 
     Raises:
-        ArgumentError: not every video has a label.
+        ArgumentError: not every video has a label, or one that is not among the classes.
     """
+    names = as_classes(classes)
+    values: Sequence[Any] | NDArray[Any] | None
     if labels is not None:
-        if not isinstance(labels, Mapping | LabelColumn) and not callable(labels):
-            return [int(label) for label in _one_each("labels", np.asarray(labels), found)], []
+        values = _given_labels(labels, found)
+    elif isinstance(found, ListedVideos):
+        values = _classes(videos, found.items)
+    else:
+        values = None
+    if values is not None:
+        return as_labels(values, lambda number: found.item(number).name, names)
+    if names:
+        raise ArgumentError(
+            "classes are given, but nothing says of which class a video is; pass labels=, or a "
+            "folder that has a folder for each class"
+        )
+    return None
+
+
+def _given_labels(
+    labels: Labels, found: ListedVideos | IndexedVideos
+) -> Sequence[Any] | NDArray[Any]:
+    """The label of each video, as it was given."""
+    if isinstance(labels, Mapping | LabelColumn) or callable(labels):
         return labels_of_keys(labels, found.keys())
-    if not isinstance(found, ListedVideos):
-        return None, []
-    names = _classes(videos, found.items)
-    if names is None:
-        return None, []
-    return numbered(names)
+    if isinstance(labels, str | bytes | os.PathLike):
+        raise ArgumentError(
+            f"labels={labels!r:.80}: one label a video is expected; a table is given as "
+            "LabelColumn(path)"
+        )
+    values: Sequence[Any] | NDArray[Any] = labels
+    if not isinstance(labels, np.ndarray):
+        # Tensors, series and columns have their elements as Python's.
+        values = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    rows = _rows_given("labels", len(values), found)
+    if rows is None:
+        return values
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
 
 
 def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
@@ -260,16 +292,16 @@ def _check_there(item: Item) -> None:
         raise SourceError(f"{shown(path)}: no such folder or file")
 
 
-def _one_each(
-    what: str, values: NDArray[Any], videos: ListedVideos | IndexedVideos
-) -> NDArray[Any]:
-    """The value of each video, of those of videos or of rows."""
-    if len(values) == len(videos):
-        return values
+def _rows_given(
+    what: str, count: int, videos: ListedVideos | IndexedVideos
+) -> NDArray[np.int64] | None:
+    """Which of the values that were given the videos have, where there is one for each row."""
+    if count == len(videos):
+        return None
     rows = ""
     if isinstance(videos, IndexedVideos):
         dataset = videos.videos.dataset
-        if len(values) == len(dataset):
-            return values[videos.rows]
+        if count == len(dataset):
+            return videos.rows
         rows = f" in {len(dataset)} rows"
-    raise ArgumentError(f"{len(videos)} videos{rows}, but {len(values)} {what}")
+    raise ArgumentError(f"{len(videos)} videos{rows}, but {count} {what}")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, SourceError
+from videoloader.readers.label_values import as_classes, as_labels
 from videoloader.readers.media import Index
 from videoloader.sources.address import shown
 
@@ -80,17 +81,28 @@ class FrameRange:
         return int(np.searchsorted(ticks, time.numerator // time.denominator, "right")) - 1
 
 
-def list_folders(root: str | Path) -> list[Entry]:
-    """The files of every folder in `root`, in order; the label is the folder's position."""
+def list_folders(root: str | Path, classes: Sequence[str] | None = None) -> list[Entry]:
+    """The files of every folder in `root`, in order; the label is the folder's position.
+
+    Args:
+        root: the folder.
+        classes: names of the folders in the order of their labels; another one that has a file is
+            an error.
+    """
     root = Path(root)
     if not root.is_dir():
         raise SourceError(f"file_root {root} is no folder")
     folders = sorted(folder for folder in root.iterdir() if _is_shown(folder) and folder.is_dir())
-    entries = [
-        Entry(str(file), label)
-        for label, folder in enumerate(folders)
+    files = [
+        (str(file), folder.name)
+        for folder in folders
         for file in sorted(folder.rglob("*"))
         if _is_shown(file) and file.is_file()
+    ]
+    names = [folder.name for folder in folders] if classes is None else as_classes(classes)
+    labels = as_labels([folder for _, folder in files], lambda at: shown(files[at][0]), names)
+    entries = [
+        Entry(file, label) for (file, _), label in zip(files, labels.values.tolist(), strict=True)
     ]
     if not entries:
         raise ArgumentError(

@@ -35,6 +35,7 @@ from videoloader.readers.file_list import (
     read_file_list,
 )
 from videoloader.readers.known_bad import read_known
+from videoloader.readers.label_values import Name, VideoLabels, as_labels
 from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.ranks import find_shard
 from videoloader.readers.scopes import Scopes
@@ -64,6 +65,8 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
             f"got {' and '.join(ways) or 'none'}"
         )
     labels, files = arguments.get("labels"), arguments.get("filenames")
+    if "classes" in given and labels is None and ways[0] != "file_root":
+        raise ArgumentError("fn.readers.video: classes goes with labels or file_root")
     if labels is not None and ways[0] in ("file_root", "file_list"):
         raise ArgumentError(f"fn.readers.video: {ways[0]} has labels of its own, leave labels out")
     if files is not None and labels and isinstance(labels, tuple) and len(labels) != len(files):
@@ -142,8 +145,9 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
-    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
-    numbers (int32) and times (float64, seconds from the first frame of the file).
+    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32 (1,) of
+    integers and classes, float32 (1,) of floats, (K,) of vectors), frame numbers (int32) and times
+    (float64, seconds from the first frame of the file).
     """
     if arguments["pad_sequences"]:
         arguments["pad_mode"] = "constant"
@@ -204,7 +208,7 @@ def _draws(scopes: Scopes, clips: Clips, *, balanced: bool) -> WeightedDraws | N
             return None
         if scopes.labels is None:
             raise ArgumentError("fn.readers.video: balanced needs labels")
-        weights = balanced_weights(scopes.labels, counts=counts)
+        weights = balanced_weights(scopes.labels.to_balance(), counts=counts)
     return WeightedDraws.of(weights, counts=counts)
 
 
@@ -219,7 +223,8 @@ def _scopes(arguments: Mapping[str, Any]) -> Scopes:
 def _named(arguments: Mapping[str, Any]) -> Scopes:
     """The videos that arguments name; those of lists are not looked at."""
     if arguments["file_root"] is not None:
-        return _of_entries(list_folders(arguments["file_root"]), FrameRange())
+        entries = list_folders(arguments["file_root"], arguments["classes"])
+        return _of_entries(entries, FrameRange())
     if arguments["file_list"] is not None:
         entries = read_file_list(arguments["file_list"], arguments["file_list_format"])
         return _of_entries(entries, _limits(arguments))
@@ -236,8 +241,10 @@ def _named(arguments: Mapping[str, Any]) -> Scopes:
         videos = find_sources(given, {})
     if labels is None:
         return Scopes(videos)
-    found, _ = find_labels(given, videos, range(len(videos)) if labels == () else labels)
-    return Scopes(videos, np.array(found, dtype=np.int32))
+    if labels == ():
+        labels = range(len(videos))
+    found = find_labels(given, videos, labels, arguments["classes"])
+    return Scopes(videos, found and _in_32_bits(found, lambda number: videos.item(number).name))
 
 
 def _limits(arguments: Mapping[str, Any]) -> FrameRange:
@@ -257,10 +264,30 @@ def _limits(arguments: Mapping[str, Any]) -> FrameRange:
 
 def _of_entries(entries: Sequence[Entry], limits: FrameRange) -> Scopes:
     videos = ListedVideos([Item(entry.path) for entry in entries], {})
-    labels = np.array([entry.label for entry in entries], dtype=np.int32)
+    labels = as_labels([entry.label for entry in entries], lambda number: entries[number].where)
     ranges = {
         number: entry
         for number, entry in enumerate(entries)
         if entry.start is not None or entry.end is not None
     }
-    return Scopes(videos, labels, ranges=ranges, limits=limits)
+    shorter = _in_32_bits(labels, lambda number: entries[number].where)
+    return Scopes(videos, shorter, ranges=ranges, limits=limits)
+
+
+def _in_32_bits(labels: VideoLabels, name: Name) -> VideoLabels:
+    """Labels as this reader gives them, where DALI's are int32.
+
+    Raises:
+        ArgumentError: an integer needs more bits.
+    """
+    if labels.values.dtype.kind == "f":
+        return labels
+    shorter = labels.values.astype(np.int32)
+    wrong = np.argwhere(shorter != labels.values)
+    if len(wrong):
+        number = int(wrong[0, 0])
+        raise ArgumentError(
+            f"{name(number)}: the label {labels.values[number]} is over 32 bits; Loader has labels "
+            "of 64"
+        )
+    return replace(labels, values=shorter)
