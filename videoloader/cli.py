@@ -117,7 +117,10 @@ def index(
         print(json.dumps(facts))  # noqa: T201  (what the option asks for)
     else:
         for row in errors:
-            _complain(row["error"])
+            try:
+                dataset[row["row"]]
+            except VideoError as error:  # with the whole path, where only the end of it is stored
+                _complain(str(error))
         rate = len(dataset) / max(seconds, 1e-9)
         _say(
             f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "

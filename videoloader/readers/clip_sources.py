@@ -14,7 +14,7 @@ from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.label_values import VideoLabels, as_classes, as_labels
-from videoloader.readers.labels import LabelColumn, Labels, labels_of_keys
+from videoloader.readers.labels import LabelColumn, Labels, labels_of_paths, longest_end
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import VIDEO_SUFFIXES
 
@@ -69,6 +69,10 @@ class ListedVideos:
         """Key of each video: its path, and its name in an archive."""
         return [item.key for item in self.items]
 
+    def paths(self) -> list[str]:
+        """Whole path of each video, by which tables are searched: its key."""
+        return self.keys()
+
     def item(self, number: int) -> Item:
         """Where a video is."""
         return self.items[number]
@@ -119,6 +123,17 @@ class IndexedVideos:
         """Key of each video."""
         keys = self.videos.dataset.keys
         return [keys[row] for row in self.rows.tolist()]
+
+    def path(self, key: str) -> str:
+        """The whole path of the video of a key, by which tables are searched."""
+        root = self.videos.dataset.root
+        if root is None or is_url(key) or os.path.isabs(key):
+            return key
+        return f"{root.rstrip('/')}/{key}"
+
+    def paths(self) -> list[str]:
+        """Whole path of each video."""
+        return [self.path(key) for key in self.keys()]
 
     def item(self, number: int) -> Item:
         """Where a video is."""
@@ -188,10 +203,11 @@ def find_weights(weights: Weights, found: ListedVideos | IndexedVideos) -> NDArr
     Raises:
         ArgumentError: not every video has one.
     """
-    if isinstance(weights, Mapping) or callable(weights):
-        weigh = weights if callable(weights) else weights.__getitem__
+    if callable(weights):
+        return np.array([float(weights(key)) for key in found.keys()])  # noqa: SIM118  (a method)
+    if isinstance(weights, Mapping):
         try:
-            return np.array([float(weigh(key)) for key in found.keys()])  # noqa: SIM118  (a method)
+            return np.array([float(weights[longest_end(p, weights) or p]) for p in found.paths()])
         except KeyError as error:
             raise ArgumentError(f"no weight for {error}") from error
     shares = np.asarray(weights, dtype=np.float64).reshape(-1)
@@ -239,8 +255,10 @@ def _given_labels(
     labels: Labels, found: ListedVideos | IndexedVideos
 ) -> Sequence[Any] | NDArray[Any]:
     """The label of each video, as it was given."""
-    if isinstance(labels, Mapping | LabelColumn) or callable(labels):
-        return labels_of_keys(labels, found.keys())
+    if isinstance(labels, Mapping | LabelColumn):
+        return labels_of_paths(labels, found.paths())
+    if callable(labels):
+        return [labels(key) for key in found.keys()]  # noqa: SIM118  (a method)
     if isinstance(labels, str | bytes | os.PathLike):
         raise ArgumentError(
             f"labels={labels!r:.80}: one label a video is expected; a table is given as "

@@ -159,7 +159,7 @@ def _kind_of(values: Sequence[Any], name: Name) -> str:
 
 def _stacked(values: Sequence[Any], name: Name) -> NDArray[Any]:
     """Vectors of one length as one array."""
-    vectors = []
+    vectors: list[NDArray[Any]] = []
     for number, value in enumerate(values):
         try:
             vector = np.asarray(value)

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.sources.address import shown
 
-__all__ = ["KeyedLabels", "LabelColumn", "Labels", "labels_of_keys", "longest_end"]
+__all__ = ["LabelColumn", "Labels", "labels_of_paths", "longest_end"]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:
     """A column of a CSV or Parquet file that has the labels of videos.
 
-    A video is found by its key: the longest end of it, cut at slashes, that the table has, with the
-    ending of the file or without. So a table may hold whole paths, paths relative to some folder,
-    names of files, or ids such as `dQw4w9WgXcQ` for `train/dQw4w9WgXcQ.mp4`.
+    A video is found by its path: the longest end of it, cut at slashes, that the table has, with
+    the ending of the file or without. So a table may hold whole paths, paths relative to some
+    folder, names of files, or ids such as `dQw4w9WgXcQ` for `train/dQw4w9WgXcQ.mp4`.
 
     Args:
         path: of the table; one that ends in `.parquet` is Parquet, anything else is CSV with a line
@@ -36,8 +36,8 @@ class LabelColumn:
     label: str = "label"
     key: str = "path"
 
-    def labels(self, keys: Sequence[str]) -> list[Any]:
-        """The labels of videos, as the table has them.
+    def labels(self, paths: Sequence[str]) -> list[Any]:
+        """The labels of videos by their whole paths, as the table has them.
 
         Raises:
             SourceError: there is no such file.
@@ -45,7 +45,7 @@ class LabelColumn:
             ArgumentError: a video has no label, or several; or it has no such column.
         """
         values = self._read()
-        return [values[name] for name in _names(keys, values, shown(str(self.path)))]
+        return [values[name] for name in _names(paths, values, shown(str(self.path)))]
 
     def _read(self) -> dict[str, Any]:
         """Label by key."""
@@ -80,24 +80,22 @@ class LabelColumn:
         return values
 
 
-KeyedLabels: TypeAlias = Mapping[str, Any] | LabelColumn | Callable[[str], Any]
-"""Labels by key: a mapping, in which a video is found as in a table; a column; or a function."""
+Labels: TypeAlias = (
+    Sequence[Any] | NDArray[Any] | Mapping[str, Any] | LabelColumn | Callable[[str], Any]
+)
+"""One label a video, or by a mapping, a table or a function of its key: integers, floats, vectors
+of numbers, or texts (classes)."""
 
-Labels: TypeAlias = Sequence[Any] | NDArray[Any] | KeyedLabels
-"""One label a video, or by its key: integers, floats, vectors of numbers, or texts (classes)."""
 
-
-def labels_of_keys(labels: KeyedLabels, keys: Sequence[str]) -> list[Any]:
-    """The label of each video by its key, as it was given.
+def labels_of_paths(labels: Mapping[str, Any] | LabelColumn, paths: Sequence[str]) -> list[Any]:
+    """The label of each video by its whole path, as it was given.
 
     Raises:
         ArgumentError: not every video has a label.
     """
     if isinstance(labels, LabelColumn):
-        return labels.labels(keys)
-    if isinstance(labels, Mapping):
-        return [labels[name] for name in _names(keys, labels, "labels")]
-    return [labels(key) for key in keys]
+        return labels.labels(paths)
+    return [labels[name] for name in _names(paths, labels, "labels")]
 
 
 def longest_end(key: str, known: Mapping[str, Any]) -> str | None:
@@ -115,22 +113,22 @@ def longest_end(key: str, known: Mapping[str, Any]) -> str | None:
             return None
 
 
-def _names(keys: Sequence[str], known: Mapping[str, Any], where: str) -> list[str]:
+def _names(paths: Sequence[str], known: Mapping[str, Any], where: str) -> list[str]:
     """What a table or mapping calls each video."""
-    names = [longest_end(key, known) for key in keys]
-    missing = [key for key, name in zip(keys, names, strict=True) if name is None]
+    names = [longest_end(path, known) for path in paths]
+    missing = [path for path, name in zip(paths, names, strict=True) if name is None]
     if missing:
         raise ArgumentError(
-            f"{where}: {len(missing)} of {len(keys)} videos have no label, the first is "
+            f"{where}: {len(missing)} of {len(paths)} videos have no label, the first is "
             f"{shown(missing[0])}"
         )
     found = [name for name in names if name is not None]
     meant: dict[str, str] = {}
-    for key, name in zip(keys, found, strict=True):
-        other = meant.setdefault(name, key)
-        if other != key:
+    for path, name in zip(paths, found, strict=True):
+        other = meant.setdefault(name, path)
+        if other != path:
             raise ArgumentError(
-                f"{where}: {name!r} stands for {shown(other)} and {shown(key)}; write more of "
+                f"{where}: {name!r} stands for {shown(other)} and {shown(path)}; write more of "
                 "their paths"
             )
     return found
