@@ -19,7 +19,7 @@ from videoloader.indexing.dataset.rows import Row
 from videoloader.sampling import plan_decode
 from videoloader.sources.source import Check
 from videoloader.workers.tasks import Failure, run_tasks
-from videoloader.writing import written, written_whole
+from videoloader.writing import check_target, written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,6 +104,7 @@ def check_dataset(
 
     rows = part_of(dataset.videos.rows.tolist(), shard)
     target = Path(out)
+    check_target(target)
     with written(target):  # rather found out now than when all is done
         target.parent.mkdir(parents=True, exist_ok=True)
     journal = Journal(target.with_name(f"{target.name}.journal"))

@@ -279,7 +279,7 @@ def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
     if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
         return None
     folder = Path(_absolute(videos))
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return None
     parts = [Path(local_path(item.path)).relative_to(folder).parts for item in items]
     return [part[0] for part in parts] if all(len(part) > 1 for part in parts) else None

@@ -49,6 +49,21 @@ class VideoLabels:
             return int(self.values[video])
         return self.at([video])[0]
 
+    def in_32_bits(self, name: Name) -> VideoLabels:
+        """The same labels with integers as int32, as readers of pipelines give them.
+
+        Raises:
+            ArgumentError: an integer needs more bits.
+        """
+        if self.values.dtype.kind == "f":
+            return self
+        shorter = self.values.astype(np.int32)
+        wrong = np.argwhere(shorter != self.values)
+        if len(wrong):
+            number = int(wrong[0, 0])
+            raise ArgumentError(f"{name(number)}: the label {self.values[number]} is over 32 bits")
+        return replace(self, values=shorter)
+
     def to_balance(self) -> NDArray[np.int64]:
         """The class of each video.
 

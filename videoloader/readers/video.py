@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
@@ -35,7 +34,7 @@ from videoloader.readers.file_list import (
     read_file_list,
 )
 from videoloader.readers.known_bad import read_known
-from videoloader.readers.label_values import Name, VideoLabels, as_labels
+from videoloader.readers.label_values import as_labels
 from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.ranks import find_shard
 from videoloader.readers.scopes import Scopes
@@ -244,7 +243,7 @@ def _named(arguments: Mapping[str, Any]) -> Scopes:
     if labels == ():
         labels = range(len(videos))
     found = find_labels(given, videos, labels, arguments["classes"])
-    return Scopes(videos, found and _in_32_bits(found, lambda number: videos.item(number).name))
+    return Scopes(videos, found and found.in_32_bits(lambda number: videos.item(number).name))
 
 
 def _limits(arguments: Mapping[str, Any]) -> FrameRange:
@@ -270,24 +269,5 @@ def _of_entries(entries: Sequence[Entry], limits: FrameRange) -> Scopes:
         for number, entry in enumerate(entries)
         if entry.start is not None or entry.end is not None
     }
-    shorter = _in_32_bits(labels, lambda number: entries[number].where)
+    shorter = labels.in_32_bits(lambda number: entries[number].where)
     return Scopes(videos, shorter, ranges=ranges, limits=limits)
-
-
-def _in_32_bits(labels: VideoLabels, name: Name) -> VideoLabels:
-    """Labels as this reader gives them, where DALI's are int32.
-
-    Raises:
-        ArgumentError: an integer needs more bits.
-    """
-    if labels.values.dtype.kind == "f":
-        return labels
-    shorter = labels.values.astype(np.int32)
-    wrong = np.argwhere(shorter != labels.values)
-    if len(wrong):
-        number = int(wrong[0, 0])
-        raise ArgumentError(
-            f"{name(number)}: the label {labels.values[number]} is over 32 bits; Loader has labels "
-            "of 64"
-        )
-    return replace(labels, values=shorter)

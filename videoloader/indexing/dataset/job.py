@@ -33,7 +33,7 @@ from videoloader.sources.items import Item, as_root, find_items
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
 from videoloader.workers.processes import INDEXING_MEMORY
 from videoloader.workers.tasks import Failure, run_tasks
-from videoloader.writing import written, written_whole
+from videoloader.writing import check_target, written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,6 +107,7 @@ def index_dataset(
         items = [item.relative_to(base) for item in items]
     items = part_of(items, shard)
     target = Path(out)
+    check_target(target)
     with written(target):
         target.parent.mkdir(parents=True, exist_ok=True)
     journal = Journal(target.with_name(f"{target.name}.journal"))
