@@ -297,7 +297,7 @@ def test_labels_are_given_by_video_by_row_or_by_key(holey, labels):
 def test_labels_that_do_not_fit_are_refused(holey, folder):
     with pytest.raises(vl.ArgumentError, match="3 videos in 5 rows, but 4 labels"):
         vl.ClipDataset(holey, EVERY_FRAME, labels=[0, 1, 2, 3])
-    with pytest.raises(vl.ArgumentError, match=r"1 of 3 videos have no label.* 4\.mp4"):
+    with pytest.raises(vl.ArgumentError, match=r"1 of 3 videos have no label.*/4\.mp4"):
         vl.ClipDataset(holey, EVERY_FRAME, labels={"1.mp4": 10, "2.mp4": 20})
     paths = {str(folder / f"{number}.mp4"): number for number in range(6)}
     dataset = vl.ClipDataset(folder, EVERY_FRAME, labels=paths)

@@ -26,6 +26,7 @@ from rich.text import Text
 import videoloader
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import VideoIndex, index_video
+from videoloader.sources.lists import exact_number
 from videoloader.sources.source import as_check
 
 __all__ = ["app", "main"]
@@ -117,7 +118,10 @@ def index(
         print(json.dumps(facts))  # noqa: T201  (what the option asks for)
     else:
         for row in errors:
-            _complain(row["error"])
+            try:
+                dataset[row["row"]]
+            except VideoError as error:  # with the whole path, where only the end of it is stored
+                _complain(str(error))
         rate = len(dataset) / max(seconds, 1e-9)
         _say(
             f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "
@@ -352,8 +356,8 @@ def _reported(out: Path | None = None) -> Iterator[None]:
 
 def _rate(text: str) -> Fraction:
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError) as error:
+        return exact_number(text)
+    except (OverflowError, ValueError) as error:
         raise ArgumentError(f"--fps is a number or a fraction, got {text!r}") from error
 
 

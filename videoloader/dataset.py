@@ -115,7 +115,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
       another one or the fill value stands for it.
     - `sample`: the video that the clip is of: its row in the data set index, counting failures,
       or its place in the list of videos.
-    - `label`: int, if there are labels.
+    - `labels`: if there are any: an int, or a float32 tensor () of floats, (K,) of vectors. `label`
+      is an older name of the same.
     - `error`: unless `on_error` is "raise", what went wrong with the sample that was asked for, or
       an empty string.
     - `requested`: with it, what `sample` would be had it not been replaced.
@@ -131,10 +132,14 @@ class ClipDataset(Dataset[dict[str, Any]]):
         seed: of all randomness.
         sample_transform: called with the whole sample, after `transform`, under the same random
             numbers; what it returns stands for the sample.
-        labels: one integer a video, or one a row of the data set index, failures included; or a
-            mapping from keys (`DatasetIndex.keys`; else paths), a function of keys, or a
-            `LabelColumn` of a table. By default, if the videos of one folder are all in folders in
-            it, the number of that folder in `classes`.
+        labels: one a video, or one a row of the data set index, failures included; or a mapping
+            from keys (`DatasetIndex.keys`; else paths), a function of keys, or a `LabelColumn` of a
+            table. All are integers; floats, or floats and integers, which become float32; vectors
+            of numbers of one shape; or texts, which are classes. By default, if the videos of one
+            folder are all in folders in it, these are the classes.
+        classes: names of the classes in the order of their numbers, such as the `classes` of
+            another data set; by default those that there are, in alphabetical order. A video of
+            another class is an error.
         pad_mode: what stands for frames past the end of short videos: their last frame by default
             (`edge`), with `mask` False; `none` makes them an error of the sample.
         fill_value: of frames filled with `constant`.
@@ -173,8 +178,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
             n + k, 2 n + k, ... are of video k.
 
     Attributes:
-        classes: names of the folders, or the texts of a table, that labels are taken from, sorted;
-            or an empty list.
+        classes: names of the classes by number, where labels are texts or folders; or an empty
+            list.
 
     >>> dataset = ClipDataset("videos/", RandomClip(count=16, stride=4))  # doctest: +SKIP
     >>> sampler = EpochSampler(dataset, seed=0)  # doctest: +SKIP
@@ -190,6 +195,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         *,
         sample_transform: Callable[[dict[str, Any]], Any] | None = None,
         labels: Labels | None = None,
+        classes: Sequence[str] | None = None,
         pad_mode: PadMode | str = "edge",
         fill_value: int | Sequence[int] = 0,
         size: int | Sequence[int] | None = None,
@@ -238,8 +244,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
                 "memory_limit": worker_limit(memory_limit),
             }
         every = find_sources(videos, indexes or {})
-        of_every, self.classes = find_labels(videos, every, labels)
-        self._videos, self.labels, _ = kept_videos(every, skip_known, labels=of_every)
+        of_every = find_labels(videos, every, labels, classes)
+        self.classes = [] if of_every is None else of_every.classes
+        self._videos, self._labels, _ = kept_videos(every, skip_known, labels=of_every)
         self._size = len(self._videos) * check_clips(clips_per_video, sampler)
         self._requests = SampleRequests(
             self._videos, sampler, framing, seed, pad_mode, fill_value, snap=snap
@@ -264,6 +271,11 @@ class ClipDataset(Dataset[dict[str, Any]]):
     def sampler(self) -> ClipSampler:
         """Which frames of a video make up its clip."""
         return self._requests.sampler
+
+    @property
+    def labels(self) -> list[Any] | None:
+        """The label of each video, a number or a list of numbers; None if there are none."""
+        return None if self._labels is None else self._labels.values.tolist()
 
     @property
     def seed(self) -> int:
@@ -382,8 +394,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
             "mask": torch.from_numpy(clip.mask.reshape(shape)),
             "sample": self._row(draw),
         }
-        if self.labels is not None:
-            sample["label"] = self.labels[self._requests.video(draw.sample)]
+        if self._labels is not None:
+            label = self._labels.of(self._requests.video(draw.sample))
+            sample["labels"] = sample["label"] = label
         if self._sampled.failures.policy.on_error != "raise":
             sample["error"], sample["requested"] = error, self._row(asked)
         if self.transform is None and self.sample_transform is None:

@@ -75,8 +75,9 @@ class Loader:
 
     - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
       several clips (B, clips, ...). A list of B tensors (...) or (clips, ...) where sizes differ,
-      or numbers of clips; then the next three are lists of (clips, F), too.
-    - `labels`: int64 (B,), if there are any.
+      or numbers of clips; then `frame_numbers`, `times` and `mask` are lists of (clips, F), too.
+    - `labels`: if there are any; int64 (B,) of integers and classes, float32 (B,) of floats,
+      (B, K) of vectors.
     - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool,
       True where the frame that the sampler asked for stands, False where another one or the fill
       value stands for it: past the end of a short video, and where a frame does not decode.
@@ -124,9 +125,12 @@ class Loader:
         fill_value: of filled frames.
         shuffle: permute the data set in each epoch.
         seed: of all randomness.
-        labels: one integer a video or row; or by key a mapping, a function or a `LabelColumn` of
-            a table, see `ClipDataset`; by default those of the folders, where `dataset` is a
-            folder of folders.
+        labels: one a video or row: an integer, a float, a text, which is a class, or a vector of
+            numbers; or by key a mapping, a function or a `LabelColumn` of a table, see
+            `ClipDataset`; by default those of the folders, where `dataset` is a folder of folders.
+        classes: names of the classes in the order of their numbers, such as the `classes` of
+            another loader; by default those that there are, in alphabetical order. A video of
+            another class is an error.
         clips_per_video: samples that an epoch has of each video, each drawn by itself.
         weights: how often each video is drawn: a number for each video or row, or by key a mapping
             or function; implies `shuffle`. An epoch has as many samples as without.
@@ -192,6 +196,7 @@ class Loader:
         shuffle: bool = False,
         seed: int = 0,
         labels: Labels | None = None,
+        classes: Sequence[str] | None = None,
         clips_per_video: int = 1,
         weights: Weights | None = None,
         balanced: bool = False,
@@ -217,7 +222,9 @@ class Loader:
     ) -> None:
         failures = Failures(ErrorPolicy(on_error, max_errors, error_log))
         every = find_sources(dataset, {})
-        of_every, self.classes = find_labels(dataset, every, labels)
+        of_every = find_labels(dataset, every, labels, classes)
+        self.classes = [] if of_every is None else of_every.classes
+        """Names of the classes, by number; empty where labels are no texts or folders."""
         shares = None if weights is None else find_weights(weights, every)
         self._videos, self._labels, shares = kept_videos(
             every, skip_known, labels=of_every, weights=shares

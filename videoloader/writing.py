@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from videoloader.errors import SourceError, VideoError
 
-__all__ = ["written", "written_whole"]
+__all__ = ["check_target", "written", "written_whole"]
 
 
 @contextmanager
@@ -23,6 +24,17 @@ def written(target: Path) -> Iterator[None]:
         raise SourceError(f"{target}: cannot be written ({error.strerror or error})") from error
 
 
+def check_target(target: Path) -> None:
+    """Fail if what is to be written, and would be replaced, is no file.
+
+    Raises:
+        SourceError: it is a folder, or a device such as /dev/null.
+    """
+    if os.path.exists(target) and not os.path.isfile(target):
+        kind = "a folder" if os.path.isdir(target) else "no regular file"
+        raise SourceError(f"{target}: is {kind}; name a file to write")
+
+
 @contextmanager
 def written_whole(target: Path) -> Iterator[Path]:
     """A name beside `target` to write to, which takes its place at the end of the `with` block.
@@ -32,6 +44,7 @@ def written_whole(target: Path) -> Iterator[Path]:
     Raises:
         SourceError: it cannot be written; nothing is left behind, and `target` is as it was.
     """
+    check_target(target)
     partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
     with written(target):
         try:

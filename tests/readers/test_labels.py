@@ -3,7 +3,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import videoloader as vl
-from videoloader.readers.labels import LabelColumn, labels_of_keys
+from videoloader.readers.labels import LabelColumn, labels_of_paths
 
 KEYS = ["/data/run/a.mp4", "/data/walk/a.mp4", "shard.tar/b.mp4"]
 
@@ -28,12 +28,28 @@ def table(tmp_path):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_video_is_found_by_the_longest_end_of_its_key(table, suffix):
     rows = [("a.mp4", 7), ("run/a.mp4", 3), ("/data/walk/a.mp4", 4), ("b.mp4", 5), ("c.mp4", 6)]
-    assert labels_of_keys(LabelColumn(table(rows, suffix)), KEYS) == ([3, 4, 5], [])
+    assert labels_of_paths(LabelColumn(table(rows, suffix)), KEYS) == [3, 4, 5]
 
 
-def test_texts_are_classes(table):
-    path = table([("run/a.mp4", "run"), ("walk/a.mp4", "jump"), ("b.mp4", "run")])
-    assert labels_of_keys(LabelColumn(path), KEYS) == ([1, 0, 1], ["jump", "run"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_video_is_found_by_its_name_without_folder_and_ending(table, suffix):
+    keys = ["train/0012.mp4", "train/a.b.webm", "shard.tar/-x_Y.mp4"]
+    rows = [("0012", "run"), ("a.b", "jump"), ("-x_Y", "run"), ("12", "walk")]
+    path = table(rows, suffix)
+    assert labels_of_paths(LabelColumn(path), keys) == ["run", "jump", "run"]
+    assert labels_of_paths(dict(rows), keys) == ["run", "jump", "run"]
+    twins = ["a/0012.mp4", "a/0012.mkv"]
+    with pytest.raises(vl.ArgumentError, match=r"'0012' stands for a/0012\.mp4 and a/0012\.mkv"):
+        labels_of_paths(LabelColumn(path), twins)
+
+
+def test_columns_keep_their_type(table):
+    rows = [("run/a.mp4", 0.5), ("walk/a.mp4", -2.0), ("b.mp4", 1e9)]
+    for suffix in (".csv", ".parquet"):
+        assert labels_of_paths(LabelColumn(table(rows, suffix)), KEYS) == [0.5, -2.0, 1e9]
+    rows = [("run/a.mp4", [1, 0]), ("walk/a.mp4", [0, 1]), ("b.mp4", [1, 1])]
+    path = table(rows, ".parquet")
+    assert labels_of_paths(LabelColumn(path), KEYS) == [[1, 0], [0, 1], [1, 1]]
 
 
 @pytest.mark.parametrize(
@@ -50,15 +66,9 @@ def test_texts_are_classes(table):
 )
 def test_a_table_that_does_not_say_it_is_an_error(table, rows, options, error, words):
     with pytest.raises(error, match=words):
-        labels_of_keys(LabelColumn(table(rows), **options), KEYS)
+        labels_of_paths(LabelColumn(table(rows), **options), KEYS)
 
 
 def test_a_table_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(vl.SourceError, match=r"none\.csv: cannot be read"):
-        labels_of_keys(LabelColumn(tmp_path / "none.csv"), KEYS)
-
-
-def test_a_function_gives_integers(table):
-    assert labels_of_keys(len, KEYS) == ([15, 16, 15], [])
-    with pytest.raises(vl.ArgumentError, match=r"labels gave 'x' for /data/run/a\.mp4"):
-        labels_of_keys(lambda key: "x", KEYS)
+        labels_of_paths(LabelColumn(tmp_path / "none.csv"), KEYS)

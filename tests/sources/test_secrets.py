@@ -475,7 +475,7 @@ def test_names_stay_in_their_line(tmp_path, clip):
     dataset = vl.index_dataset(tmp_path, out, 0)
     (row,) = dataset.errors.to_pylist()
     assert len(row["error"].splitlines()) == 1
-    assert Item(row["path"]).path.startswith("file://")
+    assert Item(row["path"]).path.startswith("file:")
     packed = tmp_path / "b.tar"
     with tarfile.open(packed, "w") as archive:
         archive.add(path, "in\nside.mp4")

@@ -20,7 +20,7 @@ from videoloader.sampling import plan_decode
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Check
 from videoloader.workers.tasks import Failure, run_tasks
-from videoloader.writing import written, written_whole
+from videoloader.writing import check_target, written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,6 +106,7 @@ def check_dataset(
 
     rows = part_of(dataset.videos.rows.tolist(), shard)
     target = Path(out)
+    check_target(target)
     with written(target):  # rather found out now than when all is done
         target.parent.mkdir(parents=True, exist_ok=True)
     journal = Journal(target.with_name(f"{target.name}.journal"))

@@ -7,6 +7,7 @@ sample.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
@@ -77,7 +78,7 @@ def read_index(path: str) -> list[list[Component]]:
     with open_source(path) as source:
         lines = source.read(0, source.size).decode(errors="surrogateescape").splitlines()
     head = lines[0].split()
-    if len(head) != 2 or head[0] not in _VERSIONS or not head[1].isdigit():
+    if len(head) != 2 or head[0] not in _VERSIONS or not re.fullmatch("[0-9]{1,18}", head[1]):
         raise FormatError(
             f"{shown(path)}: no index of an archive, whose first line is `v1.2 <samples>`; got "
             f"{lines[0][:60]!r}"

@@ -12,6 +12,7 @@ from torch.utils.data import default_collate
 from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.output import Layout
 from videoloader.readers.global_random import seeded
+from videoloader.readers.label_values import VideoLabels
 from videoloader.readers.sample_decoding import DecodedSamples
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import divided, stacked
@@ -20,7 +21,7 @@ __all__ = ["batch_content", "batch_tensors", "transformed"]
 
 
 def batch_content(
-    batch: DecodedSamples, requests: SampleRequests, layout: Layout, labels: Sequence[int] | None
+    batch: DecodedSamples, requests: SampleRequests, layout: Layout, labels: VideoLabels | None
 ) -> dict[str, Any]:
     """A batch as the training loop gets it, see `Loader`; without its errors.
 
@@ -40,7 +41,7 @@ def batch_content(
         content = batch.packed | _beside_pack(batch.clips)
     content |= {"sample": rows, **batch.columns}
     if labels is not None:
-        content["labels"] = torch.tensor([labels[video] for video in videos])
+        content["labels"] = labels.at(videos)
     return content
 
 

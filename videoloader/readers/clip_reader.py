@@ -129,7 +129,7 @@ class ClipReader:
         self, video: int, index: Index | None, frames: NDArray[np.int64]
     ) -> list[torch.Tensor]:
         known = self.scopes.labels
-        labels = [] if known is None else [torch.tensor([known[video]], dtype=torch.int32)]
+        labels = [] if known is None else [known.at([video]).reshape(-1)]
         return labels + frame_outputs(index, frames, self.frame_num, self.timestamps)
 
     def _instead(self, place: Place, tries: int, error: Exception) -> PlannedClip:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
 from videoloader.indexing.index import VideoIndex
-from videoloader.readers.labels import LabelColumn, Labels, labels_of_keys, numbered
+from videoloader.readers.label_values import VideoLabels, as_classes, as_labels
+from videoloader.readers.labels import LabelColumn, Labels, labels_of_paths, longest_end
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import VIDEO_SUFFIXES
 
@@ -68,6 +69,10 @@ class ListedVideos:
         """Key of each video: its path, and its name in an archive."""
         return [item.key for item in self.items]
 
+    def paths(self) -> list[str]:
+        """Whole path of each video, by which tables are searched: its key."""
+        return self.keys()
+
     def item(self, number: int) -> Item:
         """Where a video is."""
         return self.items[number]
@@ -118,6 +123,17 @@ class IndexedVideos:
         """Key of each video."""
         keys = self.videos.dataset.keys
         return [keys[row] for row in self.rows.tolist()]
+
+    def path(self, key: str) -> str:
+        """The whole path of the video of a key, by which tables are searched."""
+        root = self.videos.dataset.root
+        if root is None or is_url(key) or os.path.isabs(key):
+            return key
+        return f"{root.rstrip('/')}/{key}"
+
+    def paths(self) -> list[str]:
+        """Whole path of each video."""
+        return [self.path(key) for key in self.keys()]
 
     def item(self, number: int) -> Item:
         """Where a video is."""
@@ -187,41 +203,75 @@ def find_weights(weights: Weights, found: ListedVideos | IndexedVideos) -> NDArr
     Raises:
         ArgumentError: not every video has one.
     """
-    if isinstance(weights, Mapping) or callable(weights):
-        weigh = weights if callable(weights) else weights.__getitem__
+    if callable(weights):
+        return np.array([float(weights(key)) for key in found.keys()])  # noqa: SIM118  (a method)
+    if isinstance(weights, Mapping):
         try:
-            return np.array([float(weigh(key)) for key in found.keys()])  # noqa: SIM118  (a method)
+            return np.array([float(weights[longest_end(p, weights) or p]) for p in found.paths()])
         except KeyError as error:
             raise ArgumentError(f"no weight for {error}") from error
-    return _one_each("weights", np.asarray(weights, dtype=np.float64).reshape(-1), found)
+    shares = np.asarray(weights, dtype=np.float64).reshape(-1)
+    rows = _rows_given("weights", len(shares), found)
+    return shares if rows is None else shares[rows]
 
 
 def find_labels(
     videos: ClipSources,
     found: ListedVideos | IndexedVideos,
     labels: Labels | None,
-) -> tuple[list[int] | None, list[str]]:
-    """The label of each video, and the names of the classes, where labels are taken from names.
+    classes: Sequence[str] | None = None,
+) -> VideoLabels | None:
+    """The label of each video, if there are labels.
 
     Args:
         videos: as a user named them.
         found: what that stands for.
-        labels: one integer a video or a row, or by key, see `Labels`; None for those of folders,
-            if there are.
+        labels: one a video or a row, or by key, see `Labels`; None for those of folders, if there
+            are.
+        classes: names of the classes in the order of their numbers, see `as_labels`.
 
     Raises:
-        ArgumentError: not every video has a label.
+        ArgumentError: not every video has a label, or one that is not among the classes.
     """
+    names = as_classes(classes)
+    values: Sequence[Any] | NDArray[Any] | None
     if labels is not None:
-        if not isinstance(labels, Mapping | LabelColumn) and not callable(labels):
-            return [int(label) for label in _one_each("labels", np.asarray(labels), found)], []
-        return labels_of_keys(labels, found.keys())
-    if not isinstance(found, ListedVideos):
-        return None, []
-    names = _classes(videos, found.items)
-    if names is None:
-        return None, []
-    return numbered(names)
+        values = _given_labels(labels, found)
+    elif isinstance(found, ListedVideos):
+        values = _classes(videos, found.items)
+    else:
+        values = None
+    if values is not None:
+        return as_labels(values, lambda number: found.item(number).name, names)
+    if names:
+        raise ArgumentError(
+            "classes are given, but nothing says of which class a video is; pass labels=, or a "
+            "folder that has a folder for each class"
+        )
+    return None
+
+
+def _given_labels(
+    labels: Labels, found: ListedVideos | IndexedVideos
+) -> Sequence[Any] | NDArray[Any]:
+    """The label of each video, as it was given."""
+    if isinstance(labels, Mapping | LabelColumn):
+        return labels_of_paths(labels, found.paths())
+    if callable(labels):
+        return [labels(key) for key in found.keys()]  # noqa: SIM118  (a method)
+    if isinstance(labels, str | bytes | os.PathLike):
+        raise ArgumentError(
+            f"labels={labels!r:.80}: one label a video is expected; a table is given as "
+            "LabelColumn(path)"
+        )
+    values: Sequence[Any] | NDArray[Any] = labels
+    if not isinstance(labels, np.ndarray):
+        # Tensors, series and columns have their elements as Python's.
+        values = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    rows = _rows_given("labels", len(values), found)
+    if rows is None:
+        return values
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
 
 
 def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
@@ -229,7 +279,7 @@ def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
     if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
         return None
     folder = Path(_absolute(videos))
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return None
     parts = [Path(local_path(item.path)).relative_to(folder).parts for item in items]
     return [part[0] for part in parts] if all(len(part) > 1 for part in parts) else None
@@ -260,16 +310,16 @@ def _check_there(item: Item) -> None:
         raise SourceError(f"{shown(path)}: no such folder or file")
 
 
-def _one_each(
-    what: str, values: NDArray[Any], videos: ListedVideos | IndexedVideos
-) -> NDArray[Any]:
-    """The value of each video, of those of videos or of rows."""
-    if len(values) == len(videos):
-        return values
+def _rows_given(
+    what: str, count: int, videos: ListedVideos | IndexedVideos
+) -> NDArray[np.int64] | None:
+    """Which of the values that were given the videos have, where there is one for each row."""
+    if count == len(videos):
+        return None
     rows = ""
     if isinstance(videos, IndexedVideos):
         dataset = videos.videos.dataset
-        if len(values) == len(dataset):
-            return values[videos.rows]
+        if count == len(dataset):
+            return videos.rows
         rows = f" in {len(dataset)} rows"
-    raise ArgumentError(f"{len(videos)} videos{rows}, but {len(values)} {what}")
+    raise ArgumentError(f"{len(videos)} videos{rows}, but {count} {what}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.readers.label_values import VideoLabels
 from videoloader.sampling import ClipSampler, DenseClips
 from videoloader.sampling.epoch_samples import EpochSamples
 
@@ -34,7 +33,7 @@ def find_samples(
     sampler: ClipSampler,
     clips_per_video: int,
     weights: NDArray[np.float64] | None,
-    labels: Sequence[int] | None,
+    labels: VideoLabels | None,
     *,
     balanced: bool,
 ) -> EpochSamples:
@@ -56,6 +55,8 @@ def find_samples(
         if balanced:
             raise ArgumentError("give weights or balanced, not both")
         return EpochSamples(clips_per_video, weights)
-    if balanced and labels is None:
+    if not balanced:
+        return EpochSamples(clips_per_video)
+    if labels is None:
         raise ArgumentError("balanced needs labels")
-    return EpochSamples(clips_per_video, labels=labels if balanced else None)
+    return EpochSamples(clips_per_video, labels=labels.to_balance())

@@ -65,8 +65,8 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """
     name = os.fspath(path)
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = Path(path).read_bytes().splitlines()
+    except OSError as error:
         raise SourceError(f"{name}: no list of failures ({error})") from error
     for number, line in enumerate(lines, 1):
         try:

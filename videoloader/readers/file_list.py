@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, SourceError
+from videoloader.readers.label_values import as_classes, as_labels
 from videoloader.readers.media import Index
 from videoloader.sources.address import shown
+from videoloader.sources.lists import check_length, exact_number, lines_of
 
 __all__ = ["ROUNDINGS", "Entry", "FrameRange", "list_folders", "read_file_list"]
 
@@ -80,17 +83,28 @@ class FrameRange:
         return int(np.searchsorted(ticks, time.numerator // time.denominator, "right")) - 1
 
 
-def list_folders(root: str | Path) -> list[Entry]:
-    """The files of every folder in `root`, in order; the label is the folder's position."""
+def list_folders(root: str | Path, classes: Sequence[str] | None = None) -> list[Entry]:
+    """The files of every folder in `root`, in order; the label is the folder's position.
+
+    Args:
+        root: the folder.
+        classes: names of the folders in the order of their labels; another one that has a file is
+            an error.
+    """
     root = Path(root)
-    if not root.is_dir():
+    if not os.path.isdir(root):
         raise SourceError(f"file_root {root} is no folder")
     folders = sorted(folder for folder in root.iterdir() if _is_shown(folder) and folder.is_dir())
-    entries = [
-        Entry(str(file), label)
-        for label, folder in enumerate(folders)
+    files = [
+        (str(file), folder.name)
+        for folder in folders
         for file in sorted(folder.rglob("*"))
         if _is_shown(file) and file.is_file()
+    ]
+    names = [folder.name for folder in folders] if classes is None else as_classes(classes)
+    labels = as_labels([folder for _, folder in files], lambda at: shown(files[at][0]), names)
+    entries = [
+        Entry(file, label) for (file, _), label in zip(files, labels.values.tolist(), strict=True)
     ]
     if not entries:
         raise ArgumentError(
@@ -106,13 +120,11 @@ def read_file_list(path: str | Path, unit: str = "timestamps") -> list[Entry]:
     A relative path is relative to the working directory. Empty lines are skipped.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        text = Path(path).read_bytes()
     except OSError as error:
         raise SourceError(f"file_list {path} cannot be read: {error.strerror or error}") from error
     entries = [
-        _parse(line, f"{path}, line {number}", unit)
-        for number, line in enumerate(lines, start=1)
-        if line.strip()
+        _parse(line, f"{path}, line {number}", unit) for number, line in lines_of(text, str(path))
     ]
     if not entries:
         raise ArgumentError(f"file_list {path} lists no file")
@@ -127,10 +139,11 @@ def _parse(line: str, where: str, unit: str) -> Entry:
         numbers += 1
     splits = [(_path(line, fields, count), count) for count in range(numbers, 0, -1)]
     # A path may itself end in a number: the reading whose file exists is the right one.
-    path, count = next((split for split in splits if Path(split[0]).exists()), (None, numbers))
+    path, count = next((split for split in splits if os.path.exists(split[0])), (None, numbers))
     if path is None:
         _check_label(line, fields, numbers, where)
         path = splits[0][0]
+        check_length(path, where)
     values = [_number(field.group()) for field in fields[len(fields) - count :]]
     label, start, end = (*values, None, None)[:3]
     if label is None or label.denominator != 1:
@@ -142,12 +155,19 @@ def _parse(line: str, where: str, unit: str) -> Entry:
 
 def _check_label(line: str, fields: Sequence[re.Match[str]], numbers: int, where: str) -> None:
     """Complain of a label that is no number, where that is what the line seems to hold."""
+    for field in fields[max(len(fields) - 3, 1) :]:
+        try:
+            exact_number(field.group())
+        except OverflowError as error:
+            raise ArgumentError(f"{where}: {error}") from None
+        except ValueError:
+            continue
     if len(fields) == 1:
         raise ArgumentError(f"{where}: no label after {fields[0].group()!r}")
     word = fields[-1 - numbers].group() if numbers < len(fields) else ""
     shorter = _path(line, fields, numbers + 1) if len(fields) > numbers + 1 else ""
-    if numbers == 0 or (shorter and Path(shorter).exists()):
-        raise ArgumentError(f"{where}: label {word!r} is not an integer")
+    if numbers == 0 or (shorter and os.path.exists(shorter)):
+        raise ArgumentError(f"{where}: label {word[:80]!r} is not an integer")
 
 
 def _path(line: str, fields: Sequence[re.Match[str]], count: int) -> str:
@@ -156,8 +176,8 @@ def _path(line: str, fields: Sequence[re.Match[str]], count: int) -> str:
 
 def _number(text: str) -> Fraction | None:
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        return exact_number(text)
+    except (OverflowError, ValueError):
         return None
 
 

@@ -6,15 +6,14 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, INTS, PATH, Argument, Kind
 from videoloader.operators.batch import Sample
 from videoloader.operators.operator import declare
 from videoloader.operators.source import SourceContext
+from videoloader.readers.label_values import as_labels
 from videoloader.readers.listing import PATHS, StoredFiles, folders_below, listed, matching
 from videoloader.readers.stored_samples import (
     ORDER,
@@ -52,16 +51,13 @@ FILES = Argument("files", PATHS, None, "paths, URLs or `Item`s of archives")
 
 
 class _LabelledFiles(StoredFiles):
-    def __init__(
-        self, names: Sequence[str | Item], root: str, labels: Sequence[int] | NDArray[np.int64]
-    ) -> None:
+    def __init__(self, names: Sequence[str | Item], root: str, labels: Sequence[int]) -> None:
         super().__init__(names, root)
-        self._labels = np.asarray(labels, dtype=np.int64).astype(np.int32)
+        self._labels = as_labels(labels, self.name).in_32_bits(self.name)
 
     def read(self, number: int) -> tuple[Sample, ...]:
         data = torch.from_numpy(self.contents(number))
-        label = torch.from_numpy(self._labels[number : number + 1].copy())
-        return Sample(data, "", self.name(number)), Sample(label)
+        return Sample(data, "", self.name(number)), Sample(self._labels.at([number]))
 
 
 def check_places(given: Collection[str], arguments: Mapping[str, Any], operator: str) -> None:

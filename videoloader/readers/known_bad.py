@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
 from videoloader.readers.error_log import absolute, read_lines
+from videoloader.readers.label_values import VideoLabels
 from videoloader.sources.address import shown
 from videoloader.sources.items import Item
 
@@ -75,9 +76,9 @@ def kept_videos(
     videos: ListedVideos | IndexedVideos,
     given: SkipKnown | None,
     *,
-    labels: Sequence[int] | None = None,
+    labels: VideoLabels | None = None,
     weights: NDArray[np.float64] | None = None,
-) -> tuple[ListedVideos | IndexedVideos, list[int] | None, NDArray[np.float64] | None]:
+) -> tuple[ListedVideos | IndexedVideos, VideoLabels | None, NDArray[np.float64] | None]:
     """The videos that are not known to be damaged, their labels and weights; none is opened.
 
     Raises:
@@ -85,8 +86,8 @@ def kept_videos(
     """
     kept = kept_numbers(videos, read_known(given))
     if kept is None:
-        return videos, None if labels is None else list(labels), weights
-    chosen = None if labels is None else [labels[number] for number in kept.tolist()]
+        return videos, labels, weights
+    chosen = None if labels is None else labels.take(kept)
     return videos.take(kept), chosen, None if weights is None else weights[kept]
 
 

@@ -1,4 +1,4 @@
-"""The label of each video: from a list, by its key, from a column of a table, or by a function."""
+"""Where the label of each video comes from: a list, its key, a column of a table, or a function."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from numpy.typing import NDArray
+
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.sources.address import shown
 
-__all__ = ["LabelColumn", "Labels", "labels_of_keys", "longest_end", "numbered"]
+__all__ = ["LabelColumn", "Labels", "labels_of_paths", "longest_end"]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:
     """A column of a CSV or Parquet file that has the labels of videos.
 
-    A video is found by its key: the longest end of it, cut at slashes, that the table has. So a
-    table may hold whole paths, paths relative to some folder, or names of files.
+    A video is found by its path: the longest end of it, cut at slashes, that the table has, with
+    the ending of the file or without. So a table may hold whole paths, paths relative to some
+    folder, names of files, or ids such as `dQw4w9WgXcQ` for `train/dQw4w9WgXcQ.mp4`.
 
     Args:
         path: of the table; one that ends in `.parquet` is Parquet, anything else is CSV with a line
             of column names.
-        label: name of the column of labels: integers, or texts, which are classes: they are
-            numbered in alphabetical order.
+        label: name of the column of labels: integers; floats; lists of numbers (Parquet), all of
+            one length; or texts, which are classes: they are numbered in alphabetical order.
         key: name of the column that says which video it is.
     """
 
@@ -33,8 +36,8 @@ class LabelColumn:
     label: str = "label"
     key: str = "path"
 
-    def labels(self, keys: Sequence[str]) -> tuple[list[int], list[str]]:
-        """The labels of videos, and the names of the classes, if labels are texts.
+    def labels(self, paths: Sequence[str]) -> list[Any]:
+        """The labels of videos by their whole paths, as the table has them.
 
         Raises:
             SourceError: there is no such file.
@@ -42,9 +45,7 @@ class LabelColumn:
             ArgumentError: a video has no label, or several; or it has no such column.
         """
         values = self._read()
-        if all(isinstance(value, int) for value in values.values()):
-            return [int(values[name]) for name in self._names(keys, values)], []
-        return numbered([str(values[name]) for name in self._names(keys, values)])
+        return [values[name] for name in _names(paths, values, shown(str(self.path)))]
 
     def _read(self) -> dict[str, Any]:
         """Label by key."""
@@ -58,7 +59,8 @@ class LabelColumn:
             if path.suffix.lower() == ".parquet":
                 table = pq.read_table(path)
             else:
-                table = pa.csv.read_csv(path)
+                keys_as_text = pa.csv.ConvertOptions(column_types={self.key: pa.string()})
+                table = pa.csv.read_csv(path, convert_options=keys_as_text)
         except OSError as error:
             raise SourceError(f"{name}: cannot be read ({error.strerror or error})") from error
         except pa.ArrowException as error:
@@ -77,68 +79,56 @@ class LabelColumn:
                 raise ArgumentError(f"{name}: {key!r} has two labels, {values[key]} and {value}")
         return values
 
-    def _names(self, keys: Sequence[str], values: Mapping[str, Any]) -> list[str]:
-        """What the table calls each video."""
-        names = [longest_end(key, values) for key in keys]
-        missing = [key for key, name in zip(keys, names, strict=True) if name is None]
-        if missing:
-            raise _unlabelled(missing, keys, f" in {shown(str(self.path))}")
-        found = [name for name in names if name is not None]
-        meant: dict[str, str] = {}
-        for key, name in zip(keys, found, strict=True):
-            other = meant.setdefault(name, key)
-            if other != key:
-                raise ArgumentError(
-                    f"{shown(str(self.path))}: {name!r} stands for {shown(other)} and "
-                    f"{shown(key)}; write more of their paths"
-                )
-        return found
+
+Labels: TypeAlias = (
+    Sequence[Any] | NDArray[Any] | Mapping[str, Any] | LabelColumn | Callable[[str], Any]
+)
+"""One label a video, or by a mapping, a table or a function of its key: integers, floats, vectors
+of numbers, or texts (classes)."""
 
 
-Labels: TypeAlias = Sequence[int] | Mapping[str, int] | LabelColumn | Callable[[str], int]
-"""One integer a video, or by its key: a mapping, a column of a table, or a function."""
-
-
-def labels_of_keys(
-    labels: Mapping[str, int] | LabelColumn | Callable[[str], int], keys: Sequence[str]
-) -> tuple[list[int], list[str]]:
-    """The label of each video by its key, and the names of classes, if there are names.
+def labels_of_paths(labels: Mapping[str, Any] | LabelColumn, paths: Sequence[str]) -> list[Any]:
+    """The label of each video by its whole path, as it was given.
 
     Raises:
         ArgumentError: not every video has a label.
     """
     if isinstance(labels, LabelColumn):
-        return labels.labels(keys)
-    if isinstance(labels, Mapping):
-        missing = [key for key in keys if key not in labels]
-        if missing:
-            raise _unlabelled(missing, keys)
-        return [int(labels[key]) for key in keys], []
-    found = [labels(key) for key in keys]
-    for key, label in zip(keys, found, strict=True):
-        if not hasattr(label, "__index__"):
-            raise ArgumentError(f"labels gave {label!r} for {shown(key)}; a label is an integer")
-    return [int(label) for label in found], []
-
-
-def numbered(names: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Numbers for names of classes, in alphabetical order, and the classes."""
-    classes = sorted(set(names))
-    number = {name: label for label, name in enumerate(classes)}
-    return [number[name] for name in names], classes
+        return labels.labels(paths)
+    return [labels[name] for name in _names(paths, labels, "labels")]
 
 
 def longest_end(key: str, known: Mapping[str, Any]) -> str | None:
-    """The longest end of a path, cut at slashes, that is known."""
-    while key not in known:
+    """The longest end of a path, cut at slashes, that is known: with the ending or without.
+
+    >>> longest_end("/data/run/a.mp4", {"a.mp4": 1, "run/a": 2})
+    'run/a'
+    """
+    while True:
+        for name in (key, os.path.splitext(key)[0]):
+            if name in known:
+                return name
         _, slash, key = key.partition("/")
         if not slash:
             return None
-    return key
 
 
-def _unlabelled(missing: Sequence[str], keys: Sequence[str], where: str = "") -> ArgumentError:
-    first = shown(missing[0])
-    return ArgumentError(
-        f"{len(missing)} of {len(keys)} videos have no label{where}, the first is {first}"
-    )
+def _names(paths: Sequence[str], known: Mapping[str, Any], where: str) -> list[str]:
+    """What a table or mapping calls each video."""
+    names = [longest_end(path, known) for path in paths]
+    missing = [path for path, name in zip(paths, names, strict=True) if name is None]
+    if missing:
+        raise ArgumentError(
+            f"{where}: {len(missing)} of {len(paths)} videos have no label, the first is "
+            f"{shown(missing[0])}"
+        )
+    found = [name for name in names if name is not None]
+    meant: dict[str, str] = {}
+    for path, name in zip(paths, found, strict=True):
+        other = meant.setdefault(name, path)
+        if other != path:
+            raise ArgumentError(
+                f"{where}: {name!r} stands for {shown(other)} and {shown(path)}; write more of "
+                "their paths"
+            )
+    return found

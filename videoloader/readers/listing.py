@@ -19,11 +19,13 @@ from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.operators.arguments import Kind
 from videoloader.sources.address import is_url, shown
 from videoloader.sources.items import Item
+from videoloader.sources.lists import check_length
 from videoloader.sources.local import read_whole
 
 __all__ = ["PATHS", "StoredFiles", "folders_below", "listed", "matching"]
 
 _LABELLED = re.compile(r"(.*\S)\s+([+-]?[0-9]+)")
+_MOST_DIGITS = 40  # of a label
 
 
 class StoredFiles:
@@ -152,6 +154,11 @@ def listed(file_list: str, *, labelled: bool) -> list[tuple[str, int]]:
                     f"expected; got {text!r}"
                 )
             path, label = match.groups()
+        if len(label) > _MOST_DIGITS or not -(1 << 31) <= int(label) < 1 << 31:
+            raise FormatError(
+                f"{name}, line {number}: the label {label[:_MOST_DIGITS]!r} is over 32 bits"
+            )
+        check_length(path, f"{name}, line {number}")
         entries.append((path, int(label)))
     if not entries:
         raise ArgumentError(f"file_list {name}: lists no file")

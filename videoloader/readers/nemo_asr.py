@@ -32,6 +32,7 @@ from videoloader.readers.stored_samples import (
     open_reader,
 )
 from videoloader.sources.address import shown
+from videoloader.sources.lists import lines_of
 
 __all__ = ["read_nemo_asr"]
 
@@ -98,12 +99,10 @@ def _entries(manifest: str, shortest: float, longest: float) -> Iterator[_Entry]
     """What a manifest lists, without sounds that are too short or too long."""
     name, position = shown(manifest), 0
     try:
-        lines = Path(manifest).read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        content = Path(manifest).read_bytes()
+    except OSError as error:
         raise SourceError(f"manifest {name}: cannot be read ({error})") from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, line in lines_of(content, manifest):
         try:
             fields = json.loads(line)
             path = os.fspath(fields["audio_filepath"])

@@ -37,8 +37,7 @@ _READ_AT_ONCE = 16  # files beside clips behind URLs
 class TableColumns:
     """Columns of a Parquet file, one row a video, that go along with samples.
 
-    A video is found by its key, as for `LabelColumn`: by its whole key if the table has that, else
-    by the longest end of it, cut at slashes, that the table has.
+    A video is found by its key if the table has that, else by its path, as for `LabelColumn`.
 
     Args:
         path: of the Parquet file.
@@ -50,8 +49,8 @@ class TableColumns:
     columns: Sequence[str] = ("caption",)
     key: str = "path"
 
-    def read(self, keys: pa.ChunkedArray) -> dict[str, _Column]:
-        """The columns for videos of some keys.
+    def read(self, videos: ListedVideos | IndexedVideos) -> dict[str, _Column]:
+        """The columns for some videos.
 
         Raises:
             SourceError: there is no such file.
@@ -73,7 +72,7 @@ class TableColumns:
             raise FormatError(f"{name}: no Parquet file ({error})") from error
         except OSError as error:
             raise SourceError(f"{name}: cannot be read ({error.strerror or error})") from error
-        rows = _join(keys, table[self.key].cast(pa.string()), name)
+        rows = _join(videos, table[self.key].cast(pa.string()), name)
         return {column: _column(table[column], rows) for column in self.columns}
 
 
@@ -132,7 +131,7 @@ class SampleColumns:
             self._columns |= self._of_index(names)
         for table in given:
             if isinstance(table, TableColumns):
-                self._columns |= table.read(_keys(videos))
+                self._columns |= table.read(videos)
 
     def beside(self, videos: Sequence[int]) -> list[dict[str, Any] | VideoError]:
         """What the files beside some videos hold, by ending; the error where that fails."""
@@ -217,32 +216,34 @@ def _keys(videos: ListedVideos | IndexedVideos) -> pa.ChunkedArray:
     return videos.videos.dataset.columns(["key"])["key"].take(pa.array(videos.rows))
 
 
-def _join(keys: pa.ChunkedArray, known: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
-    """The row of each key."""
+def _join(
+    videos: ListedVideos | IndexedVideos, known: pa.ChunkedArray, name: str
+) -> NDArray[np.int64]:
+    """The row of each video."""
     import pyarrow.compute as pc
 
     if pc.count_distinct(known, mode="all").as_py() < len(known):
         counts = known.value_counts()
         twice = next(each["values"].as_py() for each in counts if each["counts"].as_py() > 1)
         raise ArgumentError(f"{name}: has several rows for {twice!r}")
+    keys = _keys(videos)
     rows = pc.index_in(keys, value_set=known.combine_chunks())
     found: NDArray[np.int64] = rows.fill_null(-1).to_numpy().astype(np.int64)
     missing = np.flatnonzero(found < 0)
     if not len(missing):
         return found
-    place = {key: row for row, key in enumerate(known.to_pylist())}
+    place, paths = {key: row for row, key in enumerate(known.to_pylist())}, videos.paths()
     absent = []
     meant: dict[int, int] = {row: at for at, row in enumerate(found.tolist()) if row >= 0}
     for at in missing.tolist():
-        key = keys[at].as_py()
-        end = longest_end(key, place)
+        end = longest_end(paths[at], place)
         if end is None:
-            absent.append(key)
+            absent.append(paths[at])
             continue
         row = found[at] = place[end]
         if meant.setdefault(row, at) != at:
             raise ArgumentError(
-                f"{name}: {end!r} stands for {shown(keys[meant[row]].as_py())} and {shown(key)}; "
+                f"{name}: {end!r} stands for {shown(paths[meant[row]])} and {shown(paths[at])}; "
                 "write more of their paths"
             )
     if absent:

@@ -27,6 +27,7 @@ from videoloader.readers.clips import Clips, count_clips
 from videoloader.readers.failures import Failures
 from videoloader.readers.file_list import Entry, FrameRange
 from videoloader.readers.known_bad import KnownBad, kept_numbers, named_videos
+from videoloader.readers.label_values import VideoLabels
 from videoloader.sampling import ClipSampler, DenseClips
 from videoloader.sources.items import Item
 
@@ -51,7 +52,7 @@ class Scopes:
     """
 
     videos: ListedVideos | IndexedVideos
-    labels: NDArray[np.int32] | None = None
+    labels: VideoLabels | None = None
     weights: NDArray[np.float64] | None = None
     ranges: dict[int, Entry] = field(default_factory=dict)
     limits: FrameRange = field(default_factory=FrameRange)
@@ -87,7 +88,7 @@ class Scopes:
             for place, number in enumerate(kept.tolist())
             if number in self.ranges
         }
-        labels = None if self.labels is None else self.labels[kept]
+        labels = None if self.labels is None else self.labels.take(kept)
         weights = None if self.weights is None else self.weights[kept]
         return Scopes(self.videos.take(kept), labels, weights, ranges, self.limits)
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
@@ -35,6 +34,7 @@ from videoloader.readers.file_list import (
     read_file_list,
 )
 from videoloader.readers.known_bad import read_known
+from videoloader.readers.label_values import as_labels
 from videoloader.readers.order import Order, Shuffle
 from videoloader.readers.ranks import find_shard
 from videoloader.readers.scopes import Scopes
@@ -64,6 +64,8 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
             f"got {' and '.join(ways) or 'none'}"
         )
     labels, files = arguments.get("labels"), arguments.get("filenames")
+    if "classes" in given and labels is None and ways[0] != "file_root":
+        raise ArgumentError("fn.readers.video: classes goes with labels or file_root")
     if labels is not None and ways[0] in ("file_root", "file_list"):
         raise ArgumentError(f"fn.readers.video: {ways[0]} has labels of its own, leave labels out")
     if files is not None and labels and isinstance(labels, tuple) and len(labels) != len(files):
@@ -142,8 +144,9 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     padding never leaves the range of a file list. `random_shuffle` permutes all clips before they
     are divided into shards, so `initial_fill` is not needed and has no effect.
 
-    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32), frame
-    numbers (int32) and times (float64, seconds from the first frame of the file).
+    Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32 (1,) of
+    integers and classes, float32 (1,) of floats, (K,) of vectors), frame numbers (int32) and times
+    (float64, seconds from the first frame of the file).
     """
     if arguments["pad_sequences"]:
         arguments["pad_mode"] = "constant"
@@ -204,7 +207,7 @@ def _draws(scopes: Scopes, clips: Clips, *, balanced: bool) -> WeightedDraws | N
             return None
         if scopes.labels is None:
             raise ArgumentError("fn.readers.video: balanced needs labels")
-        weights = balanced_weights(scopes.labels, counts=counts)
+        weights = balanced_weights(scopes.labels.to_balance(), counts=counts)
     return WeightedDraws.of(weights, counts=counts)
 
 
@@ -219,7 +222,8 @@ def _scopes(arguments: Mapping[str, Any]) -> Scopes:
 def _named(arguments: Mapping[str, Any]) -> Scopes:
     """The videos that arguments name; those of lists are not looked at."""
     if arguments["file_root"] is not None:
-        return _of_entries(list_folders(arguments["file_root"]), FrameRange())
+        entries = list_folders(arguments["file_root"], arguments["classes"])
+        return _of_entries(entries, FrameRange())
     if arguments["file_list"] is not None:
         entries = read_file_list(arguments["file_list"], arguments["file_list_format"])
         return _of_entries(entries, _limits(arguments))
@@ -236,8 +240,10 @@ def _named(arguments: Mapping[str, Any]) -> Scopes:
         videos = find_sources(given, {})
     if labels is None:
         return Scopes(videos)
-    found, _ = find_labels(given, videos, range(len(videos)) if labels == () else labels)
-    return Scopes(videos, np.array(found, dtype=np.int32))
+    if labels == ():
+        labels = range(len(videos))
+    found = find_labels(given, videos, labels, arguments["classes"])
+    return Scopes(videos, found and found.in_32_bits(lambda number: videos.item(number).name))
 
 
 def _limits(arguments: Mapping[str, Any]) -> FrameRange:
@@ -257,10 +263,11 @@ def _limits(arguments: Mapping[str, Any]) -> FrameRange:
 
 def _of_entries(entries: Sequence[Entry], limits: FrameRange) -> Scopes:
     videos = ListedVideos([Item(entry.path) for entry in entries], {})
-    labels = np.array([entry.label for entry in entries], dtype=np.int32)
+    labels = as_labels([entry.label for entry in entries], lambda number: entries[number].where)
     ranges = {
         number: entry
         for number, entry in enumerate(entries)
         if entry.start is not None or entry.end is not None
     }
-    return Scopes(videos, labels, ranges=ranges, limits=limits)
+    shorter = labels.in_32_bits(lambda number: entries[number].where)
+    return Scopes(videos, shorter, ranges=ranges, limits=limits)

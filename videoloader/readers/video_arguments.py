@@ -32,7 +32,16 @@ __all__ = ["ARGUMENTS"]
 def _labels(value: Any) -> Any:
     if isinstance(value, Mapping | LabelColumn) or callable(value):
         return value
-    return tuple(map(int, value))
+    if isinstance(value, str | bytes):
+        raise TypeError
+    # Tensors and series have their elements as Python's.
+    return tuple(value.tolist() if hasattr(value, "tolist") else value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise TypeError
+    return tuple(value)
 
 
 def _weights(value: Any) -> Any:
@@ -60,10 +69,18 @@ ARGUMENTS = (
     ),
     Argument(
         "labels",
-        Kind("list of int, mapping, LabelColumn or function", _labels),
+        Kind("list, mapping, LabelColumn or function", _labels),
         None,
-        "of `filenames`, `dataset` or `index`: one for each; or by key a mapping, a "
-        "`LabelColumn` or a function; an empty list numbers them",
+        "of `filenames`, `dataset` or `index`: one for each, an integer, a float, a vector of "
+        "numbers or a text, which is a class; or by key a mapping, a `LabelColumn` or a function; "
+        "an empty list numbers them",
+    ),
+    Argument(
+        "classes",
+        Kind("list of str", _texts),
+        None,
+        "names of the classes in the order of their numbers, where labels are texts, or of the "
+        "folders of `file_root`; by default those that there are, in alphabetical order",
     ),
     Argument("file_root", PATH, None, "a folder of folders; each is a class"),
     Argument("file_list", PATH, None, "lines of `path label [start [end]]`"),

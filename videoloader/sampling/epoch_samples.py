@@ -7,7 +7,6 @@ them.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +34,7 @@ class EpochSamples:
 
     clips_per_video: int = 1
     weights: NDArray[np.float64] | None = None
-    labels: Sequence[int] | None = None
+    labels: NDArray[np.int64] | None = None
 
     def draws(self, fits: NDArray[np.bool_]) -> WeightedDraws | None:
         """The draws of an epoch from some of the videos; None where each is taken as often.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from urllib.parse import quote, unquote
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.sources.address import escaped, is_url, local_path, public, shown
+from videoloader.sources.lists import check_length, lines_of
 from videoloader.sources.opening import open_member, open_source
 from videoloader.sources.source import Fingerprint, Source
 from videoloader.sources.tar import Member, read_members
@@ -208,19 +210,19 @@ def _found(source: str) -> Iterator[Item]:
         yield from _found_remote(source)
         return
     path = Path(source)
-    if path.is_dir():
+    if os.path.isdir(source):  # unlike `path.is_dir`, not for names that are too long
         found = _walk(path)
         if not found:
             raise SourceError(f"{shown(source)}: no video files in it (known by endings as .mp4)")
         yield from map(_item, found)
-    elif not path.exists() and glob.has_magic(source):
+    elif not os.path.exists(source) and glob.has_magic(source):
         matches = sorted(glob.glob(source, recursive=True))
         if not matches:
             raise SourceError(f"{shown(source)}: nothing matches")
         for match in matches:
             found = _walk(Path(match)) if os.path.isdir(match) else [os.path.abspath(match)]
             yield from map(_item, found)
-    elif path.suffix.lower() in _LISTS and path.is_file():
+    elif path.suffix.lower() in _LISTS and os.path.isfile(source):
         yield from map(Item, _listed(path))
     else:
         yield _item(os.path.abspath(source))
@@ -255,7 +257,7 @@ def _found_remote(url: str) -> Iterator[Item]:
     elif _ending(plain) in _LISTS:
         with open_source(url) as source:
             text = source.read(0, source.size)
-        for entry in _entries(text, url):
+        for entry, _ in _entries(text, url):
             if entry.lower().startswith("file:"):
                 raise SourceError(
                     f"{shown(url)}: names {shown(entry)}; a list behind a URL names no local files"
@@ -323,21 +325,34 @@ def _listed(path: Path) -> Iterator[str]:
     except OSError as error:
         name = shown(str(path))
         raise SourceError(f"{name}: no list of paths ({error.strerror})") from error
-    for entry in _entries(text, str(path)):
+    for entry, where in _entries(text, str(path)):
         place = local_path(entry)
-        yield place if is_url(place) else os.path.abspath(path.parent / place)
+        if is_url(place):
+            yield place
+            continue
+        check_length(place, where)
+        whole = os.path.abspath(path.parent / place)
+        if _has_more_than_a_path(entry) and not os.path.exists(whole):
+            raise FormatError(
+                f"{where}: {shown(entry)!r} is a path and something behind it; a list has one path "
+                "a line. Give labels as labels= (a list, or LabelColumn of a table), or read "
+                "`path label` lines with fn.readers.video(file_list=...)"
+            )
+        yield whole
 
 
-def _entries(text: bytes, name: str) -> Iterator[str]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        try:
-            entry = line.decode().strip()
-        except UnicodeDecodeError:
-            # `from None`: the cause would show the line.
-            reason = f"line {number} is no UTF-8"
-            raise SourceError(f"{shown(name)}: no list of paths ({reason})") from None
-        if entry and not entry.startswith("#"):
-            yield entry
+def _has_more_than_a_path(entry: str) -> bool:
+    """Whether a line of a list looks like the path of a video, a blank or comma, and more."""
+    known = VIDEO_SUFFIXES | {_ARCHIVE}
+    inside = [found[1].lower() for found in re.finditer(r"(\.\w+)[\s,;]+\S", entry)]
+    return _ending(entry) not in known and not known.isdisjoint(inside)
+
+
+def _entries(text: bytes, name: str) -> Iterator[tuple[str, str]]:
+    """The entries of a list, and for messages where they stand."""
+    for number, entry in lines_of(text, name):
+        if not entry.startswith("#"):
+            yield entry, f"{shown(name)}, line {number}"
 
 
 def _members(archive: Item) -> Iterator[Item]:

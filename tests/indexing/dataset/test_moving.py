@@ -144,7 +144,7 @@ def test_older_data_set_indexes_are_read_merged_and_taken_over(folder, tmp_path,
     import pyarrow.parquet as pq
 
     out, old = tmp_path / "new.parquet", tmp_path / "old.parquet"
-    vl.index_dataset(folder, out, 0).close()
+    vl.index_dataset([folder / "cats", folder / "dogs"], out, 0).close()  # absolute paths
     table = pq.read_table(out).drop_columns(["key", "head", "error_kind"])
     blobs = [
         None if row["error"] else old_index(vl.index_video(row["path"]))
@@ -200,6 +200,60 @@ def test_a_data_set_with_a_root_can_be_moved(folder, tmp_path, counted):
         opens(strict.item(0).path, strict[0])
 
 
+def test_the_index_of_one_folder_can_be_moved_without_a_thought_beforehand(folder, tmp_path):
+    out = tmp_path / "set.parquet"
+    vl.index_dataset([folder], out, 0).close()
+    moved = tmp_path / "elsewhere"
+    folder.rename(moved)
+    dataset = vl.open_dataset(out, root=moved)
+    assert dataset.keys == ["cats/0.mp4", "cats/1.mkv", "cats/bad.mp4", "dogs/0.mp4"]
+    for row in dataset.videos.rows.tolist():
+        opens(dataset.source(row), dataset[row])
+    with pytest.raises(vl.FormatError, match=f"^{moved}/cats/bad.mp4: "):
+        dataset[2]
+    with pytest.raises(vl.FormatError, match=f"^{moved}/cats/bad.mp4: "):
+        vl.index_dataset(moved, tmp_path / "other.parquet", 0, on_error="raise")
+    (batch,) = vl.Loader(dataset, vl.UniformClip(1), batch_size=3, workers=0)
+    assert batch["sample"].tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("form", ["two folders", "files", "glob", "list"])
+def test_paths_of_anything_but_one_folder_are_absolute(folder, tmp_path, form):
+    (folder / "list.txt").write_text("cats/0.mp4\ndogs/0.mp4\n")
+    sources = {
+        "two folders": [folder / "cats", folder / "dogs"],
+        "files": [folder / "cats/0.mp4", folder / "dogs/0.mp4"],
+        "glob": str(folder / "*/0.mp4"),
+        "list": folder / "list.txt",
+    }[form]
+    dataset = vl.index_dataset(sources, tmp_path / "set.parquet", 0)
+    assert dataset.root is None
+    assert {str(folder / "cats/0.mp4"), str(folder / "dogs/0.mp4")} <= {*dataset.keys}
+
+
+def test_labels_weights_and_columns_are_found_by_whole_paths_too(folder, tmp_path):
+    """Tables that were made for absolute paths go on to work."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    dataset = vl.index_dataset(folder, tmp_path / "set.parquet", 0)
+    paths = [str(folder / dataset.keys[row]) for row in dataset.videos.rows]
+    pq.write_table(
+        pa.table({"path": paths, "label": [5, 6, 7], "caption": ["a", "b", "c"]}),
+        tmp_path / "table.parquet",
+    )
+    options = {
+        "labels": vl.LabelColumn(tmp_path / "table.parquet"),
+        "columns": vl.TableColumns(tmp_path / "table.parquet"),
+    }
+    (batch,) = vl.Loader(dataset, vl.UniformClip(1), batch_size=3, workers=0, **options)
+    assert batch["labels"].tolist() == [5, 6, 7]
+    assert batch["caption"] == ["a", "b", "c"]
+    weights = dict(zip(paths, [0, 1, 0], strict=True))
+    (batch,) = vl.Loader(dataset, vl.UniformClip(1), batch_size=3, workers=0, weights=weights)
+    assert batch["sample"].tolist() == [1, 1, 1]
+
+
 def test_a_file_inside_its_root_moves_with_it(folder, tmp_path):
     (folder / "indexes").mkdir()
     vl.index_dataset(folder, folder / "indexes" / "set.parquet", 0, root=folder).close()
@@ -222,7 +276,7 @@ def test_paths_elsewhere_and_roots_of_absolute_paths_are_refused(folder, tmp_pat
     out = tmp_path / "set.parquet"
     with pytest.raises(vl.ArgumentError, match=r"dogs/.*not under the root.*cats"):
         vl.index_dataset(folder, out, 0, root=folder / "cats")
-    vl.index_dataset(folder, out, 0).close()
+    vl.index_dataset([folder / "cats", folder / "dogs"], out, 0).close()
     with pytest.raises(vl.ArgumentError, match=r"set\.parquet: its paths are absolute"):
         vl.open_dataset(out, root=folder)
     for act in (vl.open_dataset, lambda path, check: vl.index_dataset(folder, path, check=check)):
@@ -337,9 +391,24 @@ def test_merged_parts_keep_their_root(folder, tmp_path):
         merge_datasets(parts, tmp_path / "no.parquet")
     merged = merge_datasets(parts, tmp_path / "no.parquet", root=other)
     assert [merged.item(i).path.startswith(str(other)) for i in range(4)] == [True] * 4
-    vl.index_dataset(folder, parts[1], 0, shard=(1, 2)).close()
+    vl.index_dataset([folder / "dogs/0.mp4"], parts[1], 0).close()
     with pytest.raises(vl.ArgumentError, match="parts without a root"):
         merge_datasets(parts, tmp_path / "no2.parquet")
+
+
+def test_parts_of_several_folders_are_merged_with_absolute_paths(folder, tmp_path):
+    whole = tmp_path / "whole.parquet"
+    sources = [folder / "cats", folder / "dogs"]
+    expected = vl.index_dataset(sources, whole, 0)
+    parts = [tmp_path / "cats.parquet", tmp_path / "dogs.parquet"]
+    for source, part in zip(sources, parts, strict=True):
+        assert vl.index_dataset(source, part, 0).root == str(source)
+    merged = merge_datasets(parts, tmp_path / "all.parquet")
+    assert merged.root is None
+    assert merged.table == expected.table
+    assert (tmp_path / "all.parquet").read_bytes() == whole.read_bytes()
+    vl.index_dataset([folder / "dogs/0.mp4"], parts[1], 0).close()
+    assert merge_datasets(parts, tmp_path / "all.parquet").table == expected.table
 
 
 # --- Caches

@@ -28,7 +28,7 @@ from videoloader.indexing.dataset.rows import check_schema
 from videoloader.sources.address import is_url
 from videoloader.writing import written, written_whole
 
-__all__ = ["Cache", "open_cache", "read_root", "reading", "resolve_root"]
+__all__ = ["Cache", "is_default_root", "open_cache", "read_root", "reading", "resolve_root"]
 
 _MAGIC = b"VLCACHE3"
 _STATE = struct.Struct("<8sQQ")  # magic, size and time of change of the Parquet file
@@ -239,12 +239,22 @@ def read_root(path: Path, *, resolved: bool = True) -> str | None:
     Raises:
         FormatError: it is no data set index.
     """
+    stored = _metadata(path).get(b"root", b"").decode() or None
+    return resolve_root(stored, path) if resolved else stored
+
+
+def is_default_root(path: Path) -> bool:
+    """Whether the root of a data set index, or its absence, was not asked for."""
+    metadata = _metadata(path)
+    return b"root" not in metadata or b"root_is_default" in metadata
+
+
+def _metadata(path: Path) -> dict[bytes, bytes]:
     import pyarrow.parquet as pq
 
     with reading(path), pq.ParquetFile(path) as file:
         check_schema(file.schema_arrow, path)
-        stored = (file.schema_arrow.metadata or {}).get(b"root", b"").decode() or None
-    return resolve_root(stored, path) if resolved else stored
+        return file.schema_arrow.metadata or {}
 
 
 def resolve_root(stored: str | None, path: Path) -> str | None:

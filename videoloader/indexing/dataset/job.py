@@ -8,24 +8,32 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, VideoError
-from videoloader.indexing.dataset.cache import read_root, reading
+from videoloader.indexing.dataset.cache import is_default_root, read_root, reading
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
-from videoloader.indexing.dataset.rows import Row, as_error, check_schema, failed_row, schema
+from videoloader.indexing.dataset.rows import (
+    Row,
+    as_error,
+    check_schema,
+    failed_row,
+    schema,
+    text_at,
+)
 from videoloader.indexing.index import decode_index
 from videoloader.indexing.storage import encode_index
-from videoloader.sources.address import is_url
+from videoloader.sources.address import is_url, local_path, public
 from videoloader.sources.items import Item, as_root, find_items
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
 from videoloader.workers.processes import INDEXING_MEMORY
 from videoloader.workers.tasks import Failure, run_tasks
-from videoloader.writing import written, written_whole
+from videoloader.writing import check_target, written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,8 +77,9 @@ def index_dataset(
         workers: processes; as many as this process may use processors by default, 0 for none.
         on_error: `record` a file that cannot be indexed as a row with its error, or `raise` it.
         headers: read packet headers too, see `index_video`.
-        root: folder or URL that all videos are under. Their paths are stored relative to it, so
-            that the data can be moved or copied; see `open_dataset`.
+        root: folder or URL that all videos are under. Their paths and keys are stored relative to
+            it, so that the data can be moved or copied; see `open_dataset`. By default `sources`,
+            if that is one folder; else paths are absolute.
         check: which videos have changed since they were indexed: those whose size or etag
             differs, or whose first bytes differ and time of change as well (`size`); those whose
             size, or etag or time of change, differs (`mtime`); or none (`none`). Videos that
@@ -90,13 +99,15 @@ def index_dataset(
     if on_error not in ("record", "raise"):
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
     check = as_check(check)
-    base = None if root is None else as_root(root)
-    items = find_items(sources)
+    places = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    items = find_items(places)
     _check_places(items)
+    base = _default_root(places, items) if root is None else as_root(root)
     if base is not None:
         items = [item.relative_to(base) for item in items]
     items = part_of(items, shard)
     target = Path(out)
+    check_target(target)
     with written(target):
         target.parent.mkdir(parents=True, exist_ok=True)
     journal = Journal(target.with_name(f"{target.name}.journal"))
@@ -121,16 +132,35 @@ def index_dataset(
         for item, result in results:
             row = failed_row(item, result, base) if isinstance(result, Failure) else result
             if row.error and on_error == "raise":
-                raise as_error(row.kind, row.error)
+                raise as_error(row.kind, text_at(row.error, row.item, row.item.under(base)))
             journal.add(row)
             done, failed = done + 1, failed + bool(row.error)
             if progress is not None:
                 progress(done, len(items), failed)
-        _write(target, (_row(journal, item) for item in items), base)
+        rows = (_row(journal, item) for item in items)
+        _write(target, rows, base, is_default=root is None)
         journal.remove()
     finally:
         journal.close()
     return open_dataset(target, root=base, check=check, sign=_signatures(items, base))
+
+
+def _default_root(places: list[str | os.PathLike[str]], items: list[Item]) -> str | None:
+    """The folder that was named, if that is all; None if its videos are not all under it."""
+    if len(places) != 1:
+        return None
+    place = local_path(os.fspath(places[0]))
+    is_folder = public(place).endswith("/") if is_url(place) else os.path.isdir(place)
+    if not is_folder:
+        return None
+    root = as_root(place)
+    # A server may list objects of another address; a name may be no text.
+    with suppress(ArgumentError, UnicodeEncodeError):
+        root.encode()
+        for item in items:
+            item.relative_to(root)
+        return root
+    return None
 
 
 def _check_places(items: list[Item]) -> None:
@@ -173,9 +203,10 @@ def merge_datasets(
     """One data set index of several, such as the shards of one job, in the order given.
 
     Args:
-        parts: paths of data set indexes. All have a root, or none has.
+        parts: paths of data set indexes. All have a root that was given, or none has.
         out: the Parquet file to write.
-        root: of the whole; by default that of the parts, which is needed where theirs differ.
+        root: of the whole; by default that of the parts, which is needed where theirs differ. Parts
+            of different folders, whose roots were not given, are merged with absolute paths.
 
     Raises:
         FormatError: a part is no data set index.
@@ -185,6 +216,10 @@ def merge_datasets(
     if not datasets:
         raise ArgumentError("nothing to merge")
     roots = {read_root(part) for part in datasets}
+    are_default = [is_default_root(part) for part in datasets]
+    if len(roots) > 1 and root is None and all(are_default):
+        _write(Path(out), _all_once(datasets, are_absolute=True), None)
+        return open_dataset(out)
     if None in roots and (len(roots) > 1 or root is not None):
         raise ArgumentError(
             "parts without a root have absolute paths, which cannot be merged with relative ones; "
@@ -193,7 +228,7 @@ def merge_datasets(
     base = next(iter(roots)) if root is None else as_root(root)
     if len(roots) > 1 and root is None:
         raise ArgumentError(f"the roots of the parts differ ({_listed(roots)}); pass root=")
-    _write(Path(out), _all_once(datasets), base)
+    _write(Path(out), _all_once(datasets), base, is_default=root is None and all(are_default))
     return open_dataset(out)
 
 
@@ -201,15 +236,17 @@ def _listed(roots: set[str | None]) -> str:
     return ", ".join(sorted(map(str, roots)))
 
 
-def _all_once(parts: list[Path]) -> Iterator[Row]:
-    """The rows of all parts.
+def _all_once(parts: list[Path], *, are_absolute: bool = False) -> Iterator[Row]:
+    """The rows of all parts, with absolute paths or as they are.
 
     Raises:
         ArgumentError: two are of one video.
     """
     seen: dict[bytes, int] = {}
     for number, part in enumerate(parts):
-        for row in read_rows(part):
+        earlier = read_root(part) if are_absolute else None
+        for stored in read_rows(part):
+            row = _with_root(stored, earlier, None)
             place = json.dumps(row.item.place()[:3]).encode()
             digest = hashlib.blake2b(place, digest_size=16).digest()
             first = seen.setdefault(digest, number)
@@ -254,14 +291,16 @@ def _keep_unchanged(journal: Journal, target: Path, items: list[Item], root: str
 
 def _with_root(row: Row, earlier: str | None, root: str | None) -> Row:
     """A row with its path made relative to a root, or absolute."""
-    if not row.index:
-        return row  # its error names the path, so the next job makes it again
+    if earlier == root:
+        return row
     item = row.item.under(earlier)
     if root is not None:
         try:
             item = item.relative_to(root)
         except ArgumentError:
             return row
+    if not row.index:
+        return replace(row, item=item, error=text_at(row.error, row.item, item))
     if item.member:
         return replace(row, item=item)
     index = replace(decode_index(row.index), name=item.name)
@@ -311,7 +350,9 @@ def _row(journal: Journal, item: Item) -> Row:
     return row
 
 
-def _write(target: Path, rows: Iterator[Row], root: str | None) -> None:
+def _write(
+    target: Path, rows: Iterator[Row], root: str | None, *, is_default: bool = False
+) -> None:
     """Write the Parquet file, whole or not at all."""
     import pyarrow.parquet as pq
 
@@ -319,7 +360,7 @@ def _write(target: Path, rows: Iterator[Row], root: str | None) -> None:
         written_whole(target) as partial,
         pq.ParquetWriter(
             partial,
-            schema(None if root is None else _stored_root(root, target)),
+            schema(None if root is None else _stored_root(root, target), is_default=is_default),
             compression="zstd",
             compression_level=9,
             use_dictionary=_DICTIONARY,

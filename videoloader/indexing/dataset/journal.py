@@ -68,13 +68,15 @@ class Journal:
         return Row.decode(os.pread(self._file.fileno(), size, begin))
 
     def close(self) -> None:
-        """Close the file, which stays."""
+        """Close the file, which stays if there is a row in it."""
+        if not self._end and not self._file.closed:
+            self.path.unlink(missing_ok=True)
         self._file.close()
 
     def remove(self) -> None:
         """Delete the file and close it."""
         self.path.unlink(missing_ok=True)
-        self.close()
+        self._file.close()
 
     def _scan(self) -> Iterator[tuple[Place, int, int]]:
         """Place of the video, position and size of every sound row from the beginning."""

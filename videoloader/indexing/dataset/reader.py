@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
 from videoloader.indexing.dataset.filtering import Limits, as_condition, matching_rows
-from videoloader.indexing.dataset.rows import as_error
+from videoloader.indexing.dataset.rows import as_error, text_at
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.sources.address import is_url, local_path
 from videoloader.sources.items import Item, as_root
@@ -70,7 +70,7 @@ class DatasetIndex:
             self._cache.close()
             raise ArgumentError(
                 f"{self.path}: its paths are absolute, root= cannot move them; index the videos "
-                "with index_dataset(root=...)"
+                "of one folder, or of several with index_dataset(root=...)"
             )
         self.root = self._given or stored
         # How many videos come before each failure; few numbers, however many videos there are.
@@ -88,9 +88,7 @@ class DatasetIndex:
         """
         place, data = self._record(row)
         if "error" in place:
-            text, stored = place["error"], _stored(place).name
-            if self.root is not None and text.startswith(stored):
-                text = self._item(place).name + text[len(stored) :]
+            text = text_at(place["error"], _stored(place), self._item(place))
             raise as_error(place["kind"], text)
         try:
             index = decode_index(data)
@@ -346,8 +344,9 @@ def open_dataset(
 
     Args:
         path: of the Parquet file.
-        root: folder or URL where the videos are now, if they were indexed with a root. By default
-            the one they had then; a root that holds the Parquet file moves along with it.
+        root: folder or URL where the videos are now, if they were indexed as one folder, or with a
+            root. By default the one they had then; a root that holds the Parquet file moves along
+            with it.
         check: what tells, when a video is opened, that it is another than the one that was
             indexed: `size`, its size and etag, and its first bytes if its time of change differs,
             as it does for a copy; `mtime`, its size and etag, or its time of change; `none`,

@@ -22,7 +22,16 @@ from videoloader.workers.tasks import Failure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Row", "as_error", "check_schema", "completed", "failed_row", "make_row", "schema"]
+__all__ = [
+    "Row",
+    "as_error",
+    "check_schema",
+    "completed",
+    "failed_row",
+    "make_row",
+    "schema",
+    "text_at",
+]
 
 _LENGTH = struct.Struct("<I")
 _FORMAT, _OLDER = "4", "3"  # of the columns
@@ -138,6 +147,11 @@ def as_error(kind: str, text: str) -> VideoError:
     return made
 
 
+def text_at(text: str, stored: Item, now: Item) -> str:
+    """The text of an error that begins with the name of a video, with the name that it has now."""
+    return now.name + text[len(stored.name) :] if text.startswith(stored.name) else text
+
+
 def _facts(index: VideoIndex) -> dict[str, Any]:
     return {
         "codec": index.codec,
@@ -163,10 +177,18 @@ def _facts(index: VideoIndex) -> dict[str, Any]:
     }
 
 
-def schema(root: str | None = None) -> pa.Schema:
-    """Columns of the Parquet file, in order; `root` is what its paths are relative to."""
+def schema(root: str | None = None, *, is_default: bool = False) -> pa.Schema:
+    """Columns of the Parquet file, in order.
+
+    Args:
+        root: what its paths are relative to.
+        is_default: nobody asked for that root.
+    """
     import pyarrow as pa
 
+    metadata = {"videoloader": _FORMAT}
+    if root is not None:
+        metadata |= {"root": root} | ({"root_is_default": "1"} if is_default else {})
     text, number, real = pa.string(), pa.int64(), pa.float64()
     small = pa.int32()
     return pa.schema(
@@ -203,7 +225,7 @@ def schema(root: str | None = None) -> pa.Schema:
             ("warnings", text),
             ("index", pa.large_binary()),
         ],
-        metadata={"videoloader": _FORMAT} | ({} if root is None else {"root": root}),
+        metadata=metadata,
     )
 
 
