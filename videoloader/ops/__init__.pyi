@@ -296,7 +296,7 @@ class Brightness:
     and the largest value of an integer type. Integer outputs are rounded and clamped.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, DHWC, FDHWC)
 
     Args:
         brightness: factor of the brightness (float; default 1.0; may be per sample or frame).
@@ -332,7 +332,7 @@ class BrightnessContrast:
     input's range is 0.5, or 128 for uint8. Integer outputs are rounded and clamped.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, DHWC, FDHWC)
 
     Args:
         brightness: factor of the brightness (float; default 1.0; may be per sample or frame).
@@ -768,7 +768,7 @@ class ColorSpaceConversion:
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range).
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, DHWC, FDHWC)
 
     Args:
         image_type: colour space of the input (one of ImageType.RGB, ImageType.BGR, ImageType.GRAY,
@@ -876,7 +876,7 @@ class Contrast:
     uint8. Integer outputs are rounded and clamped.
 
     Inputs:
-        frames (HWC, FHWC, CHW, FCHW)
+        frames (HWC, FHWC, CHW, FCHW, DHWC, FDHWC)
 
     Args:
         contrast: factor of the contrast; 0 is uniform (float; default 1.0; may be per sample or
@@ -950,10 +950,10 @@ class CoordTransform:
 
     Args:
         M: matrix (m, n), or one factor for all (matrix of float, (n, n + 1) or its rows in one
-            list; may be per sample).
-        T: added after that (float or list of float; may be per sample).
+            list; may be per sample or frame).
+        T: added after that (float or list of float; may be per sample or frame).
         MT: (m, n + 1): both in one matrix (matrix of float, (n, n + 1) or its rows in one list; may
-            be per sample).
+            be per sample or frame).
         dtype: element type of the output (element type; default torch.float32).
         device: 'cpu' or 'gpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
@@ -1140,7 +1140,7 @@ class Debayer:
 
     Args:
         blue_position: (row, column) of blue in the tile of 2 x 2 that begins at the second row and
-            column (int or list of int; required; may be per sample).
+            column (int or list of int; required; may be per sample or frame).
         algorithm: how missing colours are found; bilinear by default (one of 'bilinear_ocv',
             'edgeaware_ocv', 'vng_ocv', 'gray_ocv', 'default_npp', None).
         device: 'cpu' or 'gpu'.
@@ -1692,7 +1692,7 @@ class Filter:
 
     Args:
         anchor: the value of the window that lies on the pixel; -1: the middle (int or list of int,
-            at least -1; default (-1,); may be per sample).
+            at least -1; default (-1,); may be per sample or frame).
         border: what stands outside; `constant` is `fill_value`, or 0 (one of 'reflect_101',
             'reflect_1001', 'wrap', 'clamp', 'constant'; default 'reflect_101').
         mode: `valid` leaves out where the window is not wholly inside (one of 'same', 'valid';
@@ -4500,8 +4500,9 @@ class TransformTranslation:
 
     Args:
         mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
-        offset: added to the coordinates (float or list of float; required; may be per sample).
+            per sample or frame).
+        offset: added to the coordinates (float or list of float; required; may be per sample or
+            frame).
         reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
             default False).
         device: 'cpu'.

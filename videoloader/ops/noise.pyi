@@ -14,7 +14,8 @@ _Values: TypeAlias = Any
 class Gaussian:
     """Add numbers of a normal distribution, to every element its own.
 
-    The output has the type of the input; it is rounded and saturated.
+    The numbers are those of `fn.random.normal` with the same seed. The output has the type of the
+    input; it is rounded and saturated.
 
     Inputs:
         data

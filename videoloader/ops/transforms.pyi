@@ -16,21 +16,33 @@ class Combine:
 
     Args:
         mt_0: a transform (matrix of float, (n, n + 1) or its rows in one list; required; may be per
-            sample).
+            sample or frame).
         mt_1: a transform (matrix of float, (n, n + 1) or its rows in one list; required; may be per
-            sample).
-        mt_2: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_3: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_4: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_5: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_6: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_7: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_8: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_9: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_10: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_11: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_12: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
-        mt_13: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample).
+            sample or frame).
+        mt_2: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample or
+            frame).
+        mt_3: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample or
+            frame).
+        mt_4: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample or
+            frame).
+        mt_5: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample or
+            frame).
+        mt_6: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample or
+            frame).
+        mt_7: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample or
+            frame).
+        mt_8: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample or
+            frame).
+        mt_9: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample or
+            frame).
+        mt_10: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample
+            or frame).
+        mt_11: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample
+            or frame).
+        mt_12: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample
+            or frame).
+        mt_13: a transform (matrix of float, (n, n + 1) or its rows in one list; may be per sample
+            or frame).
         reverse_order: the last one comes first (bool (0 or 1); default False).
         device: 'cpu'.
         name: of the operator in its pipeline, for errors and `reader_meta`.
@@ -68,15 +80,15 @@ class Crop:
 
     Args:
         mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
+            per sample or frame).
         from_start: lower corner of the box (float or list of float; default (0.0,); may be per
-            sample).
-        from_end: upper corner of the box (float or list of float; default (1.0,); may be per
-            sample).
+            sample or frame).
+        from_end: upper corner of the box (float or list of float; default (1.0,); may be per sample
+            or frame).
         to_start: where the lower corner comes to lie (float or list of float; default (0.0,); may
-            be per sample).
+            be per sample or frame).
         to_end: where the upper corner comes to lie (float or list of float; default (1.0,); may be
-            per sample).
+            per sample or frame).
         absolute: swap corners that are in the other order (bool (0 or 1); default False).
         reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
             default False).
@@ -108,11 +120,12 @@ class Rotation:
 
     Args:
         mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
-        angle: in degrees (float; required; may be per sample).
+            per sample or frame).
+        angle: in degrees (float; required; may be per sample or frame).
         axis: (x, y, z) to rotate about, in three dimensions (float or list of float; may be per
-            sample).
-        center: point that stays; the origin by default (float or list of float; may be per sample).
+            sample or frame).
+        center: point that stays; the origin by default (float or list of float; may be per sample
+            or frame).
         reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
             default False).
         device: 'cpu'.
@@ -141,10 +154,11 @@ class Scale:
 
     Args:
         mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
+            per sample or frame).
         scale: factors of the coordinates, or one for all (float or list of float; required; may be
-            per sample).
-        center: point that stays; the origin by default (float or list of float; may be per sample).
+            per sample or frame).
+        center: point that stays; the origin by default (float or list of float; may be per sample
+            or frame).
         ndim: number of dimensions, where `scale` is one number (int, at least 1).
         reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
             default False).
@@ -174,11 +188,13 @@ class Shear:
 
     Args:
         mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
-        shear: (xy, yx), or (xy, xz, yx, yz, zx, zy) (float or list of float; may be per sample).
-        angles: in degrees, in place of `shear`: their tangents (float or list of float; may be per
-            sample).
-        center: point that stays; the origin by default (float or list of float; may be per sample).
+            per sample or frame).
+        shear: (xy, yx), or (xy, xz, yx, yz, zx, zy), in rows of 2 or in one (matrix of float, (n, n
+            + 1) or its rows in one list; may be per sample or frame).
+        angles: in degrees, in place of `shear`: their tangents (matrix of float, (n, n + 1) or its
+            rows in one list; may be per sample or frame).
+        center: point that stays; the origin by default (float or list of float; may be per sample
+            or frame).
         reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
             default False).
         device: 'cpu'.
@@ -189,8 +205,8 @@ class Shear:
         self,
         mt: Any = None,
         *,
-        shear: float | _Sequence[float] | _Values | None = None,
-        angles: float | _Sequence[float] | _Values | None = None,
+        shear: Any = None,
+        angles: Any = None,
         center: float | _Sequence[float] | _Values | None = None,
         reverse_order: bool | int = False,
         device: str | None = None,
@@ -207,8 +223,9 @@ class Translation:
 
     Args:
         mt: a transform to go on from (matrix of float, (n, n + 1) or its rows in one list; may be
-            per sample).
-        offset: added to the coordinates (float or list of float; required; may be per sample).
+            per sample or frame).
+        offset: added to the coordinates (float or list of float; required; may be per sample or
+            frame).
         reverse_order: this transform comes before that of the input, not after it (bool (0 or 1);
             default False).
         device: 'cpu'.

@@ -69,7 +69,7 @@ class Debayer:
 
     Args:
         blue_position: (row, column) of blue in the tile of 2 x 2 that begins at the second row and
-            column (int or list of int; required; may be per sample).
+            column (int or list of int; required; may be per sample or frame).
         algorithm: how missing colours are found; bilinear by default (one of 'bilinear_ocv',
             'edgeaware_ocv', 'vng_ocv', 'gray_ocv', 'default_npp', None).
         device: 'cpu' or 'gpu'.
@@ -206,7 +206,7 @@ class Filter:
 
     Args:
         anchor: the value of the window that lies on the pixel; -1: the middle (int or list of int,
-            at least -1; default (-1,); may be per sample).
+            at least -1; default (-1,); may be per sample or frame).
         border: what stands outside; `constant` is `fill_value`, or 0 (one of 'reflect_101',
             'reflect_1001', 'wrap', 'clamp', 'constant'; default 'reflect_101').
         mode: `valid` leaves out where the window is not wholly inside (one of 'same', 'valid';
