@@ -150,8 +150,8 @@ def _plain(value: Any) -> Any:
 
 def _scalar(value: Any) -> Any:
     value = _plain(value)
-    if isinstance(value, list | tuple) and len(value) == 1:
-        return value[0]  # a tensor of shape (1,) is a scalar, as in DALI
+    while isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]  # a tensor of one element is a scalar, as in DALI
     return value
 
 
@@ -178,12 +178,22 @@ def _bool(value: Any) -> bool:
 
 def _listed(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def convert_all(value: Any) -> Any:
-        value = _plain(value)
+        value = _in_one_list(_plain(value))
         if isinstance(value, str | bytes) or _depth(value) > 1:
             raise TypeError
         return tuple(convert(item) for item in value) if _depth(value) else (convert(value),)
 
     return convert_all
+
+
+def _in_one_list(value: Any) -> Any:
+    """A list of lists of one value, or of one list, as one list: n values of shape (n, 1)."""
+    if isinstance(value, list | tuple) and all(isinstance(row, list | tuple) for row in value):
+        if len(value) == 1:
+            return value[0]
+        if all(len(row) == 1 for row in value):
+            return [row[0] for row in value]
+    return value
 
 
 def _text(value: Any) -> str:

@@ -320,7 +320,7 @@ def _convert_on_gpu(context: Context, frames: Batch, **given: Any) -> Any:
 
 @declare(
     "color_space_conversion",
-    inputs=(Input("frames", FRAMES),),
+    inputs=(Input("frames", (*FRAMES, "DHWC", "FDHWC")),),
     arguments=(
         Argument("image_type", IMAGE, REQUIRED, "colour space of the input", choices=_SPACES),
         Argument("output_type", IMAGE, REQUIRED, "that of the output", choices=_SPACES),

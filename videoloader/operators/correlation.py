@@ -121,6 +121,7 @@ def _on_gpu(
             (-1,),
             "the value of the window that lies on the pixel; -1: the middle",
             per_sample=True,
+            per_frame=True,
             least=-1,
         ),
         Argument(
@@ -141,6 +142,7 @@ def _on_gpu(
     ),
     infer=_infer,
     kernels={"cuda": _on_gpu},
+    by_frames=True,
 )
 def correlate(
     context: Context,

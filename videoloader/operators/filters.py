@@ -49,7 +49,7 @@ FRAMES_OR_VOLUME = Input("frames", is_frames=True)
 DTYPE_ARGUMENT = Argument("dtype", DTYPE, None, "element type of the output: the input's or FLOAT")
 
 _MOST_AXES = 3
-_UNNAMED = {2: "HW", 3: "DHW"}
+_UNNAMED = {1: "W", 2: "HW", 3: "DHW"}
 _LARGEST = 31  # window of a Laplacian
 
 Kernels = Sequence[NDArray[np.float32]]

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.batch import Batch
 
-__all__ = ["FRAMES", "Input"]
+__all__ = ["FRAMES", "UNNAMED_IMAGES", "UNNAMED_VOLUMES", "Input"]
 
 FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
 """Layouts of an image and of a clip. Operators see channels last: (..., H, W, C)."""
 
-_UNNAMED = {3: "HWC", 4: "FHWC", 5: "FDHWC"}
+UNNAMED = MappingProxyType({2: "HW", 3: "HWC", 4: "FHWC", 5: "FDHWC"})
+
+UNNAMED_IMAGES = MappingProxyType({3: "HWC"})
+"""For operators of DALI that take images only: the layout has to tell a clip."""
+
+UNNAMED_VOLUMES = MappingProxyType({2: "HW", 3: "HWC", 4: "DHWC", 5: "FDHWC"})
+"""For operators of DALI that take four dimensions for a volume."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +36,7 @@ class Input:
         on_cpu: whether it is on the CPU whatever the device of the operator is.
         is_frames: whether a tensor without a layout in an eager call is an image or a clip; for
             inputs that take other layouts than those too.
-        is_image: whether data without a layout is an image. DALI's operator takes images only, so a
-            clip has to be told by its layout.
+        unnamed: layout of data that have none, by their number of dimensions.
     """
 
     name: str
@@ -38,7 +45,7 @@ class Input:
     is_repeated: bool = False
     on_cpu: bool = False
     is_frames: bool = False
-    is_image: bool = False
+    unnamed: Mapping[int, str] = field(default_factory=lambda: UNNAMED)
 
     def view(self, batch: Batch, operator: str) -> tuple[Batch, int]:
         """The batch with channels last, and where they were, counted from the end: -1 is last."""
@@ -50,7 +57,7 @@ class Input:
         if first is not None and not hasattr(first, "ndim"):
             raise ArgumentError(f"fn.{operator} takes tensors, got a {type(first).__name__}")
         ndim = getattr(first, "ndim", 0)
-        layout = batch.layout or ("" if self.is_image and ndim != 3 else _UNNAMED.get(ndim, ""))
+        layout = batch.layout or self.unnamed.get(ndim, "")
         if layout not in self.layouts and first is not None:
             raise ArgumentError(
                 f"fn.{operator} takes layouts {', '.join(self.layouts)}; got "

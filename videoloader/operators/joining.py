@@ -68,9 +68,9 @@ def _infer_stack(
     place = _stack_axis(axis, ndim)
     layout = ""
     if axis_name is not None:
-        own = next((spec.layout for spec in specs if spec.layout), "")
+        own = first.layout
         if len(own) != ndim:
-            raise ArgumentError("axis_name needs inputs with a layout")
+            raise ArgumentError("axis_name needs a first input with a layout")
         layout = own[:place] + axis_name + own[place:]
     stacked = tuple((*shape[:place], len(specs), *shape[place:]) for shape in first.shapes)
     return replace(first, shapes=stacked, layout=layout)
@@ -101,10 +101,7 @@ def stack(context: Context, *inputs: Batch, axis: int, **others: Any) -> Batch: 
 def _cat_axis(specs: Sequence[Spec], axis: int, axis_name: str | None) -> int:
     if axis_name is None:
         return axis_number(axis, _ndim(specs[0]))
-    layouts = {spec.layout for spec in specs if spec.layout}
-    if len(layouts) != 1:
-        raise ArgumentError(f"axis_name needs inputs of one layout, got {sorted(layouts)}")
-    (layout,) = layouts
+    layout = specs[0].layout
     if axis_name not in layout:
         raise ArgumentError(f"axis {axis_name!r} is not in the layout {layout!r} of the inputs")
     return layout.index(axis_name)
@@ -127,8 +124,7 @@ def _infer_cat(
             raise ArgumentError(f"the inputs must be alike but for axis {place}, got {shapes}")
         length = sum(shape[place] for shape in shapes)
         joined.append((*shapes[0][:place], length, *shapes[0][place + 1 :]))
-    layout = next((spec.layout for spec in specs if spec.layout), "")
-    return replace(first, shapes=tuple(joined), layout=layout)
+    return replace(first, shapes=tuple(joined))
 
 
 def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:

@@ -164,9 +164,9 @@ def _look_up(values: torch.Tensor, out: torch.Tensor, factor: float, offset: flo
 
     table = torch.empty(256, dtype=out.dtype)
     scale_and_shift(torch.arange(256, dtype=torch.uint8), factor, offset, table)
-    rows = np.ascontiguousarray(values.numpy()).reshape(len(values), -1)
-    if not rows.size:
+    if not values.numel():
         return
+    rows = np.ascontiguousarray(values.numpy()).reshape(len(values), -1)
     if out.is_contiguous():
         cv2.LUT(rows, table.numpy(), dst=out.numpy().reshape(rows.shape))
     else:
@@ -199,7 +199,7 @@ def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
     run.__doc__ = doc
     declare(
         name,
-        inputs=(Input("frames", FRAMES),),
+        inputs=(Input("frames", (*FRAMES, "DHWC", "FDHWC")),),
         arguments=(*arguments, _DTYPE),
         infer=_infer,
         kernels={"cpu": _by_table, "cuda": _by_kernel},

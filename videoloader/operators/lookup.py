@@ -33,13 +33,11 @@ def _class_axis(values: Spec, axis: int | None) -> int | None:
     """Where the classes stand in the output; None where each sample is one class."""
     ndim = len(values.shapes[0]) if len(values) else 0
     is_scalar = all(shape == (1,) * ndim for shape in values.shapes)
+    if axis is not None and not -1 <= axis <= ndim:
+        raise ArgumentError(f"axis {axis} is out of range for a new dimension (-1 to {ndim})")
     if is_scalar and (axis is None or ndim == 0):
         return None
-    if axis is None or axis == -1:
-        return ndim
-    if not 0 <= axis <= ndim:
-        raise ArgumentError(f"axis {axis} is out of range for a new dimension (-1 to {ndim})")
-    return axis
+    return ndim if axis is None or axis == -1 else axis
 
 
 def _tells_scalars(arguments: Mapping[str, Any]) -> bool:
@@ -64,6 +62,10 @@ def _infer_one_hot(
     else:
         shapes = tuple((*each[:place], num_classes, *each[place:]) for each in values.shapes)
         own = values.layout
+        if axis_name and not own and any(values.shapes):
+            raise ArgumentError(
+                f"fn.one_hot: axis_name {axis_name!r} needs an input with a layout, it has none"
+            )
         layout = own[:place] + axis_name + own[place:] if axis_name and own else ""
     return Spec(shapes, dtype, layout, values.device)
 

@@ -46,14 +46,15 @@ def _each(
 def gaussian(context: Context, values: Batch, *, mean: PerSample, stddev: PerSample) -> Batch:
     """Add numbers of a normal distribution, to every element its own.
 
-    The output has the type of the input; it is rounded and saturated.
+    The numbers are those of `fn.random.normal` with the same seed. The output has the type of the
+    input; it is rounded and saturated.
     """
 
     def change(rng: np.random.Generator, position: int, value: torch.Tensor) -> torch.Tensor:
-        noise = rng.standard_normal(tuple(value.shape), dtype=np.float32)
-        added = torch.from_numpy(np.asarray(noise)).to(value.device)
+        noise = mean[position] + stddev[position] * rng.standard_normal(tuple(value.shape))
+        added = torch.from_numpy(np.asarray(noise, np.float32)).to(value.device)
         wide = torch.float64 if value.dtype.itemsize > added.dtype.itemsize else torch.float32
-        noisy: torch.Tensor = value.to(wide) + (added * stddev[position] + mean[position])
+        noisy: torch.Tensor = value.to(wide) + added
         return noisy
 
     return _each(context, values, change)

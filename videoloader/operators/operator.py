@@ -39,6 +39,7 @@ from videoloader.operators.deprecated import NO_SEED, Deprecated, take_deprecate
 from videoloader.operators.inputs import Input
 from videoloader.operators.recorder import recorded
 from videoloader.operators.replay import Recording
+from videoloader.operators.unfolding import has_frames, run_on_frames
 
 __all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
 
@@ -56,6 +57,18 @@ def _one(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature o
 
 def _same(context: Context, first: Spec, *others: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
     return first
+
+
+def _common_origins(
+    infos: Sequence[Sequence[str]],
+    arguments: Mapping[str, Any],  # noqa: ARG001
+) -> Sequence[str]:
+    """Of each sample what all inputs say of it that say anything; "" where they differ."""
+    known = [info for info in infos if info]
+    if len(known) == 1:
+        return known[0]
+    each = (set(filter(None, own)) for own in zip(*known, strict=True))
+    return ["".join(own) if len(own) == 1 else "" for own in each]
 
 
 def _no_check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -103,6 +116,8 @@ class Operator:
         owns_outputs: whether nobody else has the memory of its outputs, so that a pipeline may give
             it out.
         is_elementwise: whether it gives the same values whatever the layout is.
+        by_frames: whether it runs on the frames of clips as on samples, where an argument or an
+            input behind the first has a value for each of them; else `run` takes `PerFrame`s.
         decoding: arguments that say how clips are decoded, which `run` does not take. What has any
             gives clips: `PlannedClip`s become its outputs, the pictures first.
         color: name of the argument with the colour space of the pictures that a decoding operator
@@ -112,6 +127,8 @@ class Operator:
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
         deprecated: arguments that only old programs give; with `seed` where there are no draws.
         absent_devices: devices of DALI's operator that this one does not run on, and what to do.
+        origins: `source_info` of the outputs, of that of each input, which may be empty, and of the
+            arguments; by default what the inputs have in common.
         parts: names of the two operators that it stands for, if any: the second works on the first
             output of the first, and what it declares among the arguments goes to it.
         returns_channels: whether channels that were not last in the first input go back to their
@@ -141,6 +158,7 @@ class Operator:
     in_workers: bool = False
     owns_outputs: bool = False
     is_elementwise: bool = False
+    by_frames: bool = False
     decoding: tuple[str, ...] = ()
     color: str = ""
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
@@ -148,6 +166,7 @@ class Operator:
     unused: tuple[str, ...] = ()
     deprecated: tuple[Deprecated, ...] = ()
     absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    origins: Callable[[Sequence[Sequence[str]], Mapping[str, Any]], Sequence[str]] = _common_origins
     parts: tuple[str, str] | None = None
     returns_channels: bool = True
 
@@ -258,6 +277,8 @@ class Operator:
             arguments: a converted value or a `PerSample` for every argument, without the seed. They
                 are always `PerSample`s where they may be, if the context has `inferred`.
         """
+        if self.by_frames and has_frames(inputs, arguments):
+            return run_on_frames(self.name, self.apply, context, inputs, arguments)
         seen: list[Batch] = []
         channel = -1
         taken = self.inputs if len(inputs) == len(self.inputs) else self.inputs_for(len(inputs))
@@ -269,9 +290,9 @@ class Operator:
         if channel != -1:  # the memory of the caller has another order
             context.allocate = allocate
         if self.infer is None:
-            made: tuple[Batch, ...] = self.run(
-                context, *seen, **self._per_sample(context, seen, arguments)
-            )
+            arguments = self._per_sample(context, seen, arguments)
+            made: tuple[Batch, ...] = self.run(context, *seen, **arguments)
+            self._set_origins(made, inputs, arguments)
             return made
         specs = tuple(map(_spec_of, seen))
         known = context.inferred.get(context.count) if context.inferred else None
@@ -295,13 +316,17 @@ class Operator:
         given = []
         for batch, spec in zip(results, context.outputs, strict=True):
             given.append(_given(batch, spec.layout, channel))
-        for batch in inputs:
-            if batch.source_info:
-                info = batch.source_info
-                for output in given:
-                    output.source_info = info if len(info) == len(output) else output.source_info
-                break
+        self._set_origins(given, inputs, arguments)
         return tuple(given)
+
+    def _set_origins(
+        self, outputs: Sequence[Batch], inputs: Sequence[Batch], arguments: Mapping[str, Any]
+    ) -> None:
+        """Say of outputs where their samples come from, if it is known of any input."""
+        if any(batch.source_info for batch in inputs):
+            info = self.origins([batch.source_info for batch in inputs if len(batch)], arguments)
+            for output in outputs:
+                output.source_info = info if len(info) == len(output) else output.source_info
 
     def _by_kernel(
         self,

@@ -85,8 +85,11 @@ def transpose(
 def _check_frames(values: Spec) -> None:
     if values.layout and not values.layout.startswith("F"):
         raise ArgumentError(f"the first dimension must be frames (F), got layout {values.layout!r}")
-    if any(not shape for shape in values.shapes):
-        raise ArgumentError("the first dimension must be frames, got scalars")
+    if any(len(shape) < 2 for shape in values.shapes):
+        raise ArgumentError(
+            "the first dimension must be frames, of at least one more dimension; got samples of "
+            f"shape {min(values.shapes, key=len)}"
+        )
 
 
 def _check_positions(positions: Sequence[int], count: int, what: str) -> None:
@@ -182,6 +185,12 @@ def _infer_permuted(context: Context, values: Spec, *, indices: PerSample) -> Sp
     return replace(values, shapes=tuple(values.shapes[index] for index in indices))
 
 
+def _permuted_origins(
+    infos: Sequence[Sequence[str]], arguments: Mapping[str, Any]
+) -> Sequence[str]:
+    return [infos[0][index] for index in arguments["indices"]]
+
+
 @declare(
     "permute_batch",
     inputs=("data",),
@@ -192,6 +201,7 @@ def _infer_permuted(context: Context, values: Spec, *, indices: PerSample) -> Sp
     ),
     infer=_infer_permuted,
     whole_batch=True,
+    origins=_permuted_origins,
 )
 def permute_batch(context: Context, values: Batch, *, indices: PerSample) -> Batch:  # noqa: ARG001
     """Put the samples of a batch into another order; some may come twice and others not at all."""

@@ -5,7 +5,7 @@ They run on the CPU; what is on a GPU is brought there and back, but for `equali
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -229,7 +229,7 @@ _ALGORITHMS = {"bilinear_ocv": "", "edgeaware_ocv": "_EA", "vng_ocv": "_VNG", "g
 
 
 def _infer_debayered(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *,
     blue_position: PerSample,
@@ -239,18 +239,39 @@ def _infer_debayered(
         raise ArgumentError(f"fn.debayer takes uint8 and uint16, got {frames.dtype}")
     if algorithm == "vng_ocv" and frames.dtype != torch.uint8:
         raise ArgumentError("fn.debayer: vng_ocv takes uint8")
+    if algorithm == "default_npp" and context.device == "cpu":
+        raise ArgumentError("fn.debayer: default_npp is for the GPU; the CPU has bilinear_ocv")
     for position in blue_position:
-        if tuple(position) not in _PATTERNS:
-            raise ArgumentError(f"blue_position is two numbers, 0 or 1, got {position}")
+        _pattern(position)
     channels = 1 if algorithm == "gray_ocv" else 3
     shapes = []
     for shape in frames.shapes:
+        layout = frames.layout or _BAYER_LAYOUTS.get(len(shape), "")
+        if layout not in ("HW", "HWC", "FHW", "FHWC"):
+            raise ArgumentError(
+                "fn.debayer takes layouts HW, HWC, FHW and FHWC; got "
+                f"{frames.layout or 'no layout'} with shape {shape}"
+            )
         has_channel = _has_channel(shape, frames.layout)
         if has_channel and shape[-1] != 1:
             raise ArgumentError(f"a Bayer pattern has one channel, got {shape[-1]}")
-        shapes.append((*(shape[:-1] if has_channel else shape), channels))
+        sides = shape[:-1] if has_channel else shape
+        if any(side % 2 for side in sides[-2:]):
+            raise ArgumentError(f"fn.debayer: height and width must be even, got {sides[-2:]}")
+        shapes.append((*sides, channels))
     layout = (frames.layout or "HW").removesuffix("C") + "C"
     return replace(frames, shapes=tuple(shapes), layout=layout)
+
+
+_BAYER_LAYOUTS = {2: "HW", 3: "HWC", 4: "FHWC"}
+
+
+def _pattern(position: Sequence[int]) -> str:
+    """OpenCV's name of a pattern; one number stands for both."""
+    places = tuple(position) * 2 if len(position) == 1 else tuple(position)
+    if places not in _PATTERNS:
+        raise ArgumentError(f"blue_position is two numbers, 0 or 1, got {tuple(position)}")
+    return _PATTERNS[places]
 
 
 def _has_channel(shape: tuple[int, ...], layout: str) -> bool:
@@ -267,6 +288,7 @@ def _has_channel(shape: tuple[int, ...], layout: str) -> bool:
             REQUIRED,
             "(row, column) of blue in the tile of 2 x 2 that begins at the second row and column",
             per_sample=True,
+            per_frame=True,
         ),
         Argument(
             "algorithm",
@@ -277,6 +299,7 @@ def _has_channel(shape: tuple[int, ...], layout: str) -> bool:
         ),
     ),
     infer=_infer_debayered,
+    by_frames=True,
 )
 def debayer(
     context: Context, frames: Batch, *, blue_position: PerSample, algorithm: str | None
@@ -289,7 +312,7 @@ def debayer(
     for sample, place, position in zip(frames, out, blue_position, strict=True):
         ending = _ALGORITHMS[chosen]
         to = "GRAY" if ending is None else f"RGB{ending}"
-        code = getattr(cv2, f"COLOR_Bayer{_PATTERNS[tuple(position)]}2{to}")
+        code = getattr(cv2, f"COLOR_Bayer{_pattern(position)}2{to}")
 
         def change(number: int, picture: Picture, code: int = code) -> Picture:  # noqa: ARG001
             made = cv2.demosaicing(np.ascontiguousarray(picture[..., 0]), code)

@@ -26,6 +26,7 @@ from videoloader.operators.arguments import (
 from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
+from videoloader.operators.inputs import UNNAMED_VOLUMES
 from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import truncate
@@ -98,6 +99,7 @@ def check_slice(given: Collection[str], arguments: Mapping[str, Any]) -> None:  
 
 def _axes(layout: str, ndim: int, axes: Sequence[int] | None, names: str | None) -> list[int]:
     """The dimensions that the coordinates are for, in their order."""
+    layout = layout or UNNAMED_VOLUMES.get(ndim, "")
     if names is None and axes is None and layout:
         names = "WH"
     if names is not None:

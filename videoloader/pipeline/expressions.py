@@ -113,6 +113,8 @@ def _position(value: Any) -> Any:
         return value
     if isinstance(value, ScalarConstant):
         value = value.value
+    if isinstance(value, np.ndarray | np.bool_) and value.size == 1 and value.dtype.kind in "iub":
+        return int(value.item())
     if value is Ellipsis:
         raise ArgumentTypeError("... is no index of a data node; write : for each dimension")
     try:

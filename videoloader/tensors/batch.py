@@ -17,8 +17,8 @@ from videoloader.errors import (
 from videoloader.tensors.importing import is_array, to_tensor
 from videoloader.tensors.memory import copy_to_address
 from videoloader.tensors.printing import distinct_shapes, print_batch
-from videoloader.tensors.sample import Count, SampleTensor
-from videoloader.tensors.tensor import Tensor, check_layout, gpu_device, same_size_view
+from videoloader.tensors.sample import Count, SampleTensor, check_layout
+from videoloader.tensors.tensor import Tensor, gpu_device, same_size_view
 from videoloader.types import Computable, DataType
 
 __all__ = ["TensorList"]

@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 
+from videoloader.errors import ArgumentError
 from videoloader.tensors.memory import copy_to_address
 
-__all__ = ["Count", "SampleTensor", "Shape"]
+__all__ = ["Count", "Layout", "SampleTensor", "Shape", "check_layout"]
 
 
 class Shape(tuple[int, ...]):
@@ -44,13 +45,41 @@ class Count(int):
         return int(self)
 
 
+class Layout:
+    """torch's layout of a tensor; calling it gives DALI's layout, the meaning of the dimensions.
+
+    >>> layout = Layout(torch.strided, "HWC")
+    >>> layout == torch.strided, layout in {torch.strided}, layout()
+    (True, True, 'HWC')
+    """
+
+    __slots__ = ("_kind", "_letters")
+
+    def __init__(self, kind: torch.layout, letters: str) -> None:
+        self._kind, self._letters = kind, letters
+
+    def __call__(self) -> str:
+        """The letter of each dimension; "" when unknown."""
+        return self._letters
+
+    def __eq__(self, other: object) -> bool:
+        return self._kind == (other._kind if isinstance(other, Layout) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._kind)
+
+    def __repr__(self) -> str:
+        return repr(self._kind)
+
+
 class SampleTensor(torch.Tensor):
     """A torch tensor with DALI's methods beside torch's.
 
     What is computed from it is a plain tensor.
 
-    Where torch and DALI give one name different meanings, torch's holds (`dtype`, `layout`,
-    `squeeze`), but that `shape` and `ndim` can be called as well. `Tensor` has DALI's meanings.
+    Where torch and DALI give one name different meanings, torch's holds (`dtype`, `squeeze`), but
+    that `shape`, `ndim` and `layout` can be called as well, with DALI's meaning. `Tensor` has all
+    of DALI's meanings.
     """
 
     _source_info: str
@@ -75,6 +104,21 @@ class SampleTensor(torch.Tensor):
     def ndim(self) -> Count:  # type: ignore[override]
         """The number of dimensions; also a method."""
         return Count(self.dim())
+
+    @property
+    def layout(self) -> Layout:  # type: ignore[override]
+        """The layout in torch's sense; also a method that gives it in DALI's, such as "HWC"."""
+        plain: Any = self.as_subclass(torch.Tensor)
+        return Layout(plain.layout, self._layout)
+
+    def set_layout(self, layout: str | None) -> None:
+        """Give the dimensions another meaning; none, if it is unknown."""
+        check_layout(layout or "", self.dim())
+        self._layout = layout or ""
+
+    def device_id(self) -> int | None:
+        """Number of the GPU; None on the CPU."""
+        return self.device.index
 
     def as_cpu(self) -> SampleTensor:
         """The sample on the CPU; itself if it is there."""
@@ -115,3 +159,11 @@ class SampleTensor(torch.Tensor):
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         plain: Any = self.as_subclass(torch.Tensor)
         return str(plain.__repr__(tensor_contents=tensor_contents))
+
+
+def check_layout(layout: str, ndim: int) -> None:
+    """One letter for each dimension; a layout of none fits all."""
+    if layout and len(layout) != ndim:
+        raise ArgumentError(
+            f"layout {layout!r} names {len(layout)} dimensions, the samples have {ndim}"
+        )

@@ -11,10 +11,10 @@ from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.tensors.importing import to_tensor
 from videoloader.tensors.memory import copy_to_address
 from videoloader.tensors.printing import print_tensor, type_name
-from videoloader.tensors.sample import Count, SampleTensor
+from videoloader.tensors.sample import Count, SampleTensor, check_layout
 from videoloader.types import Computable, DataType
 
-__all__ = ["Tensor", "check_layout", "gpu_device", "same_size_view"]
+__all__ = ["Tensor", "gpu_device", "same_size_view"]
 
 
 class Tensor(Computable):
@@ -177,14 +177,6 @@ class Tensor(Computable):
 
     def _like(self, tensor: torch.Tensor) -> Tensor:
         return Tensor(tensor, self._layout, source_info=self._source_info)
-
-
-def check_layout(layout: str, ndim: int) -> None:
-    """One letter for each dimension; a layout of none fits all."""
-    if layout and len(layout) != ndim:
-        raise ArgumentError(
-            f"layout {layout!r} names {len(layout)} dimensions, the samples have {ndim}"
-        )
 
 
 def gpu_device(device_id: int | None) -> torch.device:

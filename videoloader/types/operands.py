@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
@@ -143,8 +143,7 @@ class Operand(Computable):
             "enable_conditionals=True; & and | combine BOOL nodes"
         )
 
-    def __iter__(self) -> Iterator[Any]:
-        raise ArgumentTypeError(f"{self!r} is one data node, it cannot be unpacked")
+    __iter__ = None  # not iterable, though it has items
 
     def __getitem__(self, index: Any) -> Any:
         """Index every sample: `clips[::2]` has every second frame of each clip.

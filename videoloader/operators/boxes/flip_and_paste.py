@@ -98,7 +98,8 @@ def bbox_paste(
     for position, sample in enumerate(boxes):
         scale = ratio[position]
         room = (scale - 1) / scale
-        shift = [room * paste_x[position], room * paste_y[position]]
+        places = (paste_x[position], paste_y[position])
+        shift = [room * min(max(place, 0.0), 1.0) for place in places]
         offset = torch.tensor(shift + (shift if ltrb else [0.0, 0.0]), dtype=torch.float32)
         results.append((sample.reshape(-1, 4) / scale + offset).reshape(sample.shape))
     return Batch(results)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, FLOATS, TEXT, Argument, PerSample
@@ -19,6 +20,18 @@ from videoloader.tensors import saturate
 __all__ = ["coord_flip", "coord_transform"]
 
 
+def _table(name: str, rows: tuple[float, ...], columns: int, points: int) -> NDArray[np.float64]:
+    """A matrix with so many columns, for points of so many coordinates."""
+    known = getattr(rows, "columns", 0)
+    if len(rows) % columns or known not in (0, columns):
+        found = f"shape {(len(rows) // known, known)}" if known else f"{len(rows)} numbers"
+        raise ArgumentError(
+            f"{name} must have rows of {columns} numbers for points of {points} coordinates, "
+            f"got {found}"
+        )
+    return np.reshape(rows, (-1, columns))
+
+
 def _transform(
     columns: int,
     linear: tuple[float, ...] | None,
@@ -26,23 +39,18 @@ def _transform(
     both: tuple[float, ...] | None,
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The matrix and the offset for points of some coordinates."""
+    if linear == () or both == ():
+        raise ArgumentError("fn.coord_transform: a matrix of no numbers was given")
+    if both is not None and len(both) == 1:  # that factor of the coordinates, and in T
+        matrix = np.eye(columns, columns + 1) * both[0]
+        return matrix[:, :-1], matrix[:, -1]
     if both is not None:
-        if len(both) % (columns + 1):
-            raise ArgumentError(
-                f"MT must have rows of {columns + 1} numbers for points of {columns} coordinates, "
-                f"got {len(both)} numbers"
-            )
-        table = np.reshape(both, (-1, columns + 1))
+        table = _table("MT", both, columns + 1, columns)
         return table[:, :-1], table[:, -1]
     if linear is None or len(linear) == 1:
         matrix = np.eye(columns) * (1.0 if linear is None else linear[0])
-    elif len(linear) % columns:
-        raise ArgumentError(
-            f"M must have rows of {columns} numbers for points of {columns} coordinates, "
-            f"got {len(linear)} numbers"
-        )
     else:
-        matrix = np.reshape(linear, (-1, columns))
+        matrix = _table("M", linear, columns, columns)
     added = np.zeros(1) if offset is None else np.array(offset)
     if len(added) not in (1, len(matrix)):
         raise ArgumentError(f"T must have 1 or {len(matrix)} numbers, got {len(added)}")
@@ -76,13 +84,23 @@ def _infer(
     "coord_transform",
     inputs=("points",),
     arguments=(
-        Argument("M", MATRIX, None, "matrix (m, n), or one factor for all", per_sample=True),
-        Argument("T", FLOATS, None, "added after that", per_sample=True),
-        Argument("MT", MATRIX, None, "(m, n + 1): both in one matrix", per_sample=True),
+        Argument(
+            "M",
+            MATRIX,
+            None,
+            "matrix (m, n), or one factor for all",
+            per_sample=True,
+            per_frame=True,
+        ),
+        Argument("T", FLOATS, None, "added after that", per_sample=True, per_frame=True),
+        Argument(
+            "MT", MATRIX, None, "(m, n + 1): both in one matrix", per_sample=True, per_frame=True
+        ),
         Argument("dtype", DTYPE, torch.float32, "element type of the output"),
     ),
     infer=_infer,
     check=_check,
+    by_frames=True,
 )
 def coord_transform(
     context: Context,  # noqa: ARG001
@@ -138,7 +156,7 @@ def coord_flip(
     for position, sample in enumerate(points):
         columns = sample.shape[-1] if sample.ndim else 0
         order = layout or "xyz"[:columns]
-        if len(order) != columns or not set(order) <= set("xyz"):
+        if len(set(order)) != columns or not set(order) <= set("xyz"):
             raise ArgumentError(
                 f"fn.coord_flip: layout {order!r} does not name the {columns} coordinates of points"
             )

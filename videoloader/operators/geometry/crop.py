@@ -26,7 +26,7 @@ from videoloader.operators.geometry.windows import (
     window_shapes,
 )
 from videoloader.operators.geometry.windows_on_gpu import moves_of, windows_on_gpu
-from videoloader.operators.inputs import Input
+from videoloader.operators.inputs import UNNAMED_VOLUMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import truncate
 
@@ -76,7 +76,7 @@ def _crop_on_gpu(
 
 @declare(
     "crop",
-    inputs=(Input("frames", CROPPED),),
+    inputs=(Input("frames", CROPPED, unnamed=UNNAMED_VOLUMES),),
     arguments=(
         *CROP_ARGUMENTS,
         *BEYOND,

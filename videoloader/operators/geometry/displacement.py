@@ -14,7 +14,7 @@ from videoloader.operators.arguments import FLOAT, INT, INTERP, Argument, PerSam
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
 from videoloader.operators.geometry.warps_on_gpu import displace_on_gpu
-from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.inputs import FRAMES, UNNAMED_IMAGES, Input
 from videoloader.operators.operator import declare
 from videoloader.operators.random import SEED
 from videoloader.tensors import saturate
@@ -74,7 +74,7 @@ def _sphere_on_gpu(
 
 @declare(
     "sphere",
-    inputs=(Input("frames", FRAMES, is_image=True),),
+    inputs=(Input("frames", FRAMES, unnamed=UNNAMED_IMAGES),),
     arguments=_ARGUMENTS,
     kernels={"cuda": _sphere_on_gpu},
     is_replayable=True,
@@ -120,7 +120,7 @@ def _water_on_gpu(
 
 @declare(
     "water",
-    inputs=(Input("frames", FRAMES, is_image=True),),
+    inputs=(Input("frames", FRAMES, unnamed=UNNAMED_IMAGES),),
     arguments=(
         Argument("ampl_x", FLOAT, 10.0, "how far waves move pixels along x, in pixels"),
         Argument("ampl_y", FLOAT, 10.0, "how far waves move pixels along y, in pixels"),
@@ -184,7 +184,7 @@ def _jitter_on_gpu(
 
 @declare(
     "jitter",
-    inputs=(Input("frames", FRAMES, is_image=True),),
+    inputs=(Input("frames", FRAMES, unnamed=UNNAMED_IMAGES),),
     arguments=(
         Argument(
             "nDegree",

@@ -13,19 +13,38 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import Kind
 
-__all__ = ["MATRIX", "Matrix", "about", "affine", "composed", "numbers", "rotation", "shape_of"]
+__all__ = [
+    "MATRIX",
+    "Matrix",
+    "Rows",
+    "about",
+    "affine",
+    "composed",
+    "numbers",
+    "rotation",
+    "shape_of",
+]
 
 Matrix = NDArray[np.float64]
 """(n, n + 1): a linear part, and what is added to it."""
 
 
-def numbers(value: Any) -> tuple[float, ...]:
+class Rows(tuple[float, ...]):
+    """The numbers of a matrix, row by row; `columns` of them to a row, 0 if that is not known."""
+
+    columns: int = 0
+
+
+def numbers(value: Any) -> Rows:
     """The numbers of a matrix in any form, row by row."""
     if isinstance(value, str | bytes):
         raise TypeError
     if isinstance(value, torch.Tensor):
         value = value.tolist()
-    return tuple(float(number) for number in np.asarray(value, dtype=np.float64).reshape(-1))
+    table = np.asarray(value, dtype=np.float64)
+    rows = Rows(table.reshape(-1).tolist())
+    rows.columns = table.shape[1] if table.ndim == 2 else 0
+    return rows
 
 
 MATRIX = Kind("matrix of float, (n, n + 1) or its rows in one list", numbers, rank=2)
@@ -37,6 +56,11 @@ def affine(rows: Sequence[float], ndim: int | None = None) -> Matrix:
     if found * (found + 1) != len(rows) or ndim not in (None, found):
         wanted = "n * (n + 1)" if ndim is None else ndim * (ndim + 1)
         raise ArgumentError(f"an affine transform has {wanted} numbers, got {len(rows)}")
+    columns = getattr(rows, "columns", 0)
+    if columns not in (0, found + 1):
+        raise ArgumentError(
+            f"an affine transform has shape (n, n + 1), got {(len(rows) // columns, columns)}"
+        )
     return np.asarray(rows, dtype=np.float64).reshape(found, found + 1)
 
 

@@ -89,6 +89,19 @@ def _sources(inputs: Sequence[Spec], in_ids: PerSample, position: int) -> list[t
     return [(0, number) for number in chosen]
 
 
+def _origins(infos: Sequence[Sequence[str]], arguments: Mapping[str, Any]) -> Sequence[str]:
+    """What is known of the pasted frames, one after the other."""
+    count = max(map(len, infos))
+    known = [info or [""] * count for info in infos]
+    joined = []
+    for position, chosen in enumerate(arguments["in_ids"]):
+        own = (
+            [info[position] for info in known] if chosen is None else [known[0][n] for n in chosen]
+        )
+        joined.append(";".join(filter(None, own)))
+    return joined
+
+
 def _canvas(inputs: Sequence[Spec], size: Sequence[int] | None) -> Pair:
     if size is not None:
         if len(size) < 2 or min(size) < 0:
@@ -194,6 +207,7 @@ def _on_gpu(
     ),
     infer=_infer,
     check=_check,
+    origins=_origins,
     whole_batch=lambda arguments: "in_ids" not in arguments or arguments["in_ids"] is not None,
     kernels={"cuda": _on_gpu},
 )

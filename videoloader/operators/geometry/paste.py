@@ -12,7 +12,7 @@ from videoloader.operators.arguments import FLOAT, FLOATS, INT, REQUIRED, Argume
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.paste_on_gpu import Region, paste_on_gpu
 from videoloader.operators.geometry.windows import Window, cut
-from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.inputs import FRAMES, UNNAMED_IMAGES, Input
 from videoloader.operators.operator import declare
 
 __all__ = ["paste"]
@@ -78,7 +78,7 @@ def _paste_on_gpu(
 
 @declare(
     "paste",
-    inputs=(Input("frames", FRAMES, is_image=True),),
+    inputs=(Input("frames", FRAMES, unnamed=UNNAMED_IMAGES),),
     arguments=(
         Argument("ratio", FLOAT, REQUIRED, "canvas to frame, at least 1", per_sample=True),
         Argument("fill_value", FLOATS, REQUIRED, "of the canvas, for all channels or each"),

@@ -28,7 +28,9 @@ __all__ = ["combine", "crop", "rotate", "scale", "shear", "translation"]
 
 _MOST = 14  # transforms that `combine` takes
 
-_INPUT = Argument("mt", MATRIX, None, "a transform to go on from", per_sample=True)
+_LAYOUT = "**"
+
+_INPUT = Argument("mt", MATRIX, None, "a transform to go on from", per_sample=True, per_frame=True)
 
 _ORDER = Argument(
     "reverse_order",
@@ -39,7 +41,11 @@ _ORDER = Argument(
 
 
 def _numbers(name: str, doc: str, default: Any = None) -> Argument:
-    return Argument(name, FLOATS, default, doc, per_sample=True)
+    return Argument(name, FLOATS, default, doc, per_sample=True, per_frame=True)
+
+
+def _table(name: str, doc: str) -> Argument:
+    return Argument(name, MATRIX, None, doc, per_sample=True, per_frame=True)
 
 
 def _matrices(
@@ -67,7 +73,7 @@ def _declare(name: str, make: Callable[..., Matrix], doc: str, **description: An
 
     def infer(context: Context, **arguments: Any) -> Spec:
         shapes = tuple(shape_of(len(each)) for each in _matrices(context, make, arguments))
-        return Spec(shapes, torch.float32)
+        return Spec(shapes, torch.float32, _LAYOUT)
 
     def run(context: Context, **arguments: Any) -> Batch:
         tables = [
@@ -85,6 +91,7 @@ def _declare(name: str, make: Callable[..., Matrix], doc: str, **description: An
         positional=("mt",),
         devices=("cpu",),
         infer=infer,
+        by_frames=True,
         **description,
     )(run)
 
@@ -96,6 +103,8 @@ def _spread(name: str, values: Sequence[float], ndim: int) -> list[float]:
 
 
 def _translation(ndim: int | None, *, offset: tuple[float, ...]) -> Matrix:
+    if not offset:
+        raise ArgumentError("offset must have a number for each dimension, got none")
     values = _spread("offset", offset, ndim or len(offset))
     return np.concatenate([np.eye(len(values)), np.array(values)[:, None]], axis=1)
 
@@ -115,7 +124,8 @@ def _scale(
     center: tuple[float, ...] | None,
     ndim: int | None,
 ) -> Matrix:
-    wanted = given or max(ndim or 1, len(scale), len(center or ()))
+    several = len(scale) if len(scale) > 1 else ndim  # `ndim` is for one factor
+    wanted = given or several or max(1, len(center or ()))
     middle = None if center is None else _spread("center", center, wanted)
     return about(np.diag(_spread("scale", scale, wanted)), middle)
 
@@ -151,7 +161,7 @@ rotate = _declare(
     _rotation,
     "Rotate points about a center, from the first axis to the second.",
     arguments=(
-        Argument("angle", FLOAT, REQUIRED, "in degrees", per_sample=True),
+        Argument("angle", FLOAT, REQUIRED, "in degrees", per_sample=True, per_frame=True),
         _numbers("axis", "(x, y, z) to rotate about, in three dimensions"),
         _numbers("center", "point that stays; the origin by default"),
     ),
@@ -165,7 +175,7 @@ def _shear(
     angles: tuple[float, ...] | None,
     center: tuple[float, ...] | None,
 ) -> Matrix:
-    factors = shear or [math.tan(math.radians(angle)) for angle in angles or ()]
+    factors = shear or [_tangent(angle) for angle in angles or ()]
     ndim = {2: 2, 6: 3}.get(len(factors), 0)
     if not ndim or given not in (None, ndim):
         raise ArgumentError(f"shear has 2 numbers in a plane and 6 in space, got {len(factors)}")
@@ -173,6 +183,12 @@ def _shear(
     linear[~np.eye(ndim, dtype=bool)] = factors
     middle = None if center is None else _spread("center", center, ndim)
     return about(linear, middle)
+
+
+def _tangent(degrees: float) -> float:
+    if abs(degrees) > 90:
+        raise ArgumentError(f"angles of a shear lie between -90 and 90 degrees, got {degrees:g}")
+    return math.tan(math.radians(degrees))
 
 
 def _check_shear(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
@@ -185,8 +201,8 @@ shear = _declare(
     _shear,
     "Shear points: x' = x + shear[0] * y, y' = y + shear[1] * x.",
     arguments=(
-        _numbers("shear", "(xy, yx), or (xy, xz, yx, yz, zx, zy)"),
-        _numbers("angles", "in degrees, in place of `shear`: their tangents"),
+        _table("shear", "(xy, yx), or (xy, xz, yx, yz, zx, zy), in rows of 2 or in one"),
+        _table("angles", "in degrees, in place of `shear`: their tangents"),
         _numbers("center", "point that stays; the origin by default"),
     ),
     check=_check_shear,
@@ -248,7 +264,7 @@ def _chained(context: Context, arguments: Mapping[str, Any]) -> list[Matrix]:
 
 def _infer_combine(context: Context, **arguments: Any) -> Spec:
     shapes = tuple(shape_of(len(each)) for each in _chained(context, arguments))
-    return Spec(shapes, torch.float32)
+    return Spec(shapes, torch.float32, _LAYOUT)
 
 
 @declare(
@@ -261,6 +277,7 @@ def _infer_combine(context: Context, **arguments: Any) -> Spec:
                 REQUIRED if number < 2 else None,
                 "a transform",
                 per_sample=True,
+                per_frame=True,
             )
             for number in range(_MOST)
         ),
@@ -269,6 +286,7 @@ def _infer_combine(context: Context, **arguments: Any) -> Spec:
     positional=tuple(f"mt_{number}" for number in range(_MOST)),
     devices=("cpu",),
     infer=_infer_combine,
+    by_frames=True,
 )
 def combine(context: Context, **arguments: Any) -> Batch:
     """One transform that does what several do, the first of them first."""

@@ -13,11 +13,15 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Literal
 
+import numpy as np
+
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.pipeline.branch import Branch, inside
 from videoloader.pipeline.conditionals.values import NOTHING, Lacking, merge_values
 from videoloader.pipeline.merging import merge, negation, predicate_node
 from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.promotion import promote
+from videoloader.types import ArrayConstant, ScalarConstant
 
 __all__ = ["Branches", "and_", "compare", "if_expression", "not_", "or_", "read", "refuse"]
 
@@ -182,6 +186,8 @@ def _logical(word: Literal["and", "or"], first: Any, others: Sequence[Callable[[
     what = f"the right side of `{word}`"
     with inside(Branch(left, goes_on)):
         right = _logical(word, others[0](), others[1:])
+        if isinstance(right, ScalarConstant | ArrayConstant | np.ndarray | np.bool_):
+            right = promote(right, what)
         if isinstance(right, DataNode):
             right = predicate_node(right, what, only_bool=True)
         elif not isinstance(right, bool):
