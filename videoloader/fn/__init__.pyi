@@ -26,8 +26,9 @@ _Values: TypeAlias = Any
 @_deprecated("use fn.decoders.audio")
 def audio_decoder(
     encoded: _Data, /, *, sample_rate: float | _Values = 0.0, quality: float = 50.0,
-    downmix: bool | int = False, dtype: Any = ..., device: str | None = None,
-    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
+    downmix: bool | int = False, dtype: Any = ..., time_limit: Any = 60.0,
+    memory_limit: Any = 'auto', device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
     """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos."""
 
@@ -1010,7 +1011,7 @@ def uniform(
 @_deprecated("use fn.readers.video")
 def video_reader(
     *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
-    labels: Any = None, file_root: str | _PathLike[str] | None = None,
+    labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
     file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
     file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = True,
     file_list_frame_num: bool | int | None = None,
@@ -1039,7 +1040,7 @@ def video_reader(
 @_deprecated("use fn.readers.video_resize")
 def video_reader_resize(
     *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
-    labels: Any = None, file_root: str | _PathLike[str] | None = None,
+    labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
     file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
     file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = True,
     file_list_frame_num: bool | int | None = None,

@@ -48,8 +48,7 @@ def scale(
     """Scale points away from a center."""
 
 def shear(
-    mt: Any = None, *, shear: float | _Sequence[float] | _Values | None = None,
-    angles: float | _Sequence[float] | _Values | None = None,
+    mt: Any = None, *, shear: Any = None, angles: Any = None,
     center: float | _Sequence[float] | _Values | None = None, reverse_order: bool | int = False,
     device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
     preserve: Any = ...

@@ -29,8 +29,8 @@ class AudioDecoder(_OperatorObject):
     """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos."""
     def __init__(
         self, *, sample_rate: float | _Values = 0.0, quality: float = 50.0, downmix: bool | int = False,
-        dtype: Any = ..., device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
+        dtype: Any = ..., time_limit: Any = 60.0, memory_limit: Any = 'auto', device: str | None = None,
+        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
     ) -> None: ...
 
 class AudioResample(_OperatorObject):
@@ -1094,7 +1094,7 @@ class VideoReader(_OperatorObject):
     """Read clips of videos."""
     def __init__(
         self, *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
-        labels: Any = None, file_root: str | _PathLike[str] | None = None,
+        labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
         file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
         file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = True,
         file_list_frame_num: bool | int | None = None,
@@ -1124,7 +1124,7 @@ class VideoReaderResize(_OperatorObject):
     """Read clips of videos, and resize them: `fn.readers.video` with `fn.resize` on its clips."""
     def __init__(
         self, *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
-        labels: Any = None, file_root: str | _PathLike[str] | None = None,
+        labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
         file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
         file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = True,
         file_list_frame_num: bool | int | None = None,

@@ -17,8 +17,8 @@ class Audio(_OperatorObject):
     """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos."""
     def __init__(
         self, *, sample_rate: float | _Values = 0.0, quality: float = 50.0, downmix: bool | int = False,
-        dtype: Any = ..., device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
+        dtype: Any = ..., time_limit: Any = 60.0, memory_limit: Any = 'auto', device: str | None = None,
+        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
     ) -> None: ...
 
 class Image(_OperatorObject):

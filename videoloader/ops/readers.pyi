@@ -162,7 +162,7 @@ class Video(_OperatorObject):
     """Read clips of videos."""
     def __init__(
         self, *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
-        labels: Any = None, file_root: str | _PathLike[str] | None = None,
+        labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
         file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
         file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = True,
         file_list_frame_num: bool | int | None = None,
@@ -191,7 +191,7 @@ class VideoResize(_OperatorObject):
     """Read clips of videos, and resize them: `fn.readers.video` with `fn.resize` on its clips."""
     def __init__(
         self, *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
-        labels: Any = None, file_root: str | _PathLike[str] | None = None,
+        labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
         file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
         file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = True,
         file_list_frame_num: bool | int | None = None,

@@ -56,8 +56,7 @@ class Scale(_OperatorObject):
 class Shear(_OperatorObject):
     """Shear points: x' = x + shear[0] * y, y' = y + shear[1] * x."""
     def __init__(
-        self, mt: Any = None, *, shear: float | _Sequence[float] | _Values | None = None,
-        angles: float | _Sequence[float] | _Values | None = None,
+        self, mt: Any = None, *, shear: Any = None, angles: Any = None,
         center: float | _Sequence[float] | _Values | None = None, reverse_order: bool | int = False,
         device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
         preserve: Any = ...
