@@ -374,9 +374,11 @@ def _front_row(
 def filled(page: str, tables: dict[str, str]) -> str:
     """A page with its tables as they should be."""
     for name, table in tables.items():
-        pattern = rf"(<!-- figures: {name} -->\n).*?(?=\n## |\n<!-- )"
-        (before,) = re.findall(pattern, page, re.DOTALL)
-        page = page.replace(re.search(pattern, page, re.DOTALL)[0], f"{before}\n{table}\n")
+        begin = f"<!-- figures: {name} -->\n"
+        before, _, rest = page.partition(begin)
+        end = re.search(r"\n## |\n<!-- ", rest)
+        assert end is not None, name
+        page = f"{before}{begin}\n{table}\n{rest[end.start() :]}"
     return page
 
 

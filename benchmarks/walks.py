@@ -1,8 +1,8 @@
 """How much of the library a job walks through: python benchmarks/walks.py
 
 Counts, inside the package and after a warm-up, the modules and functions that one job enters, its
-calls, and how many of them go from one top-level package to another. All threads of the process
-are counted; worker processes are not.
+calls, and how many of them go from one top-level package to another. Threads of the library are
+counted; worker processes are not.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ ROOT = str(Path(vl.__file__).parent) + "/"
 
 
 class Walk:
-    """The calls of the package while it is active, in every thread that starts or runs in it."""
+    """The calls of the package in this thread, and in those that start while it is active."""
 
     def __init__(self) -> None:
         self.calls = 0
         self.crossings = 0
         self.functions: dict[CodeType, int] = {}
 
-    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         if event != "call":
             return
         code = frame.f_code
@@ -46,7 +46,6 @@ class Walk:
             self.crossings += 1
 
     def __enter__(self) -> Walk:
-        threading.setprofile_all_threads(self) if sys.version_info >= (3, 12) else None
         threading.setprofile(self)
         sys.setprofile(self)
         return self
@@ -54,8 +53,6 @@ class Walk:
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
         threading.setprofile(None)
-        if sys.version_info >= (3, 12):
-            threading.setprofile_all_threads(None)
 
     def counts(self) -> dict[str, int]:
         """Modules, functions, calls and crossings."""
@@ -84,18 +81,6 @@ def walk(job: Callable[[], object], *, warm: int = 3, print_calls: bool = False)
     return found.counts()
 
 
-def per_batch(job: Callable[[], object], *, batches: int = 8) -> dict[str, int]:
-    """Count a job that other threads prepare: all that they do for `batches` batches, divided.
-
-    The profile of threads that run already is set by the caller's first job.
-    """
-    with Walk() as found:
-        for _ in range(batches):
-            job()
-    counts = found.counts()
-    return counts | {name: counts[name] // batches for name in ("calls", "crossings")}
-
-
 def walks(folder: Path, *, print_calls: bool = False) -> dict[str, dict[str, int]]:
     """The walks of the jobs of `docs/benchmarks.md`, by name."""
     paths = [
@@ -121,10 +106,11 @@ def video_frames(path: Path) -> Any:
 def _loader(paths: list[Path]) -> dict[str, int]:
     with Walk() as found:  # threads of the loader start in it
         loader = vl.Loader(paths, vl.RandomClip(4), batch_size=2, size=(64, 64), workers=1)
-        first = _counted(found, lambda: sum(1 for _ in loader))
-        second = _counted(found, lambda: sum(1 for _ in loader))
+        for _ in loader:  # an epoch to warm up
+            pass
+        counted = _counted(found, lambda: sum(1 for _ in loader))
         loader.close()
-    return _average(found, second, len(paths) // 2) | {"modules": first["modules"]}
+    return _average(counted, len(paths) // 2)
 
 
 def _pipeline(paths: list[Path]) -> dict[str, int]:
@@ -140,10 +126,7 @@ def _pipeline(paths: list[Path]) -> dict[str, int]:
         for _ in range(4):
             pipe.run()
         counted = _counted(found, lambda: [pipe.run() for _ in range(8)])
-        close = getattr(pipe, "close", None)
-        if close is not None:
-            close()
-    return _average(found, counted, 8)
+    return _average(counted, 8)
 
 
 def _counted(found: Walk, job: Callable[[], object]) -> dict[str, int]:
@@ -153,7 +136,7 @@ def _counted(found: Walk, job: Callable[[], object]) -> dict[str, int]:
     return found.counts()
 
 
-def _average(found: Walk, counts: dict[str, int], batches: int) -> dict[str, int]:
+def _average(counts: dict[str, int], batches: int) -> dict[str, int]:
     return counts | {name: counts[name] // batches for name in ("calls", "crossings")}
 
 
