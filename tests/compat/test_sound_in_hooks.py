@@ -4,6 +4,7 @@ import io
 import math
 import pickle
 
+import av
 import numpy as np
 import pytest
 import torch
@@ -84,6 +85,23 @@ def test_pytorchvideo_keeps_sound_and_frames_together(folder, samples):
     assert video.get_clip(0, 0.4)["audio"] is None
     assert torch.equal(video.get_clip(0.4, 0.75)["audio"], mean[:2000])
     assert video.duration == pytest.approx(2.5)
+    video.close()
+
+
+def test_a_sound_without_packets_is_none(tmp_path):
+    path = tmp_path / "empty.mkv"
+    with av.open(str(path), "w") as container:
+        container.add_stream("pcm_s16le", rate=RATE, layout="mono")
+        stream = container.add_stream("mpeg4", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 32, 32, "yuv420p"
+        for _ in range(3):
+            pixels = np.zeros((32, 32, 3), np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels)))
+        container.mux(stream.encode(None))
+    frames, sound, info = read_video(str(path), pts_unit="sec")
+    assert (len(frames), sound.shape, info) == (3, (1, 0), {"video_fps": 25})
+    video = EncodedVideo.from_path(path)
+    assert video.get_clip(0, 1)["audio"] is None
     video.close()
 
 

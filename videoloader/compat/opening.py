@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from videoloader.audio import Audio
 from videoloader.decoding.output import Matrix
@@ -17,6 +18,9 @@ from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
 from videoloader.video import Video
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
 
 __all__ = [
     "MATRIX",
@@ -64,17 +68,31 @@ def index_first_video(source: VideoSource) -> VideoIndex:
 
 
 def open_sound(source: VideoSource | Source, **options: Any) -> Audio | None:
-    """The first sound of a file, None if it has none; `options` are those of `Audio`."""
-    first = stream_numbers(source, "audio")[:1]
-    return Audio(source, stream=first[0], **options) if first else None
+    """The first sound of a file; None if it has none, or one without packets.
+
+    `options` are those of `Audio`.
+    """
+    with _container(source) as container:
+        first = next((stream for stream in container.streams if stream.type == "audio"), None)
+        if first is None or not any(packet.size for packet in container.demux(first)):
+            return None
+        number = first.index  # the container takes its streams along when it closes
+    return Audio(source, stream=number, **options)
 
 
 def stream_numbers(source: VideoSource | Source, kind: str) -> list[int]:
     """The numbers of the streams of a file that are `video`, or `audio`, in its header."""
+    with _container(source) as container:
+        return [stream.index for stream in container.streams if stream.type == kind]
+
+
+@contextmanager
+def _container(source: VideoSource | Source) -> Iterator[InputContainer]:
+    """The file as FFmpeg's demuxer opens it."""
     opened = open_source(source)
     try:
         with open_container(opened, "media file") as container:
-            return [stream.index for stream in container.streams if stream.type == kind]
+            yield container
     finally:
         if opened is not source:
             opened.close()

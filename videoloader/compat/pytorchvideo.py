@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.audio import Audio
 from videoloader.compat.opening import open_first_video, open_sound
 from videoloader.compat.runtime_errors import as_runtime_errors
 from videoloader.errors import SourceError
@@ -52,11 +51,13 @@ class EncodedVideo:
         device: str = "cpu",
     ) -> None:
         self._name = video_name
-        self._audio: Audio | None = None
         with _as_errors_of_pytorchvideo():
             self._video: Video = open_first_video(file, device=device)
-            if decode_audio:
-                self._audio = open_sound(file, dtype="stored")
+            try:
+                self._audio = open_sound(file, dtype="stored") if decode_audio else None
+            except BaseException:
+                self._video.close()
+                raise
 
     @classmethod
     def from_path(

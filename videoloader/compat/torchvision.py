@@ -16,10 +16,19 @@ import torch
 
 from videoloader.compat.opening import frame_rate, index_first_video, open_first_video, open_sound
 from videoloader.compat.torchvision_clips import VideoClips
+from videoloader.compat.torchvision_reader import VideoReader
+from videoloader.compat.torchvision_writer import write_video
 from videoloader.errors import ArgumentError
 from videoloader.sources.source import VideoSource
 
-__all__ = ["VideoClips", "install", "read_video", "read_video_timestamps"]
+__all__ = [
+    "VideoClips",
+    "VideoReader",
+    "install",
+    "read_video",
+    "read_video_timestamps",
+    "write_video",
+]
 
 Unit = Literal["pts", "sec"]
 _DATASETS = ("video_utils", "kinetics", "ucf101", "hmdb51", "samplers.clip_sampler")
@@ -114,8 +123,8 @@ def install() -> None:
         ImportError: torchvision is not installed.
     """
     io: Any = importlib.import_module("torchvision.io")
-    for function in (read_video, read_video_timestamps):
-        setattr(io, function.__name__, function)
+    for name in ("VideoReader", "read_video", "read_video_timestamps", "write_video"):
+        setattr(io, name, globals()[name])
     for name in _DATASETS:
         module: Any = importlib.import_module(f"torchvision.datasets.{name}")
         module.VideoClips = VideoClips

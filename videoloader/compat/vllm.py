@@ -113,7 +113,7 @@ def _loader(base: type[Any], module: ModuleType) -> type[Any]:
         options = {
             name: value
             for name, value in {**defaults, **given}.items()
-            if name not in (*named, *_Target._fields, rest)
+            if name not in (*named, *_Target._fields, rest, "backend", "frame_recovery")
         }
         wanted = {key: given.get(key, default) for key, default in _TARGET.items()}
         wanted["fps"] = options.pop("sampling_fps", wanted["fps"])

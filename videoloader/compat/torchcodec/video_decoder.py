@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.compat.frames_ahead import FramesAhead
 from videoloader.compat.opening import MATRIX, ClosedWhenCollected
 from videoloader.compat.runtime_errors import (
     PlayedOutsideError,
@@ -26,7 +27,6 @@ from videoloader.compat.torchcodec.arguments import (
     as_times,
 )
 from videoloader.compat.torchcodec.frames import Frame, FrameBatch
-from videoloader.compat.torchcodec.frames_ahead import FramesAhead
 from videoloader.compat.torchcodec.mappings import check_mappings
 from videoloader.compat.torchcodec.metadata import VideoStreamMetadata
 from videoloader.compat.torchcodec.opening import as_source, naming_stream, read_header
