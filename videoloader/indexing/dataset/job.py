@@ -206,7 +206,7 @@ def merge_datasets(
     """One data set index of several, such as the shards of one job, in the order given.
 
     Args:
-        parts: paths of data set indexes. All have a root that was given, or none has.
+        parts: paths of data set indexes. All have a root, or none has a root that was given.
         out: the Parquet file to write.
         root: of the whole; by default that of the parts, which is needed where theirs differ. Parts
             of different folders, whose roots were not given, are merged with absolute paths.
