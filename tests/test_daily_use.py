@@ -190,3 +190,27 @@ def test_index_counts_what_it_passes_over_by_reason(folder, tmp_path):
     shutil.copy(folder / "a.mp4", place)
     assert "passed over" not in run("index", place).output
     assert [os.path.basename(item.path) for item in find_items([place, place])] == ["a.mp4"]
+
+
+def test_decoders_of_pipelines_take_the_shorter_side(clip, tmp_path):
+    tall = encode_video(tmp_path / "tall.mp4", frames=2, size=(120, 160), codec="mpeg4")
+
+    def graph(**options):
+        @vl.pipeline_def(batch_size=2, num_threads=1, device_id=None)
+        def define():
+            encoded, _ = vl.fn.readers.file(files=[clip, tall])
+            return vl.fn.decoders.video(encoded, frames=[1], **options)
+
+        return define()
+
+    with graph(resize_shorter=60) as pipe:
+        (frames,) = pipe.run()
+        assert [tuple(frames.at(number).shape) for number in range(2)] == [
+            (1, 60, 80, 3),
+            (1, 80, 60, 3),
+        ]
+    with vl.Video(clip) as video:
+        expected = video.get_frames([1], size=(60, 80)).frames
+    assert torch.equal(torch.as_tensor(np.asarray(frames.at(0))), expected)
+    with pytest.raises(vl.ArgumentError, match="give size or resize_shorter"):
+        graph(resize_shorter=60, size=60)

@@ -375,9 +375,12 @@ class Video:
             'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'constant').
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
             (0,)).
-        size: (height, width) to decode to (int or list of int, at least 1; may be per sample).
-        roi: the part of the frames to give; of the resized ones with `size` ((top, left, height,
-            width); may be per sample).
+        size: (height, width) to decode to; pictures of another aspect ratio are stretched (int or
+            list of int, at least 1; may be per sample).
+        resize_shorter: length of the shorter side, in place of `size`; keeps the aspect ratio (int,
+            at least 1; may be per sample).
+        roi: the part of the frames to give; of the resized ones with `size` or `resize_shorter`
+            ((top, left, height, width); may be per sample).
         resolution_change: what to do with frames of another size than the first: `error`, or
             `scale` them to it (one of 'error', 'scale'; default 'error').
         matrix: from Y'CbCr to RGB: `auto` by the tags of the stream, `bt601`, `bt709` or `bt2020`
@@ -423,6 +426,7 @@ class Video:
         pad_mode: str = 'constant',
         fill_value: int | _Sequence[int] = ...,
         size: int | _Sequence[int] | _Values | None = None,
+        resize_shorter: int | _Values | None = None,
         roi: Any = None,
         resolution_change: str = 'error',
         matrix: str = 'auto',
