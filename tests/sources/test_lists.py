@@ -15,7 +15,14 @@ from videoloader.sources.items import find_items
 from videoloader.sources.lists import exact_number
 
 LONG = "x" * 300 + ".mp4"
-HUGE = ["9" * 5000, "1e99999999", "-1e+099999999", "1e-99999999", "1" * 3000 + "/" + "7" * 3000]
+HUGE = [
+    "9" * 5000,
+    "1e100",
+    "1e99999999",
+    "-1e+099999999",
+    "1e-99999999",
+    "1" * 3000 + "/" + "7" * 3000,
+]
 
 
 @pytest.fixture
