@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -39,6 +40,8 @@ app = typer.Typer(
 )
 console = Console()
 problems = Console(stderr=True)
+
+_REASONS = 8  # that are printed
 
 Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
 Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
@@ -92,7 +95,7 @@ def index(
         raise typer.Exit(_index_now(sources, headers=headers, as_json=as_json))
     from videoloader.indexing.dataset import index_dataset
 
-    begin = time.perf_counter()
+    begin, passed = time.perf_counter(), Counter[str]()
     with _job_progress() as progress, _reported(out):
         task = progress.add_task("indexing", total=None, failed=0)
 
@@ -109,13 +112,14 @@ def index(
             shard=_shard(shard),
             ray=ray,
             progress=tell,
+            passed=passed,
         )
     errors = dataset.errors.to_pylist()
     seconds = time.perf_counter() - begin
     if as_json:
         count = len(dataset.videos)
         facts = {"out": str(out), "videos": count, "errors": errors, "seconds": seconds}
-        print(json.dumps(facts))  # noqa: T201  (what the option asks for)
+        print(json.dumps(facts | {"passed_over": passed}))  # noqa: T201  (what the option asks for)
     else:
         for row in errors:
             try:
@@ -127,6 +131,7 @@ def index(
             f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "
             f"{seconds:.1f} s, {rate:.0f} files/s"
         )
+        _tell_passed(passed)
     raise typer.Exit(int(bool(errors)))
 
 
@@ -308,9 +313,9 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
     from videoloader.indexing.dataset import find_items
     from videoloader.report import video_table
 
-    indexes = []
+    indexes, passed = [], Counter[str]()
     with _reported():
-        items = find_items(sources)
+        items = find_items(sources, passed)
     for item in items:
         try:
             with item.open() as source:
@@ -324,7 +329,17 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
             print(json.dumps(_facts(item.name, made)))  # noqa: T201
     if not as_json and indexes:
         console.print(video_table(indexes))
+        _tell_passed(passed)
     return int(len(indexes) < len(items))
+
+
+def _tell_passed(passed: Counter[str]) -> None:
+    """Say which files of folders and archives were passed over."""
+    if not passed:
+        return
+    most = [f"{count} {reason}" for reason, count in passed.most_common(_REASONS)]
+    rest = passed.total() - sum(count for _, count in passed.most_common(_REASONS))
+    _say(f"passed over: {', '.join(most)}{f', {rest} others' if rest else ''}")
 
 
 def _warn(index: VideoIndex) -> None:

@@ -143,7 +143,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
         pad_mode: what stands for frames past the end of short videos: their last frame by default
             (`edge`), with `mask` False; `none` makes them an error of the sample.
         fill_value: of frames filled with `constant`.
-        size: (height, width) to decode to; needed for stacking if the videos differ.
+        size: (height, width), or one number for both, to decode to: pictures of another aspect
+            ratio are stretched. Needed for stacking if the videos differ, or `resize_shorter` and
+            `crop`.
         resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
         crop: (height, width), or one number for both, of the centre that is kept after resizing.
         random_resized_crop: (areas, ratios) of a random part that becomes `size`, see `Framing`.
@@ -417,6 +419,10 @@ class ClipDataset(Dataset[dict[str, Any]]):
             workers = int(self._limits is not None)
             self._batches = BatchDecoder(workers=workers, indexes=kept, **(self._limits or {}))
         return self._batches
+
+    def __repr__(self) -> str:
+        classes = f", {len(self.classes)} classes" if self.classes else ""
+        return f"ClipDataset({len(self)} samples of {len(self._videos)} videos{classes})"
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers count draws and keep indexes for themselves; a pickle stays small.

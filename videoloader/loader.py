@@ -103,13 +103,15 @@ class Loader:
         clips: which frames of a video make up its clip.
         batch_size: samples in a batch of this process; or `batches`.
         batches: clips of several shapes instead: `Buckets` or `Packing`, which say what clips are
-            like, and what a batch holds. `dataset` is a data set index then. `clips` is a sampler
+            like, what a batch holds, and with `on_unfit` what becomes of videos that are too short
+            or too small. `dataset` is a data set index then. `clips` is a sampler
             with a `count`, and neither `size`, `resize_shorter` nor `crop` is given.
         columns: what goes along with the samples: names of columns of the data set index, endings
             such as `.txt` of files beside the clips or in their archive, a `TableColumns`. In a
             batch they have these names: tensors of numbers, or lists.
         device: where frames are given, and decoded if they can be.
-        size: see `Framing`, as the next four.
+        size: (height, width), or one number for both, that pictures are resized to: those of
+            another aspect ratio are stretched. See `Framing`, also for the next four.
         resize_shorter: length of the shorter side, keeping the aspect ratio.
         crop: centre that is kept after resizing.
         random_resized_crop: (areas, ratios) of a random part that becomes `size`.

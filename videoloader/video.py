@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from videoloader.decoding import batch as batches
 from videoloader.decoding.arguments import as_device
 from videoloader.decoding.clip import Clip
+from videoloader.decoding.framing import check_resizing, shorter_resized
 from videoloader.decoding.limits import MAX_PIXELS
 from videoloader.decoding.opening import lasting
 from videoloader.decoding.output import (
@@ -122,13 +123,16 @@ class Video(VideoFile):
         start: int = 0,
         *,
         size: int | tuple[int, int] | None = None,
+        resize_shorter: int | None = None,
         interpolation: Interpolation = "triangular",
     ) -> Generator[torch.Tensor, None, None]:
         """The frames (H, W, C) from `start` on, decoded as they are consumed.
 
         Args:
             start: first frame.
-            size: (height, width) of the frames, or one number for both; as the video by default.
+            size: (height, width) of the frames, or one number for both, which stretches them where
+                the aspect ratio is another; as the video by default.
+            resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
             interpolation: filter of resizing, see `get_frames`.
         """
         self._use.check()
@@ -137,6 +141,9 @@ class Video(VideoFile):
                 f"{self.name}: frame {start} requested, the video has {len(self)} frames"
             )
         gpu = batches.shared_decoder(self.device) if self.device.type == "cuda" else None
+        check_resizing(size, resize_shorter)
+        if resize_shorter is not None:
+            size = shorter_resized(self.size, resize_shorter)
         scales = size is not None or self._rules.resolution_change == "scale"
         with quick_switches():
             for frame in read_frames(
@@ -186,6 +193,7 @@ class Video(VideoFile):
         pad_mode: PadMode | str = "none",
         fill_value: int | Sequence[int] = 0,
         size: int | tuple[int, int] | None = None,
+        resize_shorter: int | None = None,
         layout: Layout = "FHWC",
         dtype: ElementType = "uint8",
         mean: Sequence[float] | float | None = None,
@@ -207,8 +215,9 @@ class Video(VideoFile):
             count: number of frames, in place of `stop`.
             pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
             fill_value: of frames filled with `constant`: one number, or one for each channel.
-            size: (height, width) of the result, or one number for both; as the video, or the crop,
-                by default.
+            size: (height, width) of the result, or one number for both: pictures of another aspect
+                ratio are stretched. As the video, or the crop, by default.
+            resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
             layout: order of the dimensions: F frames, H rows, W columns, C channels.
             dtype: `uint8` (0-255), `uint16` (0-65535), or `float16`, `bfloat16`, `float32`, whose
                 values are from 0 to 255 and keep what a video has in more than 8 bits.
@@ -248,6 +257,7 @@ class Video(VideoFile):
             flip,
             snap=snap,
             window=window,
+            resize_shorter=resize_shorter,
         )
         return self._decode(
             request,
@@ -269,6 +279,7 @@ class Video(VideoFile):
         pad_mode: PadMode | str = "none",
         fill_value: int | Sequence[int] = 0,
         size: int | tuple[int, int] | None = None,
+        resize_shorter: int | None = None,
         layout: Layout = "FHWC",
         dtype: ElementType = "uint8",
         mean: Sequence[float] | float | None = None,
@@ -293,6 +304,7 @@ class Video(VideoFile):
             pad_mode: what stands for times before the first frame or past the end of the last.
             fill_value: as for `get_frames`.
             size: as for `get_frames`.
+            resize_shorter: as for `get_frames`.
             layout: as for `get_frames`.
             dtype: as for `get_frames`.
             mean: as for `get_frames`.
@@ -321,6 +333,7 @@ class Video(VideoFile):
             nearest=nearest,
             tolerance=tolerance,
             snap=snap,
+            resize_shorter=resize_shorter,
         )
         return self._decode(
             request,

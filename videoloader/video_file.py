@@ -89,6 +89,26 @@ class VideoFile:
         height, width = self.index.height, self.index.width
         return (width, height) if self._orientation.transpose else (height, width)
 
+    @property
+    def height(self) -> int:
+        """Rows of pixels of the frames given by default, rotation applied."""
+        return self.size[0]
+
+    @property
+    def width(self) -> int:
+        """Columns of pixels of the frames given by default, rotation applied."""
+        return self.size[1]
+
+    @property
+    def fps(self) -> float:
+        """Frames a second on average, 0 if unknown; `index.average_fps`."""
+        return float(self.index.average_fps)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first frame to the end of the last; `index.duration`."""
+        return float(self.index.duration)
+
     def __len__(self) -> int:
         return self.index.num_frames
 

@@ -144,7 +144,11 @@ def test_arguments_that_make_no_sense_are_refused(options, message):
 
 def test_videos_that_are_no_token_are_told():
     rows = [(64, 64, 1, 24), (64, 64, 8, 24), (512, 512, 8, 24)]
-    with pytest.raises(ArgumentError, match=r"2 of 3 videos are smaller .* number 0: 64x64"):
+    message = (
+        r"2 of 3 videos are in no batch: 1 with too few frames .*, 1 with more than 100 tokens; .* "
+        "number 0: 64x64"
+    )
+    with pytest.raises(ArgumentError, match=message):
         Packing(100, PATCH).plan(sizes(rows), RandomClip(8))
     plan = Packing(100, PATCH, on_unfit="skip").plan(sizes(rows), RandomClip(8))
     assert plan.unfit.tolist() == [0, 2]

@@ -15,7 +15,14 @@ from videoloader.sources.items import find_items
 from videoloader.sources.lists import exact_number
 
 LONG = "x" * 300 + ".mp4"
-HUGE = ["9" * 5000, "1e99999999", "-1e+099999999", "1e-99999999", "1" * 3000 + "/" + "7" * 3000]
+HUGE = [
+    "9" * 5000,
+    "1e100",
+    "1e99999999",
+    "-1e+099999999",
+    "1e-99999999",
+    "1" * 3000 + "/" + "7" * 3000,
+]
 
 
 @pytest.fixture
@@ -146,13 +153,19 @@ def test_an_index_of_an_archive_with_a_count_of_too_many_digits_is_named(write, 
             read_index(str(write(f"v1.2 {count}\n")))
 
 
-def test_annotations_that_are_no_text_are_named(tmp_path, write):
+def test_a_log_that_is_nested_without_end_is_named(write):
+    with pytest.raises(vl.SourceError, match="line 1 is no JSON"):
+        list(read_lines(write("[" * 200_000 + "\n{}\n")))
+
+
+def test_annotations_that_are_no_text_or_hold_huge_numbers_are_named(write):
     from videoloader.readers.annotations import read_annotations
 
     for data in (
         json.dumps({"images": []}).encode("utf-16"),
         b"\xff\xfe{}",
         b'{"a": ' + b"9" * 5000,
+        b'{"categories": [{"id": 1e999}], "annotations": [], "images": []}',
     ):
         with pytest.raises(vl.FormatError, match=r"list\.txt: no "):
             read_annotations(

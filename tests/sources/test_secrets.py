@@ -169,7 +169,7 @@ def test_without_obstore_messages_show_no_secrets(monkeypatch):
 def test_lists_show_no_secrets(server, tmp_path):
     server.objects["/list.txt"] = f"# {KEY}\na.mp4?sig={KEY}\n\xff".encode("latin-1")
     server.objects["/names.txt"] = f"file:///a.mp4?{KEY}\n".encode()
-    assert "line 3 is no UTF-8" in refused(lambda: find_items(secret(server, "/list.txt")))
+    assert "line 3: is no UTF-8" in refused(lambda: find_items(secret(server, "/list.txt")))
     server.objects["/local.txt"] = f"file://{USER}:{PASSWORD}@host/a.mp4\n".encode()
     refused(lambda: find_items(secret(server, "/local.txt")))
     refused(lambda: find_items(secret(server, "/folder/")))

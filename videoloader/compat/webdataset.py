@@ -31,10 +31,11 @@ class VideoHandler:
     Args:
         clips: which frames, such as `UniformClip(8)`; all by default. One that draws takes its
             middle choice: a handler does not know which sample it is given.
-        size: (height, width) to resize to, or one number for both.
+        size: (height, width) to resize to, or one number for both, which stretches.
         dtype, layout: as for `Video.get_frames`.
         device: where frames are given.
         audio: decode the sound; False gives (1, 0), and no `audio_fps`.
+        resize_shorter: length of the shorter side instead of `size`, which keeps the aspect ratio.
         extensions: of files that are videos, with spaces between them.
     """
 
@@ -45,6 +46,7 @@ class VideoHandler:
     device: str = "cpu"
     audio: bool = True
     extensions: str = EXTENSIONS
+    resize_shorter: int | None = None
 
     def __call__(
         self, key: str, data: bytes
@@ -62,7 +64,13 @@ class VideoHandler:
             return None
         with open_first_video(data, device=self.device) as video:
             numbers = range(len(video)) if self.clips is None else self._sampled(video.index)
-            clip = video.get_frames(numbers, size=self.size, dtype=self.dtype, layout=self.layout)
+            clip = video.get_frames(
+                numbers,
+                size=self.size,
+                resize_shorter=self.resize_shorter,
+                dtype=self.dtype,
+                layout=self.layout,
+            )
             info: dict[str, Any] = {
                 "video_fps": frame_rate(video.index),
                 "frames_indices": clip.indices.tolist(),

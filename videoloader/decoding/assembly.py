@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.arguments import as_fill
 from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.index_cache import IndexCache
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
@@ -104,7 +105,7 @@ class Assembly:
         self,
         requests: Sequence[ClipRequest],
         output: OutputFormat,
-        size: tuple[int, int] | None,
+        size: tuple[int, int] | int | None,
         rules: Rules,
     ) -> None:
         self.output = output
@@ -180,7 +181,7 @@ class Assembly:
         orientation = index.orientation if self.rules.rotate else Orientation()
         displayed = orientation.displayed((index.height, index.width))
         whole = displayed if request.crop is None else request.crop[2:]
-        size = _size_of(request, self._size)
+        size = _size_of(request, self._size, whole)
         scales = size is not None or self.rules.resolution_change == "scale"
         view = View(size or whole, request.crop, request.flip, request.window, scales)
         view.check(source.name, displayed)
@@ -379,7 +380,7 @@ class Assembly:
     def _blank(self, number: int) -> _Result:
         """A clip in place of one whose video cannot be opened, or that there is no memory for."""
         request, others = self._requests[number], list(self.clips.values())
-        size = request.window[2:] if request.window else _size_of(request, self._size)
+        size = request.window[2:] if request.window else _size_of(request, self._size, None)
         if size is None:
             size = others[0].view.slot if others else (0, 0)
         count = request.length
@@ -397,11 +398,25 @@ class Assembly:
     def _color(self, request: ClipRequest) -> torch.Tensor:
         """A fill value as it stands in a slot: one element for each channel, or one for all."""
         values = as_fill(request.fill_value, self.output)
-        return torch.from_numpy(values).view(TORCH_TYPES[self.output.dtype])
+        return torch.from_numpy(values).view(TORCH_TYPES[self.output.element])
 
 
-def _size_of(request: ClipRequest, size: tuple[int, int] | None) -> tuple[int, int] | None:
-    return size if request.size is None else normalize_size(request.size)
+def _size_of(
+    request: ClipRequest, size: tuple[int, int] | int | None, whole: tuple[int, int] | None
+) -> tuple[int, int] | None:
+    """(height, width) that the pictures of a clip are resized to, if they are.
+
+    Args:
+        request: of the clip.
+        size: of clips whose requests name none; one number is the length of the shorter side.
+        whole: (height, width) of the picture or its crop, if that is known.
+    """
+    if request.size is not None:
+        return normalize_size(request.size)
+    chosen = size if request.resize_shorter is None else request.resize_shorter
+    if isinstance(chosen, int):
+        return None if whole is None else shorter_resized(whole, chosen)
+    return chosen
 
 
 def _slots(memory: torch.Tensor, output: OutputFormat) -> torch.Tensor:

@@ -21,6 +21,7 @@ from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.local import LocalEngine
+from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.index_cache import IndexCache
 from videoloader.decoding.indexer import Indexer
@@ -74,6 +75,7 @@ def decode_batch(
     device: str | torch.device = "cpu",
     *,
     size: int | tuple[int, int] | None = None,
+    resize_shorter: int | None = None,
     dtype: ElementType = "uint8",
     layout: Layout = "FHWC",
     mean: float | Sequence[float] | None = None,
@@ -100,7 +102,9 @@ def decode_batch(
         requests: clips to decode, as `ClipRequest` or (source, frames).
         device: where the frames are given: `cpu`, `cuda` or `cuda:N`. Videos that the GPU cannot
             decode are decoded on the CPU and uploaded.
-        size: (height, width) of all clips, or one number for both; as the videos by default.
+        size: (height, width) of all clips, or one number for both: pictures of another aspect ratio
+            are stretched. As the videos by default.
+        resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
         dtype: element type; see `OutputFormat` for the range of values.
         layout: order of the dimensions of a clip: F frames, H rows, W columns, C channels.
         mean: subtracted from values of 0-255: one number, or one for each channel; float types.
@@ -137,6 +141,7 @@ def decode_batch(
     return decoder.decode(
         requests,
         size=size,
+        resize_shorter=resize_shorter,
         dtype=dtype,
         layout=layout,
         mean=mean,
@@ -200,6 +205,7 @@ class BatchDecoder:
         requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
         *,
         size: int | tuple[int, int] | None = None,
+        resize_shorter: int | None = None,
         dtype: ElementType = "uint8",
         layout: Layout = "FHWC",
         mean: float | Sequence[float] | None = None,
@@ -224,7 +230,7 @@ class BatchDecoder:
             dtype, layout, mean, std, interpolation, tone_map, matrix, color_range, output
         )
         rules = Rules(rotate, resolution_change, on_error, hybrid, max_pixels)
-        return self.run(requests, form, rules, size=size)
+        return self.run(requests, form, rules, size=size, resize_shorter=resize_shorter)
 
     @quick_switches()  # until what it made is let go of, too
     def run(
@@ -234,6 +240,7 @@ class BatchDecoder:
         rules: Rules | None = None,
         *,
         size: int | tuple[int, int] | None = None,
+        resize_shorter: int | None = None,
     ) -> ClipBatch:
         """What `decode` does, its keywords as values.
 
@@ -242,9 +249,11 @@ class BatchDecoder:
             output: form of all clips.
             rules: how videos, and what goes wrong with them, are treated.
             size: of clips whose requests name none.
+            resize_shorter: the same, in place of `size`.
         """
         output, rules = output or OutputFormat(), rules or Rules()
-        whole = None if size is None else normalize_size(size)
+        check_resizing(size, resize_shorter)
+        whole = resize_shorter if size is None else normalize_size(size)
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()

@@ -16,7 +16,7 @@ from videoloader.forking import cached_property
 __all__ = ["Clip", "ClipBatch", "ClipFailure"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Clip:
     """Frames that were sampled together.
 
@@ -48,6 +48,16 @@ class Clip:
 
     def __len__(self) -> int:
         return len(self.indices)
+
+    def __repr__(self) -> str:
+        there = self.indices[self.indices >= 0]
+        span = f", frames {there.min()}-{there.max()}" if len(there) else ""
+        filled = len(self) - len(there)
+        kind = str(self.frames.dtype).removeprefix("torch.")
+        return (
+            f"<Clip of {len(self)}{span}{f', {filled} filled' if filled else ''}: {kind} "
+            f"{tuple(self.frames.shape)} on {self.frames.device}>"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 from videoloader.decoding.output import View, normalize_size
 from videoloader.errors import ArgumentError
 
-__all__ = ["Framing", "random_part"]
+__all__ = ["Framing", "check_resizing", "random_part", "shorter_resized"]
 
 _TRIES = 10  # for a random crop that fits
 
@@ -22,8 +22,8 @@ class Framing:
     """From pictures of any size to the part of them that a batch holds.
 
     Args:
-        size: (height, width) that pictures are resized to, or one number for both. None leaves
-            them as they are.
+        size: (height, width) that pictures are resized to, or one number for both; those of another
+            aspect ratio are stretched. None leaves them as they are.
         resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
         crop: (height, width), or one number for both, of the centre that is kept after resizing.
         random_resized_crop: ((smallest, largest) part of the area, (narrowest, widest) ratio of
@@ -48,10 +48,7 @@ class Framing:
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, normalize_size(given))
-        if self.size is not None and self.resize_shorter is not None:
-            raise ArgumentError("give size or resize_shorter, not both")
-        if self.resize_shorter is not None and self.resize_shorter < 1:
-            raise ArgumentError(f"resize_shorter must be at least 1, got {self.resize_shorter}")
+        check_resizing(self.size, self.resize_shorter)
         if not 0 <= self.flip <= 1:
             raise ArgumentError(f"flip is a probability, from 0 to 1, got {self.flip}")
         if self.random_resized_crop is not None:
@@ -100,9 +97,7 @@ class Framing:
         if self.random_resized_crop is not None and rng is not None:
             part = random_part(displayed, *self.random_resized_crop, rng)
         if self.resize_shorter is not None:
-            scale = self.resize_shorter / min(displayed)
-            height, width = (max(1, math.floor(side * scale + 0.5)) for side in displayed)
-            size = (height, width)
+            size = shorter_resized(displayed, self.resize_shorter)
         if self.crop is None:
             return View(size, part, flip)
         rows, columns = self.crop  # type: ignore[misc]
@@ -132,6 +127,25 @@ class Framing:
         )
         window = ((height - size[0]) // 2, (width - size[1]) // 2, *size)
         return View((height, width), None, flip, window)
+
+
+def check_resizing(size: Any, resize_shorter: int | None) -> None:
+    """Fail unless one of both is given, or none, and the length of a side is one."""
+    if size is not None and resize_shorter is not None:
+        raise ArgumentError("give size or resize_shorter, not both")
+    if resize_shorter is not None and not (
+        isinstance(resize_shorter, int | np.integer) and resize_shorter >= 1
+    ):
+        raise ArgumentError(
+            f"resize_shorter must be a whole number of at least 1, got {resize_shorter!r}"
+        )
+
+
+def shorter_resized(displayed: tuple[int, int], length: int) -> tuple[int, int]:
+    """(height, width) of a picture whose shorter side gets a length, at the same aspect ratio."""
+    scale = length / min(displayed)
+    height, width = (max(1, math.floor(side * scale + 0.5)) for side in displayed)
+    return height, width
 
 
 def random_part(

@@ -5,16 +5,20 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, DecodeError
 
+if TYPE_CHECKING:
+    import torch
+
 __all__ = [
     "CHANNELS",
     "ColorRange",
+    "ElementName",
     "ElementType",
     "Interpolation",
     "Layout",
@@ -30,7 +34,9 @@ __all__ = [
 ]
 
 Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
-ElementType: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
+ElementName: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
+ElementType: TypeAlias = "ElementName | torch.dtype | np.dtype[Any] | type[np.generic]"
+"""An element type by its name, or as torch and NumPy have it."""
 Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular", "bicubic"]
 ToneMap: TypeAlias = Literal["none", "reinhard", "hable"]
 Matrix: TypeAlias = Literal["auto", "bt601", "bt709", "bt2020", "swscale"]
@@ -39,7 +45,7 @@ Output: TypeAlias = Literal["rgb", "gray", "yuv"]
 ResolutionChange: TypeAlias = Literal["error", "scale"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "dtype": get_args(ElementType),
+    "dtype": get_args(ElementName),
     "layout": get_args(Layout),
     "interpolation": get_args(Interpolation),
     "tone_map": get_args(ToneMap),
@@ -60,7 +66,8 @@ class OutputFormat:
 
     Attributes:
         dtype: `uint8` (0-255), `uint16` (0-65535), or a float type, whose values before
-            normalising are those of uint8 without its rounding: 0-255, as in DALI.
+            normalising are those of uint8 without its rounding: 0-255, as in DALI. By name, or as
+            `torch.float32` and `np.float32`; it is kept by name.
         layout: order of the dimensions of a clip: F frames, H rows, W columns, C channels.
         mean, std: for each channel, on the 0-255 scale: (value - mean) / std; float types only.
         interpolation: filter of resizing: `nearest`; `bilinear`, two by two pixels whatever the
@@ -91,6 +98,7 @@ class OutputFormat:
     output: Output = "rgb"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", _element_name(self.dtype))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ArgumentError(
@@ -115,6 +123,11 @@ class OutputFormat:
             object.__setattr__(self, "layout", "FHWC")  # planes have none; frames come first
 
     @property
+    def element(self) -> ElementName:
+        """The name of the element type."""
+        return cast(ElementName, self.dtype)
+
+    @property
     def is_planar(self) -> bool:
         """Whether a frame is one row of samples: its planes as they are coded."""
         return self.output == "yuv"
@@ -137,7 +150,7 @@ class OutputFormat:
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """Element type in memory; uint16 holds the bits of bfloat16, which numpy lacks."""
-        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
+        return np.dtype("uint16" if self.element == "bfloat16" else self.element)
 
     @property
     def scale_and_shift(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -158,7 +171,9 @@ class OutputFormat:
             return values.astype(np.uint16) * np.uint16(257 if self.output == "rgb" else 1)
         scale, shift = self.scale_and_shift
         normal = (values * scale + shift).astype(np.float32)
-        return round_to_bfloat16(normal) if self.dtype == "bfloat16" else normal.astype(self.dtype)
+        if self.dtype == "bfloat16":
+            return round_to_bfloat16(normal)
+        return normal.astype(self.element)
 
     def clip_shape(self, count: int, size: tuple[int, int]) -> tuple[int, ...]:
         """Shape of a clip of `count` frames of (height, width); planes lie in one row."""
@@ -170,6 +185,14 @@ class OutputFormat:
     def slots(self, clip: NDArray[Any]) -> NDArray[Any]:
         """The memory of a clip as slots: (F, H, W, C), whatever the layout."""
         return clip[:, None, :, None] if self.is_planar else clip.transpose(self.slot_axes)
+
+
+def _element_name(dtype: Any) -> Any:
+    """The name of an element type of torch or NumPy; anything else as it is."""
+    if isinstance(dtype, np.dtype) or (isinstance(dtype, type) and issubclass(dtype, np.generic)):
+        return np.dtype(dtype).name
+    text = str(dtype)
+    return text.removeprefix("torch.") if text.startswith("torch.") else dtype
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,8 @@ def planes_view(
         ArgumentError: the request asks for a part or another size, or the samples have more bits
             than the element type.
     """
-    changes = (request.size or size, request.crop, request.flip or None, request.window)
+    resized = request.size or request.resize_shorter or size
+    changes = (resized, request.crop, request.flip or None, request.window)
     if any(change is not None for change in changes):
         raise ArgumentError(
             f'{index.name}: output="yuv" gives planes as they are coded; leave size, crop, flip '

@@ -83,7 +83,7 @@ def read_frames(
         def convert(number: int, surface: Surface) -> torch.Tensor:
             view.check_surface(index.name, number, (surface.width, surface.height), first)
             with blamed_on(index.name):
-                shape, dtype = output.clip_shape(1, view.slot), TORCH_TYPES[output.dtype]
+                shape, dtype = output.clip_shape(1, view.slot), TORCH_TYPES[output.element]
                 frame = memory.empty(shape, dtype=dtype, device="cpu")
                 converter.write(surface, as_slots(frame, output)[0], view)
             return frame[0]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding.arguments import as_frame_numbers
+from videoloader.decoding.framing import check_resizing
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import PadMode, Snap, check_snap, frames_at_times
@@ -33,8 +34,9 @@ class ClipRequest:
         pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
         fill_value: of frames filled with `constant`, and of masked ones: one number from 0 to
             255, or one for each channel.
-        size: (height, width) to resize to, or one number for both; by default that of the batch,
-            or else that of the crop or the video.
+        size: (height, width) to resize to, or one number for both: pictures of another aspect
+            ratio are stretched. By default that of the batch, or else that of the crop or the
+            video.
         crop: (top, left, height, width) in pixels of the picture as it is displayed.
         flip: mirror left and right.
         times: presentation times in seconds, in place of `frames`: see `Video.get_frames_at_times`.
@@ -44,6 +46,8 @@ class ClipRequest:
             all of it by default.
         snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
             decodes alone; `Clip.indices` says which.
+        resize_shorter: length of the shorter side instead of `size`, which keeps the aspect ratio;
+            as for `size` that of the batch by default.
         resolve: called with the index of the video once it is open; gives the request to decode in
             place of this one, of the same source.
     """
@@ -62,6 +66,7 @@ class ClipRequest:
     window: tuple[int, int, int, int] | None = None
     resolve: Callable[[VideoIndex], ClipRequest] | None = None
     snap: Snap = "none"
+    resize_shorter: int | None = None
 
     def __post_init__(self) -> None:
         if self.index is not None and not isinstance(self.index, VideoIndex):
@@ -70,6 +75,7 @@ class ClipRequest:
                 f"{type(self.index).__name__} {self.index!r:.80}"
             )
         check_snap(self.snap)
+        check_resizing(self.size, self.resize_shorter)
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")

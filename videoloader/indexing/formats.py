@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from videoloader.errors import UnsupportedError
+from videoloader.errors import FormatError, UnsupportedError
 
-__all__ = ["CONFINED", "HEAD", "is_text", "refuse_references"]
+__all__ = ["CONFINED", "HEAD", "is_text", "refuse_others", "refuse_references"]
 
 # FFmpeg's names of demuxers that read nothing but the file they are given. A demuxer of a later
 # FFmpeg has to be added here. Left out although they hold video: `mlv`, which goes on in
@@ -82,6 +82,38 @@ def refuse_references(head: bytes) -> None:
                 f"it is {name}, a format that names other files or addresses, which are not "
                 "opened; pass the video files themselves"
             )
+
+
+_UNPACK = "unpack it first; uncompressed tar archives are read as they are"
+_OTHERS = [
+    (0, b"\x1f\x8b", f"a gzip file, such as .tar.gz; {_UNPACK}"),
+    (0, b"BZh", f"a bzip2 file; {_UNPACK}"),
+    (0, b"\xfd7zXZ\0", f"an xz file; {_UNPACK}"),
+    (0, b"\x28\xb5\x2f\xfd", f"a Zstandard file; {_UNPACK}"),
+    (0, b"PK\3\4", f"a zip file; {_UNPACK}"),
+    (
+        0,
+        b"PAR1",
+        "a Parquet file; a data set index is given to open_dataset, Loader or `videoloader check`",
+    ),
+    (257, b"ustar", "a tar archive; index_dataset, Loader and ClipDataset take the videos in it"),
+]
+
+
+def refuse_others(head: bytes) -> None:
+    """Refuse, by name, files of other kinds that are taken for videos most often.
+
+    Raises:
+        FormatError: the file is of such a kind.
+
+    >>> refuse_others(b"PAR1")
+    Traceback (most recent call last):
+    ...
+    videoloader.errors.FormatError: it is no video but a Parquet file; ...
+    """
+    for place, magic, what in _OTHERS:
+        if head.startswith(magic, place):
+            raise FormatError(f"it is no video but {what}")
 
 
 def is_text(head: bytes) -> bool:

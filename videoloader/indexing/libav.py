@@ -16,7 +16,7 @@ from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.contexts import check_allowed, most_pixels, reason_of
-from videoloader.indexing.formats import CONFINED, HEAD, is_text, refuse_references
+from videoloader.indexing.formats import CONFINED, HEAD, is_text, refuse_others, refuse_references
 from videoloader.indexing.index import (
     PACKET_DTYPE,
     Orientation,
@@ -81,6 +81,7 @@ def open_container(
 
     head = source.read_up_to(0, HEAD)
     refuse_references(head)
+    refuse_others(head)
     with source.file() as file:
         try:
             container = av.open(

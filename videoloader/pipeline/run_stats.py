@@ -204,7 +204,7 @@ class RunStats(Mapping[str, OperatorStats]):
         return line
 
     def __repr__(self) -> str:
-        return f"RunStats({self}; {dict(self.operators)!r}, stages={self.stages!r})"
+        return f"<RunStats: {self}>"
 
 
 class WorkerRunStats(RunStats):

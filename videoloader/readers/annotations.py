@@ -93,7 +93,7 @@ def read_annotations(
         return _images(content, size_threshold, with_crowds, keep_labels)
     except FormatError as error:
         raise FormatError(f"{name}: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise FormatError(f"{name}: no annotations as COCO has them ({reason})") from error
 
@@ -182,5 +182,5 @@ def load_annotations(folder: str) -> list[Annotated]:
             f"{shown(folder)}: has no annotations as save_preprocessed_annotations=True writes "
             f"them ({error.strerror}: {error.filename})"
         ) from error
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, OverflowError, KeyError, TypeError, IndexError) as error:
         raise ArgumentError(f"{shown(folder)}: its annotations are damaged ({error})") from error

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.work import NO_WORK, Work
 from videoloader.errors import ArgumentError
@@ -141,7 +142,7 @@ def _decode(
         others[place] = clip.others(index, frames)
         displayed = media.displayed_size(index)
         form = DecodedForm.of(displayed, given)
-        size = _size(given)
+        size = _size(given, displayed)
         if size is not None:
             form = replace(form, view=replace(form.view, size=size), is_resized=True)
         if given.get("roi") is not None:
@@ -224,9 +225,14 @@ def _fill_value(arguments: Mapping[str, Any]) -> Any:
     return fill[0] if len(fill) == 1 else fill
 
 
-def _size(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
-    size = arguments.get("size")
-    return None if size is None else (size[0], size[-1])
+def _size(
+    arguments: Mapping[str, Any], displayed: tuple[int, int] | None = None
+) -> tuple[int, int] | None:
+    """(height, width) to decode to; None for that of the video, or where that has to be known."""
+    size, shorter = arguments.get("size"), arguments.get("resize_shorter")
+    if size is not None:
+        return size[0], size[-1]
+    return None if shorter is None or displayed is None else shorter_resized(displayed, shorter)
 
 
 def _windowed(form: DecodedForm, roi: tuple[int, ...]) -> DecodedForm:

@@ -215,6 +215,8 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         raise ArgumentError("fn.decoders.video: give stride or fps, not both")
     if {"end_frame", "sequence_length"} <= set(given):
         raise ArgumentError("fn.decoders.video: give end_frame or sequence_length, not both")
+    if {"size", "resize_shorter"} <= set(given):
+        raise ArgumentError("fn.decoders.video: give size or resize_shorter, not both")
     if arguments.get("stride") == 0:
         raise ArgumentError("fn.decoders.video: stride must not be 0")
     check_color("decoders.video", "output_type", arguments)
@@ -252,12 +254,27 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         ),
         PAD("constant"),
         FILL,
-        Argument("size", INTS, None, "(height, width) to decode to", per_sample=True, least=1),
+        Argument(
+            "size",
+            INTS,
+            None,
+            "(height, width) to decode to; pictures of another aspect ratio are stretched",
+            per_sample=True,
+            least=1,
+        ),
+        Argument(
+            "resize_shorter",
+            INT,
+            None,
+            "length of the shorter side, in place of `size`; keeps the aspect ratio",
+            per_sample=True,
+            least=1,
+        ),
         Argument(
             "roi",
             Kind("(top, left, height, width)", _window, rank=1),
             None,
-            "the part of the frames to give; of the resized ones with `size`",
+            "the part of the frames to give; of the resized ones with `size` or `resize_shorter`",
             per_sample=True,
         ),
         *DECODING,
@@ -276,6 +293,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     decoding=(
         "fill_value",
         "size",
+        "resize_shorter",
         "roi",
         "output_type",
         *(argument.name for argument in DECODING),

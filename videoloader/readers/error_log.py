@@ -71,7 +71,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines, 1):
         try:
             facts = json.loads(line) if line.strip() else None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if number == len(lines):
                 return
             raise SourceError(f"{name}: line {number} is no JSON ({error})") from error

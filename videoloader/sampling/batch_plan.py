@@ -225,7 +225,12 @@ class BatchOrder:
 
 
 def check_unfit(
-    unfit: NDArray[np.int64], videos: VideoSizes, on_unfit: OnUnfit, reason: str
+    unfit: NDArray[np.int64],
+    videos: VideoSizes,
+    on_unfit: OnUnfit,
+    explain: Callable[[VideoSizes], str],
+    *,
+    of: str,
 ) -> None:
     """Fail where videos are in no batch and may not be left out, or where none is left.
 
@@ -233,18 +238,29 @@ def check_unfit(
         unfit: their numbers.
         videos: all of them.
         on_unfit: whether they may be left out.
-        reason: why they are in no batch.
+        explain: says why some videos are in no batch.
+        of: the class that `on_unfit` is an argument of.
     """
     if on_unfit not in get_args(OnUnfit):
         raise ArgumentError(f'on_unfit must be "error" or "skip", got {on_unfit!r}')
     if not len(unfit) or (on_unfit == "skip" and len(unfit) < len(videos)):
         return
     first = int(unfit[0])
-    advice = "" if on_unfit == "skip" else '; on_unfit="skip" leaves them out'
+    advice = "" if on_unfit == "skip" else f'; {of}(..., on_unfit="skip") leaves them out'
     raise ArgumentError(
-        f"{len(unfit)} of {len(videos)} videos {reason}; the first is number {first}: "
-        f"{videos.describe(first)}{advice}"
+        f"{len(unfit)} of {len(videos)} videos are in no batch: {explain(videos.take(unfit))}; the "
+        f"first is number {first}: {videos.describe(first)}{advice}"
     )
+
+
+def counted(*reasons: tuple[NDArray[np.bool_], str]) -> str:
+    """How many there are for each reason; the first of them that holds counts."""
+    texts, rest = [], np.ones(len(reasons[0][0]), dtype=bool)
+    for holds, text in reasons:
+        if (rest & holds).any():
+            texts.append(f"{np.count_nonzero(rest & holds)} {text}")
+        rest &= ~holds
+    return ", ".join(texts)
 
 
 def check_limit(name: str, value: int | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import get_args
 
@@ -19,6 +20,7 @@ from videoloader.sampling.batch_plan import (
     Shape,
     check_limit,
     check_unfit,
+    counted,
 )
 from videoloader.sampling.clip_lengths import frames_offered
 from videoloader.sampling.clips import ClipSampler
@@ -195,6 +197,18 @@ class Buckets:
             found[part] = self._choose(heights[part], widths[part], frames[part])
         return found[inverse]
 
+    def _explain(self, videos: VideoSizes, *, sampler: ClipSampler) -> str:
+        """Why some videos are in no bucket."""
+        offered, least = frames_offered(sampler, videos), min(shape[0] for shape in self.shapes)
+        return counted(
+            (
+                offered < least,
+                f"with too few frames ({sampler!r} finds {offered.min()}, a bucket has {least} at "
+                "least)",
+            ),
+            (np.ones(len(videos), dtype=bool), "whose pictures fill none of the buckets"),
+        )
+
     def _choose(
         self, heights: NDArray[np.int32], widths: NDArray[np.int32], frames: NDArray[np.int64]
     ) -> NDArray[np.intp]:
@@ -235,7 +249,13 @@ class Buckets:
             ArgumentError: some videos can go to no bucket, with `on_unfit="error"`, or none can.
         """
         buckets = self.assign(videos, sampler)
-        check_unfit(np.flatnonzero(buckets < 0), videos, self.on_unfit, "fill none of the buckets")
+        check_unfit(
+            np.flatnonzero(buckets < 0),
+            videos,
+            self.on_unfit,
+            partial(self._explain, sampler=sampler),
+            of="Buckets",
+        )
         order = samples.order(buckets >= 0, seed, shuffle=shuffle)
         shapes = np.array([*self.shapes, (0, 0, 0)], dtype=np.int32)[buckets]
 

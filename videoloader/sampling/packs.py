@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from videoloader.sampling.batch_plan import (
     Shape,
     check_limit,
     check_unfit,
+    counted,
 )
 from videoloader.sampling.buckets import as_shape
 from videoloader.sampling.clip_lengths import check_length_varies, frames_offered
@@ -92,18 +94,41 @@ class Packing:
     def _clip_shapes(self, videos: VideoSizes, sampler: ClipSampler) -> NDArray[np.int32]:
         count = check_length_varies(sampler).count
         assert count is not None
-        sides: list[NDArray[Any]] = [videos.heights, videos.widths]
-        if self.max_pixels is not None:
-            area = np.maximum(videos.heights.astype(np.float64) * videos.widths, 1)
-            scale = np.minimum(np.sqrt(self.max_pixels / area), 1)
-            sides = [np.floor(side * scale) for side in sides]
         frames = np.minimum(frames_offered(sampler, videos), count)
-        shapes = np.stack([frames, *sides], axis=1).astype(np.int64) // self.unit
+        shapes = np.stack([frames, *self._sides(videos)], axis=1).astype(np.int64) // self.unit
         tokens = np.maximum(shapes[:, 1] * shapes[:, 2], 1)
         shapes[:, 0] = np.minimum(shapes[:, 0], self.max_tokens // tokens)
         shapes *= self.unit
         shapes[(shapes == 0).any(axis=1)] = 0
         return shapes.astype(np.int32)
+
+    def _sides(self, videos: VideoSizes) -> list[NDArray[Any]]:
+        """Heights and widths of videos, made smaller where they have more than `max_pixels`."""
+        sides: list[NDArray[Any]] = [videos.heights, videos.widths]
+        if self.max_pixels is None:
+            return sides
+        area = np.maximum(videos.heights.astype(np.float64) * videos.widths, 1)
+        scale = np.minimum(np.sqrt(self.max_pixels / area), 1)
+        return [np.floor(side * scale) for side in sides]
+
+    def _explain(self, videos: VideoSizes, *, sampler: ClipSampler) -> str:
+        """Why some videos are in no pack."""
+        frames, rows, columns = self.unit
+        offered = np.minimum(
+            frames_offered(sampler, videos), check_length_varies(sampler).count or 0
+        )
+        heights, widths = self._sides(videos)
+        return counted(
+            (
+                offered < frames,
+                f"with too few frames ({sampler!r} takes {offered.min()}, a patch has {frames})",
+            ),
+            (
+                (heights < rows) | (widths < columns),
+                f"with pictures smaller than a patch of {rows}x{columns}",
+            ),
+            (np.ones(len(videos), dtype=bool), f"with more than {self.max_tokens} tokens"),
+        )
 
     def plan(
         self,
@@ -128,8 +153,8 @@ class Packing:
             np.flatnonzero(~fits),
             videos,
             self.on_unfit,
-            f"are smaller than a patch of {self.unit}, or {self.unit[0]} frames of them have more "
-            f"than {self.max_tokens} tokens",
+            partial(self._explain, sampler=sampler),
+            of="Packing",
         )
         order = samples.order(fits, seed, shuffle=shuffle)
 

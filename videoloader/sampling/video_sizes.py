@@ -46,6 +46,11 @@ class VideoSizes:
             sides = self.heights[part], self.widths[part]
             yield part, VideoSizes(*sides, self.num_frames[part], self.fps[part])
 
+    def take(self, numbers: NDArray[np.int64]) -> VideoSizes:
+        """Some of them."""
+        sides = self.heights[numbers], self.widths[numbers]
+        return VideoSizes(*sides, self.num_frames[numbers], self.fps[numbers])
+
     def describe(self, video: int) -> str:
         """One of them, for messages."""
         return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ VIDEO_SUFFIXES = frozenset(
 
 _LISTS = {".txt", ".list", ".lst"}
 _ARCHIVE = ".tar"
+_WANTED = VIDEO_SUFFIXES | {_ARCHIVE}
 _QUOTED = "file:"  # prefix of percent-encoded relative paths that are not valid text
 _TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 
@@ -171,7 +173,8 @@ def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
     Raises:
         SourceError: the folder does not exist, or has no video in it.
     """
-    found = [Path(path) for path in _walk(Path(folder)) if Path(path).suffix.lower() != _ARCHIVE]
+    there = map(Path, _walk(Path(folder), Counter()))
+    found = [path for path in there if path.suffix.lower() != _ARCHIVE]
     if not found:
         name = shown(os.fspath(folder))
         raise SourceError(f"{name}: no video files in it (known by endings such as .mp4, .mkv)")
@@ -180,6 +183,7 @@ def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
 
 def find_items(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    passed: Counter[str] | None = None,
 ) -> list[Item]:
     """The videos behind folders, globs, text lists, tar archives, paths and URLs, each once.
 
@@ -191,27 +195,34 @@ def find_items(
     becomes a `file://` URL. An archive that is damaged gives the members in front of the damage,
     and itself as an item that cannot be opened.
 
+    Args:
+        sources: what was named.
+        passed: counts what of folders and archives was passed over, by the reason.
+
     Raises:
         SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
             read.
         UnsupportedError: a URL of a kind that is not read.
     """
     items: dict[Item, None] = {}
+    passed = Counter() if passed is None else passed
     for source in [sources] if isinstance(sources, str | os.PathLike) else sources:
-        for item in _found(local_path(os.fspath(source))):
-            is_archive = _ending(item.path) == _ARCHIVE
-            items.update(dict.fromkeys(_members(item) if is_archive else [item]))
+        for item in _found(local_path(os.fspath(source)), passed):
+            for found in _members(item, passed) if _ending(item.path) == _ARCHIVE else [item]:
+                if found in items:
+                    passed["named before"] += 1
+                items[found] = None
     return list(items)
 
 
-def _found(source: str) -> Iterator[Item]:
+def _found(source: str, passed: Counter[str]) -> Iterator[Item]:
     """Files and archives that a source stands for."""
     if is_url(source):
-        yield from _found_remote(source)
+        yield from _found_remote(source, passed)
         return
     path = Path(source)
     if os.path.isdir(source):  # unlike `path.is_dir`, not for names that are too long
-        found = _walk(path)
+        found = _walk(path, passed)
         if not found:
             raise SourceError(f"{shown(source)}: no video files in it (known by endings as .mp4)")
         yield from map(_item, found)
@@ -220,7 +231,8 @@ def _found(source: str) -> Iterator[Item]:
         if not matches:
             raise SourceError(f"{shown(source)}: nothing matches")
         for match in matches:
-            found = _walk(Path(match)) if os.path.isdir(match) else [os.path.abspath(match)]
+            is_folder = os.path.isdir(match)
+            found = _walk(Path(match), passed) if is_folder else [os.path.abspath(match)]
             yield from map(_item, found)
     elif path.suffix.lower() in _LISTS and os.path.isfile(source):
         yield from map(Item, _listed(path))
@@ -241,16 +253,17 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def _found_remote(url: str) -> Iterator[Item]:
+def _found_remote(url: str, passed: Counter[str]) -> Iterator[Item]:
     from videoloader.sources.remote import list_objects
 
     plain = public(url)
     if plain.endswith("/"):
-        found = [
-            Item(place, listed=state)
-            for place, state in list_objects(url)
-            if _ending(place) in VIDEO_SUFFIXES | {_ARCHIVE}
-        ]
+        found = []
+        for place, state in list_objects(url):
+            if _ending(place) in _WANTED:
+                found.append(Item(place, listed=state))
+            else:
+                passed[_with_ending(place)] += 1
         if not found:
             raise SourceError(f"{shown(url)}: no video files in it (known by endings as .mp4)")
         yield from found
@@ -279,11 +292,16 @@ def _ending(place: str) -> str:
     return os.path.splitext(place)[1].lower()
 
 
-def _walk(folder: Path) -> list[str]:
+def _with_ending(place: str) -> str:
+    """Why a file is passed over, whose ending is no video's."""
+    ending = _ending(place)
+    return f"with the ending {escaped(ending)}" if ending else "without an ending"
+
+
+def _walk(folder: Path, passed: Counter[str]) -> list[str]:
     """Videos and archives under a folder, sorted; only their names are kept on the way."""
     if not folder.is_dir():
         raise SourceError(f"{shown(str(folder))}: no such folder")
-    wanted = VIDEO_SUFFIXES | {_ARCHIVE}
     found: list[str] = []
     waiting, seen = [os.path.abspath(folder)], set()
     while waiting:
@@ -291,15 +309,21 @@ def _walk(folder: Path) -> list[str]:
         try:
             status = os.stat(place)
             if (status.st_dev, status.st_ino) in seen:
-                continue  # a link to a folder visited already
+                passed["links to folders gone through already"] += 1
+                continue
             seen.add((status.st_dev, status.st_ino))
             folders = []
             with os.scandir(place) as entries:
                 for entry in entries:
-                    if os.path.splitext(entry.name)[1].lower() in wanted and _is_file(entry):
+                    is_wanted = _ending(entry.name) in _WANTED
+                    if is_wanted and _is_file(entry):
                         found.append(entry.path)
                     elif _is_folder(entry):
                         folders.append(entry.path)
+                    elif is_wanted:
+                        passed["links that lead nowhere, and what is no file"] += 1
+                    else:
+                        passed[_with_ending(entry.name)] += 1
         except OSError as error:
             raise SourceError(f"{shown(place)}: cannot be listed ({error.strerror})") from error
         # Real files come before links, so that a file is listed under its own name if it has one.
@@ -343,9 +367,8 @@ def _listed(path: Path) -> Iterator[str]:
 
 def _has_more_than_a_path(entry: str) -> bool:
     """Whether a line of a list looks like the path of a video, a blank or comma, and more."""
-    known = VIDEO_SUFFIXES | {_ARCHIVE}
     inside = [found[1].lower() for found in re.finditer(r"(\.\w+)[\s,;]+\S", entry)]
-    return _ending(entry) not in known and not known.isdisjoint(inside)
+    return _ending(entry) not in _WANTED and not _WANTED.isdisjoint(inside)
 
 
 def _entries(text: bytes, name: str) -> Iterator[tuple[str, str]]:
@@ -355,7 +378,7 @@ def _entries(text: bytes, name: str) -> Iterator[tuple[str, str]]:
             yield entry, f"{shown(name)}, line {number}"
 
 
-def _members(archive: Item) -> Iterator[Item]:
+def _members(archive: Item, passed: Counter[str]) -> Iterator[Item]:
     """The videos in an uncompressed tar archive, in its order."""
     path = archive.location
     try:
@@ -364,6 +387,8 @@ def _members(archive: Item) -> Iterator[Item]:
             for member in read_members(source):
                 if _ending(member.name) in VIDEO_SUFFIXES:
                     yield _member(path, member, whole)
+                else:
+                    passed[_with_ending(member.name)] += 1
     except FormatError:
         yield archive  # empty; opening it raises the error
     except ValueError as error:

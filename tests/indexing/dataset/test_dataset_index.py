@@ -174,7 +174,8 @@ def test_a_journal_drops_what_was_cut_short(folder, tmp_path):
             number < whole for number in range(4)
         ]
         journal.close()
-        assert path.stat().st_size == ([0, *ends][whole])
+        assert path.exists() == bool(whole)
+        assert not whole or path.stat().st_size == ends[whole - 1]
 
 
 def test_only_what_changed_is_indexed_again(folder, tmp_path, out, monkeypatch):

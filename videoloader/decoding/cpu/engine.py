@@ -45,7 +45,7 @@ class CpuEngine:
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
         """Memory of clips that the workers can write."""
         memory = self._pool.allocate(shape, output.numpy_dtype)
-        return torch.from_numpy(memory).view(TORCH_TYPES[output.dtype])
+        return torch.from_numpy(memory).view(TORCH_TYPES[output.element])
 
     def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
         """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""

@@ -60,7 +60,7 @@ class LocalEngine:
 
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
         """Memory of clips; it is used again when nothing views it."""
-        return self._memory.empty(shape, dtype=TORCH_TYPES[output.dtype], device="cpu")
+        return self._memory.empty(shape, dtype=TORCH_TYPES[output.element], device="cpu")
 
     def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
         """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""

@@ -235,7 +235,7 @@ class RgbConverter(SurfaceConverter):
         """Rounded colours as the elements of the output."""
         import cv2
 
-        dtype = self._output.dtype
+        dtype = self._output.element
         if rgb.dtype == np.uint8 or dtype == "uint16":
             return rgb
         if dtype == "uint8":

@@ -70,7 +70,7 @@ def compile_options(output: OutputFormat) -> tuple[str, ...]:
     """Macros that specialise the kernel for this output form."""
     return (
         "-std=c++17",
-        f"-DELEMENT={_ELEMENTS[output.dtype]}",
+        f"-DELEMENT={_ELEMENTS[output.element]}",
         f"-DTONE_MAP={_TONE_MAPS[output.tone_map]}",
         f"-DSWSCALE={int(output.matrix == 'swscale')}",
         f"-DSURFACE_BYTES={SURFACE_DTYPE.itemsize}",

@@ -74,7 +74,7 @@ class GpuEngine:
         still to read, so that decoding would wait for all that the caller has queued there.
         """
         with torch.cuda.stream(self._allocations):
-            memory = torch.empty(shape, dtype=TORCH_TYPES[output.dtype], device=self._device)
+            memory = torch.empty(shape, dtype=TORCH_TYPES[output.element], device=self._device)
         memory.record_stream(torch.cuda.current_stream(self._gpu))
         return memory
 

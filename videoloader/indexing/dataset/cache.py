@@ -40,6 +40,9 @@ _OF_FAILURE = {"error": str, "kind": str}
 _COLUMNS = ["path", "member", "offset", "size", "error", "error_kind", "index"]
 
 
+INDEX_FIRST = "index the videos first (index_dataset, `videoloader index VIDEOS -o set.parquet`)"
+
+
 class Cache:
     """An open cache: facts of the whole, and any row.
 
@@ -275,4 +278,5 @@ def reading(path: Path) -> Iterator[None]:
         if isinstance(error, VideoError) and not isinstance(error, ArgumentError):
             raise
         reason = " ".join(str(error).split())
-        raise FormatError(f"{path}: no data set index of videoloader ({reason})") from error
+        advice = "" if path.suffix.lower() == ".parquet" else f"; {INDEX_FIRST}"
+        raise FormatError(f"{path}: no data set index of videoloader ({reason}){advice}") from error

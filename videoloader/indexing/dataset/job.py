@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -62,6 +63,7 @@ def index_dataset(
     time_limit: float = 120.0,
     ray: bool = False,
     progress: Progress | None = None,
+    passed: Counter[str] | None = None,
 ) -> DatasetIndex:
     """Index a data set into a Parquet file, one row a video.
 
@@ -90,6 +92,7 @@ def index_dataset(
         time_limit: seconds that one video may take in a worker.
         ray: work on the Ray cluster at hand instead of in processes here; to the same result.
         progress: is told how far the job is.
+        passed: counts files of folders and archives that are passed over, by the reason.
 
     Raises:
         SourceError: a source does not exist or has no video.
@@ -100,7 +103,7 @@ def index_dataset(
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
     check = as_check(check)
     places = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    items = find_items(places)
+    items = find_items(places, passed)
     _check_places(items)
     base = _default_root(places, items) if root is None else as_root(root)
     if base is not None:
@@ -203,7 +206,7 @@ def merge_datasets(
     """One data set index of several, such as the shards of one job, in the order given.
 
     Args:
-        parts: paths of data set indexes. All have a root that was given, or none has.
+        parts: paths of data set indexes. All have a root, or none has a root that was given.
         out: the Parquet file to write.
         root: of the whole; by default that of the parts, which is needed where theirs differ. Parts
             of different folders, whose roots were not given, are merged with absolute paths.

@@ -1,0 +1,216 @@
+"""Small things that are met every day: names of element types, sizes, values printed, messages."""
+
+import os
+import re
+import shutil
+import tarfile
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import videoloader as vl
+from videoloader.cli import app
+from videoloader.compat.webdataset import VideoHandler
+from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset import find_items
+
+CLIP = vl.UniformClip(2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("daily")
+    encode_video(path / "a.mp4", frames=5, fps=60, size=(160, 120), codec="mpeg4")
+    return path
+
+
+@pytest.fixture(scope="module")
+def clip(folder):
+    return folder / "a.mp4"
+
+
+def every_way(clip, **options):
+    """The frames of clips in each way that takes `options`."""
+    with vl.Video(clip) as video:
+        yield video.get_frames([0, 1], layout="FCHW", **options).frames
+        yield video.get_frames_at_times([0.0, 0.05], layout="FCHW", **options).frames
+    yield vl.decode_batch([(clip, [0, 1])], workers=0, layout="FCHW", **options).frames[0]
+    (batch,) = vl.Loader([clip], CLIP, batch_size=1, workers=0, **options)
+    yield batch["frames"][0]
+    yield vl.ClipDataset([clip], CLIP, **options)[0]["frames"]
+    yield VideoHandler(layout="FCHW", **options)("x.mp4", clip.read_bytes())[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, np.float32, np.dtype("float32"), "float32"])
+def test_element_types_are_taken_by_name_and_as_torch_and_numpy_have_them(clip, dtype):
+    for frames in every_way(clip, dtype=dtype):
+        assert frames.dtype == torch.float32
+    with vl.Video(clip) as video:
+        assert video.get_frames([0], dtype=torch.bfloat16).frames.dtype == torch.bfloat16
+    for wrong in (torch.int64, np.float64, float, 3):
+        with pytest.raises(vl.ArgumentError, match="dtype must be one of uint8"):
+            vl.decode_batch([(clip, [0])], workers=0, dtype=wrong)
+
+
+def test_the_shorter_side_can_be_given_wherever_a_size_can(clip):
+    for frames in every_way(clip, resize_shorter=60):
+        assert frames.shape[-2:] == (60, 80)
+    request = vl.ClipRequest(clip, [0], resize_shorter=30)
+    other = vl.ClipRequest(clip, [0], size=(20, 20))
+    batch = vl.decode_batch([request, other, (clip, [0])], workers=0, resize_shorter=60)
+    assert [each.shape[1:3] for each in batch.frames] == [(30, 40), (20, 20), (60, 80)]
+    cropped = vl.ClipRequest(clip, [0], crop=(0, 0, 100, 50), resize_shorter=25)
+    assert vl.decode_batch([cropped], workers=0).frames.shape == (1, 1, 50, 25, 3)
+    with vl.Video(clip) as video:
+        assert [frame.shape for frame in video.iterate(resize_shorter=60)] == [(60, 80, 3)] * 5
+        whole = video.get_frames([1], resize_shorter=60).frames
+        assert torch.equal(whole, video.get_frames([1], size=(60, 80)).frames)
+
+
+@pytest.mark.parametrize("wrong", [{"size": 8, "resize_shorter": 8}, {"resize_shorter": 0}])
+def test_sizes_that_contradict_each_other_are_refused_everywhere(clip, wrong):
+    with vl.Video(clip) as video:
+        ways = [
+            lambda: video.get_frames([0], **wrong),
+            lambda: list(video.iterate(**wrong)),
+            lambda: vl.decode_batch([(clip, [0])], workers=0, **wrong),
+            lambda: vl.ClipRequest(clip, [0], **wrong),
+            lambda: vl.Loader([clip], CLIP, batch_size=1, **wrong),
+        ]
+        for way in ways:
+            with pytest.raises(vl.ArgumentError, match="resize_shorter"):
+                way()
+
+
+def test_planes_have_no_shorter_side(clip):
+    with pytest.raises(vl.ArgumentError, match="leave size, crop, flip"):
+        vl.decode_batch([(clip, [0])], workers=0, output="yuv", resize_shorter=60)
+
+
+def test_a_video_says_its_size_and_rate(clip, tmp_path):
+    turned = encode_video(tmp_path / "turned.mp4", frames=6, fps=30, rotation=90, codec="mpeg4")
+    with vl.Video(clip) as video, vl.Video(turned) as other:
+        assert (video.height, video.width) == video.size == video[0].shape[:2] == (120, 160)
+        assert (other.height, other.width) == other[0].shape[:2] == (320, 240)
+        assert (video.fps, other.fps) == (60.0, 30.0)
+        assert video.duration == pytest.approx(5 / 60)
+
+
+def test_values_are_printed_in_one_line(clip):
+    with vl.Video(clip) as video:
+        found = video.get_frames([1, 3, 9], pad_mode="constant", size=(30, 40))
+    assert repr(found) == "<Clip of 3, frames 1-3, 1 filled: uint8 (3, 30, 40, 3) on cpu>"
+    (empty,) = vl.decode_batch([(clip, [])], workers=0).clips
+    assert repr(empty) == "<Clip of 0: uint8 (0, 120, 160, 3) on cpu>"
+    dataset = vl.ClipDataset([clip], CLIP, labels=["x"], clips_per_video=3)
+    assert repr(dataset) == "ClipDataset(3 samples of 1 videos, 1 classes)"
+    with vl.Loader([clip], CLIP, batch_size=1, workers=0) as loader:
+        list(loader)
+        for stats in (loader.stats(), dataset.stats()):
+            assert repr(stats) == f"<RunStats: {stats}>"
+            assert "\n" not in repr(stats)
+
+
+def test_dir_shows_the_public_names():
+    assert set(vl.__all__) <= set(dir(vl))
+
+
+@pytest.mark.parametrize("batches", ["packs", "buckets"])
+def test_few_frames_at_a_target_rate_are_called_that(folder, clip, tmp_path, batches):
+    index = vl.index_dataset(folder, tmp_path / "set.parquet", 0)
+    made, name = {
+        "packs": (vl.Packing(4096, patchify=(2, 16, 16)), "Packing"),
+        "buckets": (vl.Buckets([(2, 64, 64)], batch_size=1), "Buckets"),
+    }[batches]
+    message = r"1 of 1 videos are in no batch: 1 with too few frames \(RandomClip\(.*fps=8"
+    with pytest.raises(vl.ArgumentError, match=message) as caught:
+        vl.Loader(index, vl.RandomClip(16, fps=8), batches=made)
+    assert f'{name}(..., on_unfit="skip") leaves them out' in str(caught.value)
+    small = {
+        "packs": (vl.Packing(4096, patchify=(2, 256, 16)), "smaller than a patch of 256x16"),
+        "buckets": (vl.Buckets([(2, 256, 64)], batch_size=1), "fill none of the buckets"),
+    }[batches]
+    with pytest.raises(vl.ArgumentError, match=small[1]):
+        vl.Loader(index, vl.RandomClip(2), batches=small[0])
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_commands_say_what_is_wrong_with_files_of_other_kinds(folder, clip, tmp_path):
+    vl.index_dataset(folder, tmp_path / "set.parquet", 0).close()
+    packed = tmp_path / "x.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(clip, "a.mp4")
+    plain = tmp_path / "y.bin"
+    with tarfile.open(plain, "w") as archive:
+        archive.add(clip, "a.mp4")
+    zipped = shutil.make_archive(str(tmp_path / "z"), "zip", folder)
+    for words, message in (
+        (("sample", tmp_path / "set.parquet"), "no video but a Parquet file"),
+        (("index", tmp_path / "set.parquet"), "no video but a Parquet file"),
+        (("index", packed), "no video but a gzip file, such as .tar.gz; unpack it first"),
+        (("inspect", plain), "no video but a tar archive"),
+        (("index", zipped), "no video but a zip file"),
+        (("check", clip), "index the videos first"),
+    ):
+        result = run(*words)
+        assert result.exit_code in (1, 2)
+        assert message in " ".join(result.output.split()), words
+
+
+def test_index_counts_what_it_passes_over_by_reason(folder, tmp_path):
+    place = tmp_path / "videos"
+    shutil.copytree(folder, place)
+    for name in ("1.jpg", "2.JPG", "notes.txt", "README", "deep.tar.gz"):
+        (place / name).touch()
+    (place / "gone.mp4").symlink_to("nowhere")
+    (place / "again").symlink_to(place)
+    with tarfile.open(place / "b.tar", "w") as archive:
+        archive.add(place / "a.mp4", "x.mp4")
+        archive.add(place / "1.jpg", "x.jpg")
+    expected = {
+        "3 with the ending .jpg",
+        "1 with the ending .txt",
+        "1 with the ending .gz",
+        "1 without an ending",
+        "1 links that lead nowhere, and what is no file",
+        "1 links to folders gone through already",
+    }
+    for words in (("index", place), ("index", place, "-o", tmp_path / "o.parquet", "--workers", 0)):
+        result = run(*words)
+        assert result.exit_code == 0, result.output
+        (line,) = [x for x in result.output.splitlines() if x.startswith("passed over: ")]
+        assert set(re.split(r", (?=\d)", line.removeprefix("passed over: "))) == expected
+    shutil.rmtree(place)
+    place.mkdir()
+    shutil.copy(folder / "a.mp4", place)
+    assert "passed over" not in run("index", place).output
+    assert [os.path.basename(item.path) for item in find_items([place, place])] == ["a.mp4"]
+
+
+def test_decoders_of_pipelines_take_the_shorter_side(clip, tmp_path):
+    tall = encode_video(tmp_path / "tall.mp4", frames=2, size=(120, 160), codec="mpeg4")
+
+    def graph(**options):
+        @vl.pipeline_def(batch_size=2, num_threads=1, device_id=None)
+        def define():
+            encoded, _ = vl.fn.readers.file(files=[clip, tall])
+            return vl.fn.decoders.video(encoded, frames=[1], **options)
+
+        return define()
+
+    with graph(resize_shorter=60) as pipe:
+        (frames,) = pipe.run()
+        assert [tuple(frames.at(number).shape) for number in range(2)] == [
+            (1, 60, 80, 3),
+            (1, 80, 60, 3),
+        ]
+    with vl.Video(clip) as video:
+        expected = video.get_frames([1], size=(60, 80)).frames
+    assert torch.equal(torch.as_tensor(np.asarray(frames.at(0))), expected)
+    with pytest.raises(vl.ArgumentError, match="give size or resize_shorter"):
+        graph(resize_shorter=60, size=60)
