@@ -26,6 +26,7 @@ from videoloader.decoding.limits import (
     check_time_limit,
     worker_limit,
 )
+from videoloader.decoding.memory import shared
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -257,8 +258,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._stream = 0  # whose draws they are
         self._warned = False
         # Shared, so that workers that live for several epochs see the number change.
-        self._epoch = torch.full((), _UNSET, dtype=torch.int64)
-        self._epoch.share_memory_()  # type: ignore[no-untyped-call]
+        self._epoch = shared(torch.full((), _UNSET, dtype=torch.int64))
 
     @property
     def sampler(self) -> ClipSampler:

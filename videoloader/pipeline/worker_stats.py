@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.memory import shared
 from videoloader.decoding.work import Work
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor
 from videoloader.pipeline.run_stats import OperatorStats, RunStats, WorkerRunStats
@@ -29,8 +30,7 @@ class WorkerStats:
     """
 
     def __init__(self) -> None:
-        self._counts = torch.zeros((_SLOTS, len(_COLUMNS)), dtype=torch.float64)
-        self._counts.share_memory_()  # type: ignore[no-untyped-call]
+        self._counts = shared(torch.zeros((_SLOTS, len(_COLUMNS)), dtype=torch.float64))
         self._monitor: Monitor | None = None
         self._process = 0
 

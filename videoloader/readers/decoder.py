@@ -36,6 +36,7 @@ from videoloader.sampling import (
     select_at_rate,
     select_frames,
 )
+from videoloader.sampling.clips import check_length
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
 
@@ -324,10 +325,12 @@ def _known_length(selection: Mapping[str, Any]) -> int:
     """Frames of a clip whose video does not open, as far as the selection tells; else none."""
     if selection["frames"] is not None:
         return len(selection["frames"])
-    if selection["sequence_length"] is not None:
-        return int(selection["sequence_length"])
-    start, end, stride = (selection[name] for name in ("start_frame", "end_frame", "stride"))
-    return 0 if end is None else max(len(range(start or 0, end, stride or 1)), 0)
+    count = selection["sequence_length"]
+    if count is None:
+        start, end, stride = (selection[name] for name in ("start_frame", "end_frame", "stride"))
+        count = 0 if end is None else max(len(range(start or 0, end, stride or 1)), 0)
+    check_length(count)
+    return int(count)
 
 
 def frame_outputs(

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch.utils.data import get_worker_info
 
+from videoloader.decoding.memory import shared
 from videoloader.readers.failures import MOST_RECORDS, SampleFailure
 
 __all__ = ["SharedRecords"]
@@ -30,8 +31,7 @@ class SharedRecords:
 
     def __init__(self) -> None:
         # Tensors in shared memory stay shared on their way into workers.
-        self._counts = torch.zeros((_SLOTS, 2), dtype=torch.int64)
-        self._counts.share_memory_()  # type: ignore[no-untyped-call]
+        self._counts = shared(torch.zeros((_SLOTS, 2), dtype=torch.int64))
         self._open(os.memfd_create(_NAME))
 
     def ask(self, count: int) -> None:
