@@ -49,7 +49,8 @@ def views(
     if framing.crops == 1:
         return frames
     height, width = (layout.index(side) - len(layout) for side in "HW")
-    rows, columns = framing.slot  # type: ignore[misc]  (of the crop)
+    assert framing.slot is not None  # the size of a crop
+    rows, columns = framing.slot
     cut = torch.stack(
         [
             frames.narrow(height, top, rows).narrow(width, left, columns)
