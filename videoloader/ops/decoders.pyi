@@ -441,8 +441,9 @@ class Video:
 
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
     give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
-    exactly that many. With `pad_mode="none"` both end where the video does, and a frame in a list
-    that the video does not have is an error; so is a range without any frame.
+    exactly that many, filled up behind the end. With `pad_mode="none"` both end where the video
+    does. A frame in a list that the video does not have is an error unless a `pad_mode` is given;
+    with "none" so is a range without any frame.
 
     `times` are on the clock of `enable_timestamps`; one that was rounded finds its frame. With
     `fps` a range has `sequence_length` frames, or one for each time before that of `end_frame`;
@@ -467,8 +468,9 @@ class Video:
         sequence_length: number of frames (int, at least 0; may be per sample).
         fps: frames in a second, in place of `stride`: the frames nearest to times 1 / fps apart, by
             presentation times (float above 0; may be per sample).
-        pad_mode: what stands outside the video (one of 'none', 'edge', 'repeat', 'constant',
-            'reflect_1001', 'symmetric', 'reflect_101', 'reflect', 'wrap'; default 'constant').
+        pad_mode: what stands outside the video; by default `constant`, but `none` for `frames` (one
+            of 'none', 'edge', 'repeat', 'constant', 'reflect_1001', 'symmetric', 'reflect_101',
+            'reflect', 'wrap').
         fill_value: colour of filled frames (int or list of int, at least 0, at most 255; default
             (0,)).
         size: (height, width) to decode to (int or list of int, at least 1; may be per sample).
@@ -516,7 +518,7 @@ class Video:
         stride: int | _Values | None = None,
         sequence_length: int | _Values | None = None,
         fps: Any = None,
-        pad_mode: str = 'constant',
+        pad_mode: str | None = None,
         fill_value: int | _Sequence[int] = ...,
         size: int | _Sequence[int] | _Values | None = None,
         roi: Any = None,
