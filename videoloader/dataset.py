@@ -26,7 +26,6 @@ from videoloader.decoding.limits import (
     check_time_limit,
     worker_limit,
 )
-from videoloader.decoding.memory import shared
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -51,7 +50,7 @@ from videoloader.readers.labels import Labels
 from videoloader.readers.sample_decoding import SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
 from videoloader.readers.samples import of_views, views
-from videoloader.readers.shared_records import SharedRecords
+from videoloader.readers.shared_records import SharedRecords, shared
 from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
 from videoloader.sampling.states import whole_number
 

@@ -17,9 +17,8 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.output import OutputFormat
-from videoloader.sources.faults import blamed_on
 
-__all__ = ["TORCH_TYPES", "Recycler", "as_movable", "as_slots", "shared"]
+__all__ = ["TORCH_TYPES", "Recycler", "as_movable", "as_slots"]
 
 TORCH_TYPES = {
     "uint8": torch.uint8,
@@ -80,17 +79,6 @@ def _give_back(free: weakref.ref[deque[torch.Tensor]], block: torch.Tensor) -> N
 def as_movable(memory: torch.Tensor) -> torch.Tensor:
     """The same memory of a type that torch can move about, which it does not do with uint16."""
     return memory.view(torch.int16) if memory.dtype == torch.uint16 else memory
-
-
-def shared(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor in shared memory, which stays so on its way into workers of a `DataLoader`.
-
-    Raises:
-        ResourceError: the shared memory is full.
-    """
-    with blamed_on("shared memory"):
-        tensor.share_memory_()  # type: ignore[no-untyped-call]
-    return tensor
 
 
 def as_slots(memory: torch.Tensor, output: OutputFormat, row: int | None = None) -> NDArray[Any]:

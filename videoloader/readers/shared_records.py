@@ -17,13 +17,24 @@ from typing import Any
 import torch
 from torch.utils.data import get_worker_info
 
-from videoloader.decoding.memory import shared
 from videoloader.readers.failures import MOST_RECORDS, SampleFailure
+from videoloader.sources.faults import blamed_on
 
-__all__ = ["SharedRecords"]
+__all__ = ["SharedRecords", "shared"]
 
 _NAME = "videoloader-failures"
 _SLOTS = 64  # of counts: each is written by one worker
+
+
+def shared(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor in shared memory, which stays so on its way into workers of a `DataLoader`.
+
+    Raises:
+        ResourceError: the shared memory is full.
+    """
+    with blamed_on("shared memory"):
+        tensor.share_memory_()  # type: ignore[no-untyped-call]
+    return tensor
 
 
 class SharedRecords:
