@@ -100,7 +100,7 @@ def first_batch(index: str, kind: str, **options: Any) -> None:
         batches = iter(loader)
         next(batches)
         seconds = time.perf_counter() - start
-        batches.close()  # type: ignore[attr-defined]
+        batches.close()
     figures = {"constructed_s": made, "constructed_cpu_s": used, "first_batch_s": seconds}
     print(json.dumps(figures | {"added_MiB": _peak() - before, "peak_MiB": _peak()}))
 

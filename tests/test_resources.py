@@ -205,3 +205,14 @@ def test_what_the_machine_lacks_is_told_as_such_through_any_cause(error):
     wrapped = vl.SourceError("clip.mp4: cannot be read")
     wrapped.__cause__ = error
     assert isinstance(as_video_error(wrapped, "clip.mp4"), vl.ResourceError)
+
+
+def test_videos_that_memory_was_short_for_are_not_left_out(paths, tmp_path):
+    log = tmp_path / "errors.jsonl"
+    lines = [
+        {"path": str(paths[number]), "frame": None, "kind": kind}
+        for number, kind in enumerate(["OutOfMemoryError", "DecodeError"])
+    ]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    loader = vl.Loader(paths[:3], vl.UniformClip(1), batch_size=3, workers=0, skip_known=log)
+    assert [batch["sample"].tolist() for batch in loader] == [[0, 2]]

@@ -33,7 +33,7 @@ def make(paths, sampler, how, layout, **options):
     if how == "loader":
         return vl.Loader(paths, sampler, batch_size=3, workers=0, layout=layout, **options)
     data = vl.ClipDataset(paths, sampler, layout=layout, **options)
-    return DataLoader(data, 3, collate_fn=vl.collate_samples)
+    return DataLoader(data, batch_size=3, collate_fn=vl.collate_samples)
 
 
 @pytest.mark.parametrize("how", ["loader", "dataset"])
@@ -93,3 +93,52 @@ def test_collating_is_that_of_torch_where_shapes_are_alike(paths):
     for name, value in torchs.items():
         same = torch.equal(ours[name], value) if torch.is_tensor(value) else ours[name] == value
         assert same, name
+
+
+@pytest.mark.parametrize("layout", ["FCHW", "CFHW", "FHWC"])
+@pytest.mark.parametrize("how", ["loader", "dataset"])
+@pytest.mark.parametrize("sampler", [vl.EvenClips(2, count=3), vl.UniformClip(3)])
+def test_crops_are_parts_of_the_resized_frames_from_end_to_end(tmp_path, how, layout, sampler):
+    videos = []
+    for width, height in ((128, 96), (96, 144)):
+        videos.append(tmp_path / f"{width}.mp4")
+        encode_video(videos[-1], frames=10, size=(width, height))
+    framed = {"resize_shorter": 64}
+    batch_of = [
+        next(iter(make(videos, sampler, how, layout, **framed, **more)))
+        for more in ({"crop": 48, "crops": 3}, {})
+    ]
+    cut, whole = batch_of
+    clips = 2 if isinstance(sampler, vl.EvenClips) else 1
+    assert isinstance(cut["frames"], torch.Tensor)
+    for number, tall in enumerate((False, True)):
+        frames = whole["frames"][number]
+        if clips == 1:
+            frames = frames[None]
+        order = "N" + layout
+        expected = frames.permute(*(order.index(axis) for axis in "NFCHW"))
+        longer = expected.shape[3 if tall else 4]
+        got = cut["frames"][number].permute(*(order.index(axis) for axis in "NFCHW"))
+        assert got.shape == (clips * 3, 3, 3, 48, 48)
+        for clip in range(clips):
+            for at, begin in enumerate((0, (longer - 48 + 1) // 2, longer - 48)):
+                top, left = (begin, 8) if tall else (8, begin)
+                part = expected[clip, :, :, top : top + 48, left : left + 48]
+                assert torch.equal(got[3 * clip + at], part)
+        assert cut["mask"][number].shape == (clips * 3, 3)
+        numbers = whole["frame_numbers"][number].reshape(clips, 3)
+        assert cut["frame_numbers"][number].tolist() == numbers.repeat_interleave(3, 0).tolist()
+
+
+@pytest.mark.parametrize("wrong", [{"crops": 3}, {"crops": 0, "crop": 8}])
+def test_crops_need_a_size(paths, wrong):
+    with pytest.raises(vl.ArgumentError, match="crops is at least 1, and more go with crop"):
+        vl.ClipDataset(paths, vl.UniformClip(1), **wrong)
+
+
+@pytest.mark.parametrize("how", ["loader", "dataset"])
+def test_a_clip_that_is_too_large_keeps_its_axis_where_it_is_masked(paths, monkeypatch, how):
+    monkeypatch.setattr("videoloader.decoding.batch.machine_memory", lambda: 8 * 96 * 128 * 3 + 1)
+    (batch,) = make(paths[:1] + paths[2:], vl.DenseClips(4), how, "FCHW", on_error="mask")
+    assert [tuple(each.shape) for each in batch["mask"]] == [(1, 4), (2, 4)]
+    assert [bool(each.any()) for each in batch["mask"]] == [False, True]

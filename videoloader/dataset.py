@@ -49,7 +49,8 @@ from videoloader.readers.known_bad import SkipKnown, kept_videos
 from videoloader.readers.labels import Labels
 from videoloader.readers.sample_decoding import SampleDecoder
 from videoloader.readers.sample_requests import SampleRequests
-from videoloader.readers.shared_records import SharedRecords
+from videoloader.readers.samples import of_views, views
+from videoloader.readers.shared_records import SharedRecords, shared
 from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
 from videoloader.sampling.states import whole_number
 
@@ -148,6 +149,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
             `crop`.
         resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
         crop: (height, width), or one number for both, of the centre that is kept after resizing.
+        crops: that many parts of this size instead, spread evenly along the longer side: 3 for the
+            ends and the centre, as tests average over. A sample has them as further clips: (clips *
+            crops, F, C, H, W), the crops of one clip after another; or (crops, F, C, H, W).
         random_resized_crop: (areas, ratios) of a random part that becomes `size`, see `Framing`.
         flip: probability of mirroring left and right.
         dtype: element type, see `OutputFormat`.
@@ -203,6 +207,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         size: int | Sequence[int] | None = None,
         resize_shorter: int | None = None,
         crop: int | Sequence[int] | None = None,
+        crops: int = 1,
         random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None,
         flip: float = 0.0,
         dtype: ElementType = "uint8",
@@ -230,7 +235,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
             raise ArgumentError(f'decode must be "local" or "worker", got {decode!r}')
         policy = ErrorPolicy(on_error, max_errors, error_log)
         # All arguments are checked before anything is read.
-        framing = Framing(size, resize_shorter, crop, random_resized_crop, flip)
+        framing = Framing(size, resize_shorter, crop, random_resized_crop, flip, crops=crops)
         self._output = OutputFormat(
             *(dtype, layout, mean, std, interpolation),
             matrix=matrix,
@@ -266,8 +271,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._stream = 0  # whose draws they are
         self._warned = False
         # Shared, so that workers that live for several epochs see the number change.
-        self._epoch = torch.full((), _UNSET, dtype=torch.int64)
-        self._epoch.share_memory_()  # type: ignore[no-untyped-call]
+        self._epoch = shared(torch.full((), _UNSET, dtype=torch.int64))
 
     @property
     def sampler(self) -> ClipSampler:
@@ -384,16 +388,13 @@ class ClipDataset(Dataset[dict[str, Any]]):
     def _sample(
         self, clip: Clip, shape: tuple[int, ...], draw: Draw, asked: Draw, error: str
     ) -> Any:
-        frames = clip.frames
-        if len(shape) > 1:
-            axis = self._output.layout.index("F")
-            parts = [*frames.shape[:axis], *shape, *frames.shape[axis + 1 :]]
-            frames = frames.reshape(parts).movedim(axis, 0)
+        framing = self._requests.framing
+        frames = views(clip.frames, self._output.layout, shape, framing)
         sample: dict[str, Any] = {
             "frames": frames,
-            "frame_numbers": torch.from_numpy(clip.indices.reshape(shape)),
-            "times": torch.from_numpy(clip.times.reshape(shape)),
-            "mask": torch.from_numpy(clip.mask.reshape(shape)),
+            "frame_numbers": torch.from_numpy(of_views(clip.indices, shape, framing)),
+            "times": torch.from_numpy(of_views(clip.times, shape, framing)),
+            "mask": torch.from_numpy(of_views(clip.mask, shape, framing)),
             "sample": self._row(draw),
         }
         if self._labels is not None:

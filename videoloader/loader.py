@@ -114,6 +114,9 @@ class Loader:
             another aspect ratio are stretched. See `Framing`, also for the next four.
         resize_shorter: length of the shorter side, keeping the aspect ratio.
         crop: centre that is kept after resizing.
+        crops: that many parts of this size instead, spread evenly along the longer side: 3 for the
+            ends and the centre, as tests average over. A batch has them as further clips: (B, clips
+            * crops, F, ...), the crops of one clip after another.
         random_resized_crop: (areas, ratios) of a random part that becomes `size`.
         flip: probability of mirroring left and right.
         dtype: element type, see `OutputFormat`.
@@ -185,6 +188,7 @@ class Loader:
         size: int | Sequence[int] | None = None,
         resize_shorter: int | None = None,
         crop: int | Sequence[int] | None = None,
+        crops: int = 1,
         random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None,
         flip: float = 0.0,
         dtype: ElementType = "uint8",
@@ -233,7 +237,7 @@ class Loader:
         )
         samples = find_samples(clips, clips_per_video, shares, self._labels, balanced=balanced)
         framing = Framing(
-            size, resize_shorter, crop, random_resized_crop, flip, batches is not None
+            size, resize_shorter, crop, random_resized_crop, flip, batches is not None, crops
         )
         planned: dict[str, Any] = {"seed": seed, "shuffle": shuffle}
         shaped = shaped_batches(
@@ -434,7 +438,7 @@ class Loader:
             self._runner = self._run(epoch, start)
             return _Run(self._begun, start, self._runner)
 
-    def _next(self, run: _Run) -> Any:
+    def _next(self, run: _Run) -> dict[str, Any]:
         """The next batch of an iteration.
 
         Raises:
@@ -463,7 +467,7 @@ class Loader:
             if isinstance(error, StopIteration | TooManyFailuresError):
                 self._end_iteration()
             raise
-        delivered = self._deliver(batch)
+        delivered: dict[str, Any] = self._deliver(batch)
         self._monitor.take(self, len(batch.samples))
         return delivered
 

@@ -105,7 +105,9 @@ def test_it_survives_being_written_as_text(path, pixels):
 
 
 def test_filled_frames_have_the_colour_in_rgb(path):
-    frames = fn.decoders.video(path, frames=[99], fill_value=[255, 0, 0], output_type=types.YCbCr)
+    frames = fn.decoders.video(
+        path, frames=[99], pad_mode="constant", fill_value=[255, 0, 0], output_type=types.YCbCr
+    )
     check(frames, np.full((1, 24, 32, 3), [255, 0, 0]), types.YCbCr)
     assert fn.decoders.video(path, frames=[], output_type=types.GRAY).shape == (0, 24, 32, 1)
 

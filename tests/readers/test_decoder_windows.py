@@ -6,7 +6,7 @@ import torch
 
 from videoloader import fn, pipeline_def, types
 from videoloader.demo.videos import encode_video
-from videoloader.errors import ArgumentError, OperatorError
+from videoloader.errors import ArgumentError, FrameRangeError, OperatorError
 
 
 @pytest.fixture(scope="module")
@@ -117,3 +117,15 @@ def test_a_window_outside_the_frames_is_an_error(path, roi):
 def test_what_is_no_window_is_an_error(path, roi):
     with pytest.raises(ArgumentError, match=r"roi must be \(top, left, height, width\)"):
         fn.decoders.video(path, roi=roi)
+
+
+def test_a_listed_frame_outside_the_video_is_an_error_unless_it_is_to_be_padded(tmp_path):
+    path = tmp_path / "short.mp4"
+    encode_video(path, frames=3, size=(64, 48))
+    data = np.frombuffer(path.read_bytes(), np.uint8)
+    for outside in (3, 10**9, -1):
+        with pytest.raises(FrameRangeError, match=rf"frame {outside} requested, .* has 3 \(0-2\)"):
+            fn.decoders.video(data, frames=[0, outside])
+        black = fn.decoders.video(data, frames=[0, outside], pad_mode="constant")
+        assert [bool(frame.any()) for frame in black] == [True, False]
+    assert len(fn.decoders.video(data, start_frame=1, sequence_length=4)) == 4

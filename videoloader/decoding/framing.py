@@ -31,6 +31,8 @@ class Framing:
             Szegedy et al., "Going deeper with convolutions" (CVPR 2015), section 6.
         flip: probability of mirroring left and right.
         is_sized_later: the size is told to `filling`.
+        crops: parts of the size of `crop`, spread evenly along the longer side of the resized
+            picture. The view has all of that side, and `corners` says where the parts are.
 
     >>> Framing(resize_shorter=4, crop=4).view((6, 9))
     View(size=(4, 6), crop=None, flip=False, window=(0, 1, 4, 4), scales=False)
@@ -42,6 +44,7 @@ class Framing:
     random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None
     flip: float = 0.0
     is_sized_later: bool = False
+    crops: int = 1
 
     def __post_init__(self) -> None:
         for name in ("size", "crop"):
@@ -51,6 +54,8 @@ class Framing:
         check_resizing(self.size, self.resize_shorter)
         if not 0 <= self.flip <= 1:
             raise ArgumentError(f"flip is a probability, from 0 to 1, got {self.flip}")
+        if self.crops < 1 or (self.crops > 1 and self.crop is None):
+            raise ArgumentError(f"crops is at least 1, and more go with crop; got {self.crops}")
         if self.random_resized_crop is not None:
             self._check_random_crop(self.random_resized_crop)
 
@@ -106,8 +111,23 @@ class Framing:
                 f"crop {rows}x{columns} does not fit into pictures of {size[0]}x{size[1]} "
                 "(height x width); resize to more, or crop less"
             )
+        if self.crops > 1:
+            rows, columns = (size[0], columns) if size[0] > size[1] else (rows, size[1])
         window = ((size[0] - rows) // 2, (size[1] - columns) // 2, rows, columns)
         return View(size, part, flip, window)
+
+    def corners(self, size: tuple[int, int]) -> list[tuple[int, int]]:
+        """(top, left) of each of the `crops` parts of a view of (height, width).
+
+        >>> Framing(resize_shorter=4, crop=4, crops=3).corners((4, 9))
+        [(0, 0), (0, 3), (0, 5)]
+        """
+        rows, columns = (side - kept for side, kept in zip(size, self.crop, strict=True))  # type: ignore[arg-type]
+        steps = max(self.crops - 1, 1)
+        return [
+            ((2 * part * rows + steps) // (2 * steps), (2 * part * columns + steps) // (2 * steps))
+            for part in range(self.crops)
+        ]
 
     def filling(
         self, size: tuple[int, int], displayed: tuple[int, int], rng: np.random.Generator

@@ -12,6 +12,7 @@ import torch
 from videoloader.decoding.work import Work
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor
 from videoloader.pipeline.run_stats import OperatorStats, RunStats, WorkerRunStats
+from videoloader.readers.shared_records import shared
 
 __all__ = ["WorkerStats"]
 
@@ -29,8 +30,7 @@ class WorkerStats:
     """
 
     def __init__(self) -> None:
-        self._counts = torch.zeros((_SLOTS, len(_COLUMNS)), dtype=torch.float64)
-        self._counts.share_memory_()  # type: ignore[no-untyped-call]
+        self._counts = shared(torch.zeros((_SLOTS, len(_COLUMNS)), dtype=torch.float64))
         self._monitor: Monitor | None = None
         self._process = 0
 

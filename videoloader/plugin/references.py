@@ -16,6 +16,7 @@ from torch.utils.data import get_worker_info
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.readers.shared_records import shared
 
 __all__ = ["BatchReference", "Call", "Proxy", "SampleReference", "collate_references"]
 
@@ -174,8 +175,7 @@ def _share(calls: Sequence[Call]) -> None:
         if sum(array.nbytes for array in arrays.values()) < _WORTH_SHARING:
             continue
         sizes = [-(-array.nbytes // _ALIGNED) * _ALIGNED for array in arrays.values()]
-        memory = torch.empty(sum(sizes), dtype=torch.uint8)
-        memory.share_memory_()  # type: ignore[no-untyped-call]
+        memory = shared(torch.empty(sum(sizes), dtype=torch.uint8))
         offset, rows = 0, {}
         for (key, array), size in zip(arrays.items(), sizes, strict=True):
             rows[key] = _Row(memory, offset, array.shape, array.dtype.str)

@@ -34,8 +34,9 @@ def batch_content(
     videos = [requests.video(sample) for sample in batch.samples.tolist()]
     rows = torch.tensor([requests.videos.row(video) for video in videos])
     if batch.packed is None:
-        has_several = any(len(shape) > 1 for shape in batch.shapes)
-        clips = divided(batch.clips, layout, batch.shapes) if has_several else batch.clips
+        clips, framing = batch.clips, requests.framing
+        if framing.crops > 1 or any(len(shape) > 1 for shape in batch.shapes):
+            clips = divided(clips, layout, batch.shapes, framing)
         content = _dense(clips)
     else:
         content = batch.packed | _beside_pack(batch.clips)

@@ -36,6 +36,7 @@ from videoloader.sampling import (
     select_at_rate,
     select_frames,
 )
+from videoloader.sampling.clips import check_length
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
 
@@ -252,7 +253,13 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
             "by presentation times",
             per_sample=True,
         ),
-        PAD("constant"),
+        Argument(
+            "pad_mode",
+            TEXT,
+            None,
+            "what stands outside the video; by default `constant`, but `none` for `frames`",
+            choices=PAD_MODES,
+        ),
         FILL,
         Argument(
             "size",
@@ -309,8 +316,9 @@ def decode_video(
 
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
     give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
-    exactly that many. With `pad_mode="none"` both end where the video does, and a frame in a list
-    that the video does not have is an error; so is a range without any frame.
+    exactly that many, filled up behind the end. With `pad_mode="none"` both end where the video
+    does. A frame in a list that the video does not have is an error unless a `pad_mode` is given;
+    with "none" so is a range without any frame.
 
     `times` are on the clock of `enable_timestamps`; one that was rounded finds its frame. With
     `fps` a range has `sequence_length` frames, or one for each time before that of `end_frame`;
@@ -325,8 +333,9 @@ def decode_video(
 
     def select(index: media.Index) -> NDArray[np.int64]:
         name = str(planned) or "video"
-        wanted = wanted_frames(index, **selection, name=name)
-        return pad_frames(wanted, index.num_frames, selection["pad_mode"], name=name)[0]
+        pad_mode = selection["pad_mode"] or ("constant" if selection["frames"] is None else "none")
+        wanted = wanted_frames(index, **{**selection, "pad_mode": pad_mode}, name=name)
+        return pad_frames(wanted, index.num_frames, pad_mode, name=name)[0]
 
     def others(index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         outputs = frame_outputs(index, frames, enable_frame_num, enable_timestamps)
@@ -342,10 +351,12 @@ def _known_length(selection: Mapping[str, Any]) -> int:
     """Frames of a clip whose video does not open, as far as the selection tells; else none."""
     if selection["frames"] is not None:
         return len(selection["frames"])
-    if selection["sequence_length"] is not None:
-        return int(selection["sequence_length"])
-    start, end, stride = (selection[name] for name in ("start_frame", "end_frame", "stride"))
-    return 0 if end is None else max(len(range(start or 0, end, stride or 1)), 0)
+    count = selection["sequence_length"]
+    if count is None:
+        start, end, stride = (selection[name] for name in ("start_frame", "end_frame", "stride"))
+        count = 0 if end is None else max(len(range(start or 0, end, stride or 1)), 0)
+    check_length(count)
+    return int(count)
 
 
 def frame_outputs(

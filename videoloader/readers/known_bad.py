@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError, SourceError
+from videoloader.errors import ArgumentError, OutOfMemoryError, SourceError
 from videoloader.readers.clip_sources import IndexedVideos, ListedVideos
 from videoloader.readers.error_log import absolute, read_lines
 from videoloader.readers.label_values import VideoLabels
@@ -62,11 +62,14 @@ def read_known(given: SkipKnown | None) -> KnownBad:
                 key = absolute(facts["path"]), facts.get("member") or ""
                 frames = facts["frames"] if "frames" in facts else facts["frame"]
                 several = [] if frames is None else np.atleast_1d(frames).tolist()
+                kind = facts.get("kind") or facts.get("error_kind")
             except (KeyError, TypeError, AttributeError) as error:
                 raise SourceError(
                     f"{shown(os.fspath(place))}: no output of `videoloader check` and no log of "
                     f"failures ({type(error).__name__}: {error})"
                 ) from error
+            if kind == OutOfMemoryError.__name__:  # another run may have the memory
+                continue
             before = known.get(key, set())
             known[key] = None if before is None or not several else before | set(several)
     return KnownBad(known)

@@ -167,7 +167,7 @@ class SampleDecoder:
             places,
             [errors[at] for at in places],
             [
-                shapes.get(at) or self.requests.shape_of(clips.indices[place].size)
+                self.requests.shape_of(clips.indices[place].size, shapes.get(at))
                 for place, at in enumerate(places)
             ],
         )

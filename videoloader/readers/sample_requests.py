@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -100,8 +101,15 @@ class SampleRequests:
             return count, (height, width)
         return (usual_length(self.sampler), self.framing.slot) if may_be_blank else None
 
-    def shape_of(self, size: int) -> tuple[int, ...]:
-        """The shape of the frame numbers of a sample whose video does not open, of so many."""
+    def shape_of(self, size: int, noted: tuple[int, ...] | None) -> tuple[int, ...]:
+        """The shape of so many frame numbers of a sample.
+
+        Args:
+            size: how many there are.
+            noted: the shape that the sampler gave, if the video opened.
+        """
+        if noted is not None and math.prod(noted) == size:
+            return noted
         usual = usual_shape(self.sampler)
         return (size,) if len(usual) == 1 or size % usual[-1] else (size // usual[-1], usual[-1])
 

@@ -18,11 +18,23 @@ import torch
 from torch.utils.data import get_worker_info
 
 from videoloader.readers.failures import MOST_RECORDS, SampleFailure
+from videoloader.sources.faults import blamed_on
 
-__all__ = ["SharedRecords"]
+__all__ = ["SharedRecords", "shared"]
 
 _NAME = "videoloader-failures"
 _SLOTS = 64  # of counts: each is written by one worker
+
+
+def shared(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor in shared memory, which stays so on its way into workers of a `DataLoader`.
+
+    Raises:
+        ResourceError: the shared memory is full.
+    """
+    with blamed_on("shared memory"):
+        tensor.share_memory_()  # type: ignore[no-untyped-call]
+    return tensor
 
 
 class SharedRecords:
@@ -30,8 +42,7 @@ class SharedRecords:
 
     def __init__(self) -> None:
         # Tensors in shared memory stay shared on their way into workers.
-        self._counts = torch.zeros((_SLOTS, 2), dtype=torch.int64)
-        self._counts.share_memory_()  # type: ignore[no-untyped-call]
+        self._counts = shared(torch.zeros((_SLOTS, 2), dtype=torch.int64))
         self._open(os.memfd_create(_NAME))
 
     def ask(self, count: int) -> None:

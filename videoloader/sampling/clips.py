@@ -32,8 +32,11 @@ __all__ = [
     "SegmentClip",
     "Timing",
     "UniformClip",
+    "check_length",
     "sample_frames",
 ]
+
+_MOST_FRAMES = 1 << 24  # of a clip: 155 hours at 30 a second
 
 Frames = NDArray[np.int64]
 Timing = Literal["times", "frames"]
@@ -408,6 +411,17 @@ def _pick(choices: int, rng: np.random.Generator | None) -> int:
 def _check_count(count: int) -> None:
     if count < 1:
         raise ArgumentError(f"a clip has at least 1 frame, got {count}")
+    check_length(count)
+
+
+def check_length(count: int) -> None:
+    """Refuse a clip whose frame numbers alone would fill the memory.
+
+    Raises:
+        ArgumentError: it has more frames than any clip.
+    """
+    if count > _MOST_FRAMES:
+        raise ArgumentError(f"a clip has at most {_MOST_FRAMES} frames, got {count}")
 
 
 def _check_num_frames(num_frames: int) -> None:

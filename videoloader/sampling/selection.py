@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.clips import SampledVideo
+from videoloader.sampling.clips import SampledVideo, check_length
 from videoloader.sampling.timeline import Timeline
 from videoloader.sampling.times import NANOSECOND
 
@@ -52,6 +52,7 @@ def select_frames(
         raise ArgumentError(f"give stop or count, not both (stop={stop}, count={count})")
     if count < 0:
         raise ArgumentError(f"count must be at least 0, got {count}")
+    check_length(count)
     return start + stride * np.arange(count, dtype=np.int64)
 
 
@@ -80,6 +81,7 @@ def select_at_rate(
     line = Timeline.of(num_frames, float(video.average_fps) or None, video.boundaries)
     begin = line.time(start)
     if count is not None:
+        check_length(count)
         return line.frames(begin + np.arange(count) / fps)
     stop = num_frames if stop is None else stop
     span = max(line.time(stop) - begin - NANOSECOND, 0.0)

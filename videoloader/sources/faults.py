@@ -8,6 +8,7 @@ original as its cause. Mistakes in a program (`TypeError` and its like) stay wha
 from __future__ import annotations
 
 import errno
+import os
 
 from videoloader.errors import (
     DecodeError,
@@ -149,7 +150,6 @@ _LACKS = {
     errno.EMFILE: _FILES,
     errno.ENFILE: _FILES,
     errno.ENOMEM: "the system has no memory left ({}); use smaller batches, or fewer workers",
-    errno.ENOSPC: "the shared memory is full ({}); enlarge /dev/shm, or use fewer workers",
 }
 
 
@@ -158,16 +158,18 @@ def _lack(error: BaseException | None) -> str:
     while error is not None:
         if isinstance(error, ResourceError):
             return str(error)
-        if isinstance(error, OSError) and error.errno in _LACKS:
-            # FFmpeg says that memory is short where a file asks for too much of it.
-            is_of_file = type(error).__module__.startswith("av.") or error.errno == errno.ENOSPC
-            if error.errno in (errno.EMFILE, errno.ENFILE) or not is_of_file:
-                return _LACKS[error.errno].format(error.strerror)
+        number = error.errno if isinstance(error, OSError) else None
+        # FFmpeg says that memory is short where a file asks for too much of it.
+        is_of_file = number == errno.ENOMEM and type(error).__module__.startswith("av.")
+        if number in _LACKS and not is_of_file:
+            return _LACKS[number].format(os.strerror(number))
         text = str(error)
         if "os error 24" in text or "os error 23" in text:  # of a library in Rust
             return _FILES.format("Too many open files")
         if isinstance(error, RuntimeError) and "can't start new thread" in text:
             return "no thread can be started; raise the limit (ulimit -u), or use fewer workers"
+        if isinstance(error, RuntimeError) and "torch_" in text and "No space left" in text:
+            return "the shared memory (/dev/shm) is full; enlarge it, or use fewer workers"
         error = error.__cause__
     return ""
 

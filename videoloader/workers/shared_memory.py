@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ResourceError
 from videoloader.forking import ForkSafeLock, reset_after_fork
+from videoloader.sources.faults import raise_shortage
 
 __all__ = ["MappedSegments", "Place", "SharedMemory", "memory_file"]
 
@@ -47,9 +48,13 @@ class _Segment:
     def __init__(self, number: int, size: int) -> None:
         self.number = number
         self.size = size
-        self.descriptor = os.memfd_create("videoloader")
-        os.ftruncate(self.descriptor, size)
-        self.memory = mmap.mmap(self.descriptor, size)
+        try:
+            self.descriptor = os.memfd_create("videoloader")
+            os.ftruncate(self.descriptor, size)
+            self.memory = mmap.mmap(self.descriptor, size)
+        except OSError as error:
+            raise_shortage(error, "shared memory")
+            raise ResourceError(f"no shared memory of {size} bytes can be had ({error})") from error
         self.address = np.frombuffer(self.memory, np.uint8).__array_interface__["data"][0]
 
     def __del__(self) -> None:
