@@ -119,7 +119,9 @@ def test_what_is_no_window_is_an_error(path, roi):
         fn.decoders.video(path, roi=roi)
 
 
-def test_a_listed_frame_outside_the_video_is_an_error_unless_it_is_to_be_padded(tmp_path):
+def test_a_listed_frame_outside_the_video_is_filled_in_a_graph_and_an_error_in_an_eager_call(
+    tmp_path,
+):
     path = tmp_path / "short.mp4"
     encode_video(path, frames=3, size=(64, 48))
     data = np.frombuffer(path.read_bytes(), np.uint8)
@@ -128,4 +130,6 @@ def test_a_listed_frame_outside_the_video_is_an_error_unless_it_is_to_be_padded(
             fn.decoders.video(data, frames=[0, outside])
         black = fn.decoders.video(data, frames=[0, outside], pad_mode="constant")
         assert [bool(frame.any()) for frame in black] == [True, False]
+        ((filled,),) = run(path, lambda files: fn.decoders.video(files, frames=[0, outside]))  # noqa: B023
+        assert torch.equal(filled, black)  # as in DALI
     assert len(fn.decoders.video(data, start_frame=1, sequence_length=4)) == 4

@@ -203,6 +203,8 @@ def _decode(
     each, clips = [], []
     for position, values in enumerate(zip(*inputs, strict=True)):
         given = {k: v[position] if isinstance(v, PerSample) else v for k, v in arguments.items()}
+        if given.get("frames") is not None and given.get("pad_mode", "") is None:
+            given["pad_mode"] = "none"  # a typing error is not to give black frames
         own = {k: v for k, v in given.items() if k not in operator.decoding}
         each.append(given)
         clips.append(operator.run(*values, **own))

@@ -257,7 +257,8 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
             "pad_mode",
             TEXT,
             None,
-            "what stands outside the video; by default `constant`, but `none` for `frames`",
+            "what stands outside the video; by default `constant`, but `none` for the `frames` of "
+            "an eager call",
             choices=PAD_MODES,
         ),
         FILL,
@@ -316,9 +317,8 @@ def decode_video(
 
     Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
     give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
-    exactly that many, filled up behind the end. With `pad_mode="none"` both end where the video
-    does. A frame in a list that the video does not have is an error unless a `pad_mode` is given;
-    with "none" so is a range without any frame.
+    exactly that many. With `pad_mode="none"` both end where the video does, and a frame in a list
+    that the video does not have is an error; so is a range without any frame.
 
     `times` are on the clock of `enable_timestamps`; one that was rounded finds its frame. With
     `fps` a range has `sequence_length` frames, or one for each time before that of `end_frame`;
@@ -333,7 +333,7 @@ def decode_video(
 
     def select(index: media.Index) -> NDArray[np.int64]:
         name = str(planned) or "video"
-        pad_mode = selection["pad_mode"] or ("constant" if selection["frames"] is None else "none")
+        pad_mode = selection["pad_mode"] or "constant"
         wanted = wanted_frames(index, **{**selection, "pad_mode": pad_mode}, name=name)
         return pad_frames(wanted, index.num_frames, pad_mode, name=name)[0]
 
