@@ -131,6 +131,11 @@ class Operator:
             arguments; by default what the inputs have in common.
         parts: names of the two operators that it stands for, if any: the second works on the first
             output of the first, and what it declares among the arguments goes to it.
+        several: arguments of the nodes that a call makes, of those given and the name; None where it
+            makes one.
+        behind: the name of an operator that runs on its only output where an argument of those
+            named is a data node, and the name there of each of them; see `behind_defaults`.
+        behind_defaults: other arguments of that operator, where they are not given.
         returns_channels: whether channels that were not last in the first input go back to their
             place in the outputs.
     """
@@ -168,6 +173,11 @@ class Operator:
     absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     origins: Callable[[Sequence[Sequence[str]], Mapping[str, Any]], Sequence[str]] = _common_origins
     parts: tuple[str, str] | None = None
+    several: (
+        Callable[[Mapping[str, Any], str | None], Sequence[Mapping[str, Any]] | None] | None
+    ) = None
+    behind: tuple[str, Mapping[str, str]] | None = None
+    behind_defaults: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     returns_channels: bool = True
 
     per_sample: tuple[str, ...] = field(init=False)

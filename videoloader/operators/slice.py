@@ -27,11 +27,11 @@ from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.inputs import UNNAMED_VOLUMES
-from videoloader.operators.operator import declare
+from videoloader.operators.operator import OPERATORS, declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import truncate
 
-__all__ = ["SLICE_ARGUMENTS", "check_slice", "slice", "slice_windows"]
+__all__ = ["SLICE", "SLICE_ARGUMENTS", "check_slice", "slice", "slice_windows"]
 
 _POLICIES = {
     "error": "error",
@@ -335,6 +335,9 @@ def slice(  # noqa: A001  (DALI's name)
     if len(taken) == 1 and data.block is not None:
         return Batch(taken[0])
     return Batch([sample for part in taken for sample in part.unbind()])
+
+
+SLICE = OPERATORS["slice"]
 
 
 def _inside(values: torch.Tensor, windows: Sequence[Window]) -> torch.Tensor:
