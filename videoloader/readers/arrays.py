@@ -28,11 +28,8 @@ from videoloader.sources.items import Item
 __all__ = ["read_numpy"]
 
 _AS_SLICE = {
-    **{
-        f"{kind}roi_{end}": f"{kind}{end}"
-        for kind in ("", "rel_")
-        for end in ("start", "end", "shape")
-    },
+    **{f"roi_{place}": place for place in ("start", "end", "shape")},
+    **{f"rel_roi_{place}": f"rel_{place}" for place in ("start", "end", "shape")},
     "roi_axes": "axes",
     "out_of_bounds_policy": "out_of_bounds_policy",
     "fill_value": "fill_values",
