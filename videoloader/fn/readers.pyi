@@ -480,7 +480,8 @@ def numpy(
     With `file_root` alone the files in it, then those directly in its folders are read, in the
     order of their names. `file_list` has a path in each line; paths are relative to `file_root`, or
     to the folder of the list. Of a region only the rows between its first and its last are read.
-    Parts of an extent are rounded to the nearest element, half away from zero.
+    Parts of an extent are rounded to the nearest element, half away from zero. Regions by data
+    nodes, one for each sample, are cut from whole arrays, by `fn.slice`.
 
     Output: the array, in C order; integers, floats and bool of either byte order.
 

@@ -64,7 +64,7 @@ def _round(value: float) -> int:
 def _numbers(value: Any) -> tuple[int | float, ...]:
     """Integers or floating point numbers as they are: they mean different things."""
     array = np.asarray(value.cpu() if isinstance(value, torch.Tensor) else value)
-    if array.dtype.kind not in "iuf" or array.ndim > 1:
+    if array.dtype.kind not in "iuf" or max(array.shape, default=1) < array.size:
         raise TypeError
     if array.dtype.kind == "f":  # DALI's precision decides how halves are rounded
         array = array.astype(np.float32)

@@ -1442,7 +1442,8 @@ class ExternalSource:
 
     Args:
         source: a callable, an iterable, or none: see `feed_input` (object).
-        num_outputs: the source gives a tuple of as many values (int, at least 1).
+        num_outputs: the source gives a tuple of as many values; without a source as many are fed,
+            each by its data node (int, at least 1).
         cycle: an iterable that ends: `no`, `quiet` (begin again), `raise` (begin again after reset)
             (one of 'no', 'quiet', 'raise').
         layout: such as "FHWC"; a list has one for each output (str or list of str).
@@ -2916,7 +2917,8 @@ class NumpyReader:
     With `file_root` alone the files in it, then those directly in its folders are read, in the
     order of their names. `file_list` has a path in each line; paths are relative to `file_root`, or
     to the folder of the list. Of a region only the rows between its first and its last are read.
-    Parts of an extent are rounded to the nearest element, half away from zero.
+    Parts of an extent are rounded to the nearest element, half away from zero. Regions by data
+    nodes, one for each sample, are cut from whole arrays, by `fn.slice`.
 
     Output: the array, in C order; integers, floats and bool of either byte order.
 

@@ -138,7 +138,7 @@ class Augmentation:
 
     def _parameter(
         self,
-        magnitude_bin: int | Operand | SignedBin | None,
+        magnitude_bin: Any,
         count: int | None,
         device: str,
     ) -> DataNode:
