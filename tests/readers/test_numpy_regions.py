@@ -16,12 +16,14 @@ def arrays(tmp_path):
     return tmp_path, made
 
 
+def source_of(value):
+    return fn.external_source(lambda: value, batch=True)
+
+
 def read(folder, **region):
     with Pipeline(3, 1, None) as pipe:
         given = {
-            name: fn.external_source(value.copy, batch=True)
-            if isinstance(value, np.ndarray)
-            else value
+            name: source_of(value) if isinstance(value, np.ndarray) else value
             for name, value in region.items()
         }
         pipe.set_outputs(fn.readers.numpy(file_root=str(folder), **given))

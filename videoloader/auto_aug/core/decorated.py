@@ -186,7 +186,7 @@ class Augmentation:
             raise ArgumentError(f"augmentation {self.name} needs num_magnitude_bins")
         if num_magnitude_bins < 1:
             raise ArgumentError(f"num_magnitude_bins must be at least 1, got {num_magnitude_bins}")
-        return np.linspace(*self.mag_range, num_magnitude_bins, dtype=np.float32)
+        return np.linspace(*self.mag_range, num_magnitude_bins)
 
     def _map_mags_to_params(self, magnitudes: Sequence[float] | NDArray[Any]) -> NDArray[Any]:
         """The parameter of each magnitude, along the first dimension."""
