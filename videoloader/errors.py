@@ -6,6 +6,7 @@
     ├── SourceError        (OSError)      the bytes cannot be had: missing, a directory, unreadable
     ├── FormatError        (ValueError)   the bytes are not a video, or the container is damaged
     ├── UnsupportedError   (ValueError)   well formed, but outside what this library or machine does
+    │   └── NoGpuError     (RuntimeError) a GPU is asked for, and this machine has none
     ├── StaleIndexError    (ValueError)   an index does not belong to the file beside it
     ├── FrameRangeError    (IndexError)   a frame that the video does not have
     ├── ArgumentError      (ValueError)   an argument that has no meaning
@@ -32,6 +33,7 @@ __all__ = [
     "DecodeError",
     "FormatError",
     "FrameRangeError",
+    "NoGpuError",
     "OperatorArgumentError",
     "OperatorError",
     "OutOfMemoryError",
@@ -58,6 +60,10 @@ class FormatError(VideoError, ValueError):
 
 class UnsupportedError(VideoError, ValueError):
     """Well formed, but something this library or this machine does not read or do."""
+
+
+class NoGpuError(UnsupportedError, RuntimeError):
+    """A GPU is asked for, and torch finds none on this machine."""
 
 
 class StaleIndexError(VideoError, ValueError):

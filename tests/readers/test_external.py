@@ -175,7 +175,7 @@ def test_a_decoder_takes_paths_and_bytes(videos):
         ({"source": [1], "cycle": "often"}, ArgumentError, "cycle must be one of"),
         ({"source": [1], "prefetch_queue_depth": 2}, ArgumentError, "goes with parallel=True"),
         ({"source": [1], "repeat_last": True}, ArgumentError, "repeat_last is for data"),
-        ({"num_outputs": 2}, ArgumentError, "num_outputs goes with a source"),
+        ({"cycle": "quiet"}, ArgumentError, "cycle goes with a source"),
         ({"source": [1], "layout": "HW", "ndim": 3}, ArgumentError, "does not fit ndim=3"),
         ({"source": lambda: 3, "parallel": True}, TypeError, "takes one argument"),
         ({"source": [1], "parallel": True, "batch": False}, TypeError, "use batch=True"),

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding.output import OutputFormat
-from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.errors import ArgumentError, NoGpuError
 
 __all__ = ["as_device", "as_fill", "as_frame_numbers"]
 
@@ -24,7 +24,7 @@ def as_device(device: str | torch.device) -> torch.device:
     if chosen.type not in ("cpu", "cuda"):
         raise ArgumentError(f'device must be "cpu", "cuda" or "cuda:N", got {device!r}')
     if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise UnsupportedError(f'device={str(device)!r}, but torch sees no GPU; use device="cpu"')
+        raise NoGpuError(f'device={str(device)!r}, but torch sees no GPU; use device="cpu"')
     return chosen
 
 

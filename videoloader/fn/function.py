@@ -90,7 +90,18 @@ class Function:
         is_at_once = is_eager() or _has_data(operator, inputs)
         if operator.parts is not None:
             return _add_parts(operator, device, name, given)
+<<<<<<< HEAD
         if has_nodes or is_source or is_defining() or not is_at_once:
+=======
+        each = None if operator.several is None else operator.several(given, name)
+        if each is not None:
+            return Outputs(_add_node(operator, inputs, device, None, own) for own in each)
+        if operator.behind is not None and any(
+            isinstance(given.get(key), DataNode) for key in operator.behind[1]
+        ):
+            return _add_with_behind(operator, device, name, given)
+        if has_nodes or is_source or is_defining():
+>>>>>>> w/dali
             if layout is not None:
                 raise ArgumentError(
                     f"fn.{operator.name}: layout is for eager calls; in a pipeline data has its own"
@@ -229,6 +240,19 @@ def _add_parts(operator: Operator, device: str, name: str | None, given: Mapping
     if not isinstance(outputs, Outputs):
         return _add_node(second, (outputs,), device, None, later)
     return Outputs((_add_node(second, (outputs[0],), device, None, later), *outputs[1:]))
+
+
+def _add_with_behind(
+    operator: Operator, device: str, name: str | None, given: Mapping[str, Any]
+) -> Any:
+    """The node of an operator and that of the one which takes its arguments that vary."""
+    assert operator.behind is not None
+    second, names = operator.behind
+    own = {key: value for key, value in given.items() if key not in names}
+    moved = {names[key]: value for key, value in given.items() if key in names}
+    output = _add_node(operator, (), device, name, own)
+    later = {**operator.behind_defaults, **moved}
+    return _add_node(OPERATORS[second], (output,), device, None, later)
 
 
 def _argument(value: Any) -> Any:

@@ -19,6 +19,7 @@ from videoloader.types import ImageType, InterpType, to_torch
 __all__ = [
     "ANY",
     "BOOL",
+    "COLUMN",
     "DTYPE",
     "FLOAT",
     "FLOATS",
@@ -178,7 +179,7 @@ def _bool(value: Any) -> bool:
 
 def _listed(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def convert_all(value: Any) -> Any:
-        value = _in_one_list(_plain(value))
+        value = _plain(value)
         if isinstance(value, str | bytes) or _depth(value) > 1:
             raise TypeError
         return tuple(convert(item) for item in value) if _depth(value) else (convert(value),)
@@ -217,6 +218,7 @@ TEXT = Kind("str", _text)
 PATH = Kind("path", _path)
 INTS = Kind("int or list of int", _listed(_int), rank=1)
 FLOATS = Kind("float or list of float", _listed(_float), rank=1)
+COLUMN = Kind(FLOATS.name, lambda value: FLOATS.convert(_in_one_list(_plain(value))), rank=1)
 DTYPE = Kind("element type", to_torch)
 INTERP = Kind("InterpType", _member(InterpType))
 IMAGE = Kind("ImageType", _member(ImageType))

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import BOOL, FLOATS, Argument, PerFrame, PerSample
+from videoloader.operators.arguments import BOOL, COLUMN, FLOATS, Argument, PerFrame, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
 from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
 from videoloader.operators.fills_on_gpu import erase_regions
@@ -87,7 +87,7 @@ def _erase_on_gpu(context: Context, values: Batch, **arguments: Any) -> Any:
     arguments=(
         Argument(
             "anchor",
-            FLOATS,
+            COLUMN,
             (),
             "where regions begin, one behind the other",
             per_sample=True,
@@ -95,7 +95,7 @@ def _erase_on_gpu(context: Context, values: Batch, **arguments: Any) -> Any:
         ),
         Argument(
             "shape",
-            FLOATS,
+            COLUMN,
             (),
             "their sizes, one behind the other",
             per_sample=True,

@@ -48,6 +48,9 @@ IGNORED = ("bytes_per_sample_hint", "preserve")
 
 _spec_of = attrgetter("spec")
 
+Given = Mapping[str, Any]
+"""Arguments by name."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -131,6 +134,11 @@ class Operator:
             arguments; by default what the inputs have in common.
         parts: names of the two operators that it stands for, if any: the second works on the first
             output of the first, and what it declares among the arguments goes to it.
+        several: arguments of the nodes that a call makes, by those given and the name; None where
+            it makes one.
+        behind: the name of an operator that runs on its only output where an argument of those
+            named is a data node, and the name there of each of them; see `behind_defaults`.
+        behind_defaults: other arguments of that operator, where they are not given.
         returns_channels: whether channels that were not last in the first input go back to their
             place in the outputs.
     """
@@ -166,8 +174,11 @@ class Operator:
     unused: tuple[str, ...] = ()
     deprecated: tuple[Deprecated, ...] = ()
     absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    origins: Callable[[Sequence[Sequence[str]], Mapping[str, Any]], Sequence[str]] = _common_origins
+    origins: Callable[[Sequence[Sequence[str]], Given], Sequence[str]] = _common_origins
     parts: tuple[str, str] | None = None
+    several: Callable[[Given, str | None], Sequence[Given] | None] | None = None
+    behind: tuple[str, Mapping[str, str]] | None = None
+    behind_defaults: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     returns_channels: bool = True
 
     per_sample: tuple[str, ...] = field(init=False)
@@ -323,10 +334,12 @@ class Operator:
         self, outputs: Sequence[Batch], inputs: Sequence[Batch], arguments: Mapping[str, Any]
     ) -> None:
         """Say of outputs where their samples come from, if it is known of any input."""
-        if any(batch.source_info for batch in inputs):
-            info = self.origins([batch.source_info for batch in inputs if len(batch)], arguments)
+        count = len(outputs[0]) if outputs else 0
+        infos = [batch.source_info for batch in inputs if len(batch) == count]
+        if any(infos):
+            info = self.origins(infos, arguments)
             for output in outputs:
-                output.source_info = info if len(info) == len(output) else output.source_info
+                output.source_info = info
 
     def _by_kernel(
         self,

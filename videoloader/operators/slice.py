@@ -27,11 +27,11 @@ from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.inputs import UNNAMED_VOLUMES
-from videoloader.operators.operator import declare
+from videoloader.operators.operator import OPERATORS, declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import truncate
 
-__all__ = ["SLICE_ARGUMENTS", "check_slice", "slice", "slice_windows"]
+__all__ = ["SLICE", "SLICE_ARGUMENTS", "check_slice", "slice", "slice_windows"]
 
 _POLICIES = {
     "error": "error",
@@ -64,7 +64,7 @@ def _round(value: float) -> int:
 def _numbers(value: Any) -> tuple[int | float, ...]:
     """Integers or floating point numbers as they are: they mean different things."""
     array = np.asarray(value.cpu() if isinstance(value, torch.Tensor) else value)
-    if array.dtype.kind not in "iuf" or array.ndim > 1:
+    if array.dtype.kind not in "iuf" or max(array.shape, default=1) < array.size:
         raise TypeError
     if array.dtype.kind == "f":  # DALI's precision decides how halves are rounded
         array = array.astype(np.float32)
@@ -335,6 +335,9 @@ def slice(  # noqa: A001  (DALI's name)
     if len(taken) == 1 and data.block is not None:
         return Batch(taken[0])
     return Batch([sample for part in taken for sample in part.unbind()])
+
+
+SLICE = OPERATORS["slice"]
 
 
 def _inside(values: torch.Tensor, windows: Sequence[Window]) -> torch.Tensor:

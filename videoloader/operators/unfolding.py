@@ -112,7 +112,8 @@ def _folded(name: str, frames: Batch, counts: Sequence[int]) -> Batch:
     info = [frames.source_info[at] for at in starts[:-1]] if frames.source_info else ()
     if frames.block is not None:
         if len(set(counts)) == 1:
-            return Batch(frames.block.unflatten(0, (len(counts), counts[0])), layout, info)
+            block = frames.block.reshape(len(counts), counts[0], *frames.block.shape[1:])
+            return Batch(block, layout, info)
         return Batch(list(frames.block.split_with_sizes(list(counts))), layout, info)
     samples = []
     for start, stop in itertools.pairwise(starts):

@@ -11,6 +11,7 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, INTS, TEXT, Argument
 from videoloader.operators.batch import Sample
 from videoloader.operators.operator import declare
+from videoloader.operators.slice import SLICE
 from videoloader.operators.source import SourceContext
 from videoloader.readers.files import FILE_LIST, FILE_ROOT, FILES, check_places, stored_places
 from videoloader.readers.listing import StoredFiles
@@ -25,6 +26,15 @@ from videoloader.readers.stored_samples import (
 from videoloader.sources.items import Item
 
 __all__ = ["read_numpy"]
+
+_AS_SLICE = {
+    **{f"roi_{place}": place for place in ("start", "end", "shape")},
+    **{f"rel_roi_{place}": f"rel_{place}" for place in ("start", "end", "shape")},
+    "roi_axes": "axes",
+    "out_of_bounds_policy": "out_of_bounds_policy",
+    "fill_value": "fill_values",
+}
+"""Arguments of a region, and those of `fn.slice` that mean the same."""
 
 _STARTS = ("roi_start", "rel_roi_start")
 _STOPS = ("roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape")
@@ -92,6 +102,8 @@ def _region(arguments: Mapping[str, Any]) -> Region:
         *ORDER,
     ),
     check=_check,
+    behind=(SLICE.name, _AS_SLICE),
+    behind_defaults={"axes": ()},  # all
     unused=(*ORDER_UNUSED, "cache_header_information", "register_buffers"),
 )
 def read_numpy(context: SourceContext, **arguments: Any) -> SampleReader:
@@ -100,7 +112,8 @@ def read_numpy(context: SourceContext, **arguments: Any) -> SampleReader:
     With `file_root` alone the files in it, then those directly in its folders are read, in the
     order of their names. `file_list` has a path in each line; paths are relative to `file_root`, or
     to the folder of the list. Of a region only the rows between its first and its last are read.
-    Parts of an extent are rounded to the nearest element, half away from zero.
+    Parts of an extent are rounded to the nearest element, half away from zero. Regions by data
+    nodes, one for each sample, are cut from whole arrays, by `fn.slice`.
 
     Output: the array, in C order; integers, floats and bool of either byte order.
     """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.opening import open_any, source_name
 from videoloader.decoding.request import ClipRequest
-from videoloader.errors import UnsupportedError
+from videoloader.errors import NoGpuError
 from videoloader.sampling import FILLED, frames_at_times
 from videoloader.sampling.timeline import Timeline
 from videoloader.sources.faults import blamed_on
@@ -165,8 +165,8 @@ def span(index: Index, frames: NDArray[np.int64]) -> tuple[float, float]:
 
 
 def check_gpu(what: str) -> None:
-    """`UnsupportedError` unless torch has a GPU."""
+    """`NoGpuError` unless torch has a GPU."""
     if not torch.cuda.is_available():
-        raise UnsupportedError(
+        raise NoGpuError(
             f'{what} needs a GPU, and torch finds none on this machine; use device="cpu"'
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.errors import ArgumentError, NoGpuError
 from videoloader.tensors.importing import to_tensor
 from videoloader.tensors.memory import copy_to_address
 from videoloader.tensors.printing import print_tensor, type_name
@@ -182,7 +182,7 @@ class Tensor(Computable):
 def gpu_device(device_id: int | None) -> torch.device:
     """The GPU of this number, by default the current one; an error where there is none."""
     if not torch.cuda.is_available():
-        raise UnsupportedError("this machine has no GPU that torch can use (gpu() was asked)")
+        raise NoGpuError("this machine has no GPU that torch can use (gpu() was asked)")
     return torch.device("cuda", torch.cuda.current_device() if device_id is None else device_id)
 
 

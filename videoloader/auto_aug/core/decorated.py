@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.auto_aug.core.magnitudes import SignedBin, check_bin, parameter_table, signed_bin
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.conditionals import converted_callee
 from videoloader.pipeline.nodes import DataNode
-from videoloader.types import Constant, Operand
+from videoloader.pipeline.promotion import promote
+from videoloader.types import ArrayConstant, Constant, Operand, ScalarConstant
 
 __all__ = ["Augmentation", "augmentation", "check_keywords"]
 
@@ -65,22 +67,23 @@ class Augmentation:
 
     def __call__(
         self,
-        data: DataNode,
+        data: Any,
         *,
-        magnitude_bin: int | DataNode | SignedBin | None = None,
+        magnitude_bin: int | Operand | SignedBin | None = None,
         num_magnitude_bins: int | None = None,
         **keywords: Any,
     ) -> DataNode:
         """Augment a batch.
 
         Args:
-            data: images or clips.
+            data: images or clips; or a constant, the same for all samples.
             magnitude_bin: how strongly: a number from 0 to `num_magnitude_bins - 1`, for all or
                 for each sample, or what `signed_bin` gives.
             num_magnitude_bins: number of parts of the range of magnitudes.
             **keywords: those that the function takes are passed on.
         """
         self.check_needed(keywords)
+        data = promote(data, f"augmentation {self.name}")
         taken = {key: value for key, value in keywords.items() if key in self.keywords}
         if self.mag_range is None:
             parameter = None
@@ -135,12 +138,17 @@ class Augmentation:
 
     def _parameter(
         self,
-        magnitude_bin: int | DataNode | SignedBin | None,
+        magnitude_bin: Any,
         count: int | None,
         device: str,
     ) -> DataNode:
         what = f"augmentation {self.name}"
-        magnitudes = self._magnitudes(count)
+        magnitudes = self._get_magnitudes(count)
+        assert magnitudes is not None
+        if isinstance(magnitude_bin, ScalarConstant):
+            magnitude_bin = magnitude_bin.value
+        elif isinstance(magnitude_bin, ArrayConstant):
+            magnitude_bin = promote(magnitude_bin, what)
         if magnitude_bin is None:
             raise ArgumentError(f"{what} needs a magnitude_bin")
         if self.randomly_negate and not isinstance(magnitude_bin, SignedBin):
@@ -152,31 +160,37 @@ class Augmentation:
         if self.randomly_negate:
             assert isinstance(magnitude_bin, SignedBin)
             pairs = [signed for magnitude in rows for signed in (magnitude, -magnitude)]
-            table = parameter_table(pairs, self.mag_to_param, what)
+            table = self._map_mags_to_params(pairs)
             table = table.reshape(len(rows), 2, *table.shape[1:])
             index.append(magnitude_bin.sign)
         else:
-            table = parameter_table(rows, self.mag_to_param, what)
+            table = self._map_mags_to_params(rows)
         constant = Constant(table, device="cpu")
         assert isinstance(constant, Operand)
         parameter: DataNode = constant[tuple(index)]
         is_on_gpu = self.param_device == "gpu" or (self.param_device == "auto" and device == "gpu")
         return parameter.gpu() if is_on_gpu else parameter
 
-    def _magnitudes(self, count: int | None) -> list[float]:
+    def _get_magnitudes(self, num_magnitude_bins: int | None) -> NDArray[Any] | None:
+        """The magnitude of each bin; None for functions without a parameter."""
+        if self.mag_range is None:
+            return None
         if isinstance(self.mag_range, np.ndarray):
-            if count not in (None, len(self.mag_range)):
+            if num_magnitude_bins not in (None, len(self.mag_range)):
                 raise ArgumentError(
                     f"augmentation {self.name} has {len(self.mag_range)} magnitudes, "
-                    f"num_magnitude_bins is {count}"
+                    f"num_magnitude_bins is {num_magnitude_bins}"
                 )
-            return list(self.mag_range)
-        if count is None:
+            return self.mag_range
+        if num_magnitude_bins is None:
             raise ArgumentError(f"augmentation {self.name} needs num_magnitude_bins")
-        if count < 1:
-            raise ArgumentError(f"num_magnitude_bins must be at least 1, got {count}")
-        assert self.mag_range is not None
-        return list(np.linspace(*self.mag_range, count))
+        if num_magnitude_bins < 1:
+            raise ArgumentError(f"num_magnitude_bins must be at least 1, got {num_magnitude_bins}")
+        return np.linspace(*self.mag_range, num_magnitude_bins)
+
+    def _map_mags_to_params(self, magnitudes: Sequence[float] | NDArray[Any]) -> NDArray[Any]:
+        """The parameter of each magnitude, along the first dimension."""
+        return parameter_table(list(magnitudes), self.mag_to_param, f"augmentation {self.name}")
 
     def __repr__(self) -> str:
         settings: dict[str, Any] = {"mag_range": self.mag_range, "name": self.name}

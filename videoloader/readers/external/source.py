@@ -211,15 +211,36 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     return arguments["num_outputs"] or 1
 
 
+def _each_fed(given: Mapping[str, Any], name: str | None) -> Sequence[Mapping[str, Any]] | None:
+    """The arguments of each node that `num_outputs` of data that is fed stand for."""
+    if given.get("source") is not None or given.get("num_outputs") is None:
+        return None
+    if name is not None:
+        raise ArgumentError(
+            f"fn.external_source: name={name!r} is of one source, num_outputs makes several; "
+            "feed_input takes their data nodes"
+        )
+    count = int(given["num_outputs"])
+    each: list[dict[str, Any]] = [{} for _ in range(count)]
+    for key, value in given.items():
+        is_listed = key in ("layout", "dtype", "ndim") and isinstance(value, list | tuple)
+        if is_listed and len(value) != count:
+            raise ArgumentError(
+                f"fn.external_source: {key} has {len(value)} values for {count} outputs"
+            )
+        for number, own in enumerate(each):
+            if key != "num_outputs":
+                own[key] = value[number] if is_listed else value
+    return each
+
+
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     """What the arguments say together."""
     source, is_parallel = arguments["source"], arguments["parallel"]
     if source is None:
-        for name in ("num_outputs", "cycle", "parallel"):
+        for name in ("cycle", "parallel"):
             if arguments[name] not in (None, False, "no"):
-                raise ArgumentError(
-                    f"fn.external_source: {name} goes with a source; fed data has one output"
-                )
+                raise ArgumentError(f"fn.external_source: {name} goes with a source")
         return
     origin = Origin.of(source, arguments["cycle"] or "no")
     if arguments["repeat_last"]:
@@ -248,7 +269,14 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     positional=("source", "num_outputs"),
     arguments=(
         Argument("source", ANY, None, "a callable, an iterable, or none: see `feed_input`"),
-        Argument("num_outputs", INT, None, "the source gives a tuple of as many values", least=1),
+        Argument(
+            "num_outputs",
+            INT,
+            None,
+            "the source gives a tuple of as many values; "
+            "without a source as many are fed, each by its data node",
+            least=1,
+        ),
         Argument(
             "cycle",
             Kind("str", _cycle),
@@ -303,6 +331,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     ),
     num_outputs=_num_outputs,
     check=_check,
+    several=_each_fed,
     unused=("seed", "use_copy_kernel"),
 )
 def external_source(context: SourceContext, **arguments: Any) -> ExternalSource:
