@@ -90,9 +90,6 @@ class Function:
         is_at_once = is_eager() or _has_data(operator, inputs)
         if operator.parts is not None:
             return _add_parts(operator, device, name, given)
-<<<<<<< HEAD
-        if has_nodes or is_source or is_defining() or not is_at_once:
-=======
         each = None if operator.several is None else operator.several(given, name)
         if each is not None:
             return Outputs(_add_node(operator, inputs, device, None, own) for own in each)
@@ -100,8 +97,7 @@ class Function:
             isinstance(given.get(key), DataNode) for key in operator.behind[1]
         ):
             return _add_with_behind(operator, device, name, given)
-        if has_nodes or is_source or is_defining():
->>>>>>> w/dali
+        if has_nodes or is_source or is_defining() or not is_at_once:
             if layout is not None:
                 raise ArgumentError(
                     f"fn.{operator.name}: layout is for eager calls; in a pipeline data has its own"
