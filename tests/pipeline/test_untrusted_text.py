@@ -40,13 +40,13 @@ def test_what_writes_files_is_taken_from_those_who_are_trusted(name, tmp_path):
     else:
         pipe = pipeline_def(lambda: made(tmp_path))(batch_size=1)
     text = pipe.serialize()
-    with pytest.raises(UnsupportedError, match="writes files: .*trusted=True"):
+    with pytest.raises(UnsupportedError, match=r"writes files: .*trusted=True"):
         Pipeline.deserialize(text)
     assert Pipeline.deserialize(text, trusted=True).serialize() == text
     if name == "error_log":
         assert Pipeline.deserialize(text, error_log=None).serialize() != text
     else:
-        with pytest.raises(UnsupportedError, match="writes files: .*trusted=True"):
+        with pytest.raises(UnsupportedError, match=r"writes files: .*trusted=True"):
             Pipeline(batch_size=1).deserialize_and_build(text)
     assert list(tmp_path.iterdir()) == []
 

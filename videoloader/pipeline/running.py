@@ -98,9 +98,14 @@ class Running(Feeding, Inspection):
         """The next batch, for what is queued on the current stream from here on."""
         runner = self._started()
         made = runner.next(may_begin=not self._built().sources.is_blocking)
+        try:
+            runner.ask(self._scheduled or 0)  # what was scheduled beyond the depth of the queue
+        except BaseException:  # Ctrl-C in a source; the next call gives the batch
+            runner.give_back(made)
+            self._scheduled = (self._scheduled or 0) + 1
+            raise
         outputs: tuple[TensorList, ...] = made.deliver()
         self._places = made.places
-        runner.ask(self._scheduled or 0)  # what was scheduled beyond the depth of the queue
         return outputs
 
     def num_samples(self, count: int) -> int:

@@ -72,9 +72,9 @@ class BatchIterator(ABC, Generic[Batch]):
                 f"no epoch has a whole batch of {self.batch_size} samples, and "
                 "last_batch_policy=DROP leaves out every other; use smaller batches or PARTIAL"
             )
+        self._is_prepared = False
         if prepare_first_batch:
-            for pipeline in self._pipelines:
-                pipeline.schedule_run()
+            self._prepare()
 
     @abstractmethod
     def _batch(self, outputs: Sequence[TensorList], count: int) -> Batch:
@@ -212,6 +212,7 @@ class BatchIterator(ABC, Generic[Batch]):
         if any(pipeline.divides_anew(states[0]) for pipeline in self._pipelines):
             self._divide_anew(state)
             return
+        self._is_prepared = False
         for pipeline, each in zip(self._pipelines, states, strict=True):
             pipeline.restore(each)
         self._taken, self._has_begun = state["taken"], state["has_begun"]
@@ -250,6 +251,7 @@ class BatchIterator(ABC, Generic[Batch]):
         at = Checkpoint.read(state["pipelines"][0])
         if taken >= stop:  # what the policy leaves out of this epoch is left out
             at = replace(at, batches=at.batches + end - taken)
+        self._is_prepared = False
         for pipeline in self._pipelines:
             pipeline.restore(at.write())
         self._taken = at.batches
@@ -304,7 +306,8 @@ class BatchIterator(ABC, Generic[Batch]):
         All begin before one is waited for, so that several GPUs work at the same time.
         """
         batches, failure = [], None
-        for pipeline in self._pipelines:
+        self._prepare()
+        for pipeline in self._pipelines:  # one more, as DALI's iterators do
             pipeline.schedule_run()
         for pipeline in self._pipelines:
             try:
@@ -318,6 +321,13 @@ class BatchIterator(ABC, Generic[Batch]):
             raise failure
         return batches
 
+    def _prepare(self) -> None:
+        """Let the pipelines begin, if they have not."""
+        if not self._is_prepared:
+            for pipeline in self._pipelines:
+                pipeline.schedule_run()
+            self._is_prepared = True
+
     def _stop(self) -> None:
         self._has_stopped = True
         if self._auto_reset:
@@ -326,6 +336,9 @@ class BatchIterator(ABC, Generic[Batch]):
     def _next_epoch(self) -> None:
         self._skip_rest()
         begin_again = [pipeline.reset() for pipeline in self._pipelines]
+        for pipeline, begins in zip(self._pipelines, begin_again, strict=True):
+            if begins:
+                pipeline.schedule_run()
         self._skip_rest()  # again, where a source ended among those batches
         self._has_stopped = self._has_begun = False
         if self._planner is None or self._plan is None:
