@@ -142,9 +142,8 @@ class Program:
             # While one batch waits for its last clips, another fills the decoders.
             threads = 2 if compiled.kind == "decode" else 1
             is_callers = not self._is_async and compiled.calls_user
-            is_little = functools.partial(self._sharing.is_little, compiled)
-            if self._cpus or is_callers:
-                is_little = None
+            has_own = self._cpus or is_callers
+            is_little = None if has_own else functools.partial(self._sharing.is_little, compiled)
             stages.append(Stage(name, work, scope, threads, is_little, is_callers))
         last = stages[-1]
         stages[-1] = replace(
@@ -160,6 +159,7 @@ class Program:
         if not self._asked:
             return [Stage("plan", lambda number, _: plan(number))]
         is_little = self._asked == self._planning and (self._only_plans or not has_more)
+        is_little &= all(node.device == "cpu" for node in self._asked)
         return [
             Stage("sources", lambda number, _: (number, self.ask(number)), is_callers=True),
             Stage(
