@@ -190,6 +190,28 @@ def test_an_interrupt_in_a_source_is_raised_at_once_and_costs_no_batch():
         assert [number(pipe.run()) for _ in range(4)] == [0, 1, 2, 3]
 
 
+def test_an_interrupt_leaves_several_sources_in_step():
+    pending = [KeyboardInterrupt]
+
+    def second():
+        if pending:
+            raise pending.pop()
+        return np.full((BATCH, 1), next(counter), np.int32)
+
+    counter = itertools.count()
+
+    @pipeline_def(batch_size=BATCH, num_threads=1)
+    def graph():
+        given = [np.full((BATCH, 1), number, np.int32) for number in range(9)]
+        return fn.external_source(Counting()), fn.external_source(second), fn.external_source(given)
+
+    with graph() as pipe:
+        with pytest.raises(KeyboardInterrupt):
+            pipe.run()
+        for taken in range(4):
+            assert [number([each]) for each in pipe.run()] == [taken] * 3
+
+
 def test_an_interrupt_ahead_of_an_iterator_costs_no_batch():
     pending = [KeyboardInterrupt]
 
