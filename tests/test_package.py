@@ -192,12 +192,13 @@ LAYERS = {
     "readers": "errors eager_calls forking writing sample_info types tfrecord tensors sources "
     "workers indexing sampling audio decoding operators",
     "tools": "errors readers",
-    "pipeline": "errors callers pickling types tensors sampling decoding workers operators readers",
+    "pipeline": "errors callers forking sources pickling types tensors sampling decoding workers "
+    "operators readers",
     "fn": "errors deprecation eager_calls types tensors sampling operators readers pipeline",
     "math": "types pipeline fn",
     "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
-    "plugin": "errors deprecation tensors readers pipeline fn ops",
+    "plugin": "errors forking deprecation sources tensors readers pipeline fn ops",
     "video_file": "errors forking sources workers indexing sampling decoding",
     "video": "errors sources workers indexing sampling decoding video_file",
     "compat": "errors forking sources workers indexing sampling audio decoding video",

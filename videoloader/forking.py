@@ -7,13 +7,14 @@ held is never released in it, and a decoder that one was using stays half-way fo
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 from weakref import WeakKeyDictionary
 
-__all__ = ["ForkSafeLock", "cached_property", "keep_forever", "reset_after_fork"]
+__all__ = ["ForkSafeLock", "cached_property", "in_turn", "keep_forever", "reset_after_fork"]
 
 _Owner = TypeVar("_Owner")
 _Value = TypeVar("_Value")
@@ -49,6 +50,27 @@ class ForkSafeLock:
             self._lock.release()
         else:
             self._lock = threading.RLock()
+
+
+class _HasTurn(Protocol):
+    _turn: ForkSafeLock
+
+
+_Sharer = TypeVar("_Sharer", bound=_HasTurn)
+_Given = ParamSpec("_Given")
+
+
+def in_turn(
+    method: Callable[Concatenate[_Sharer, _Given], _Value],
+) -> Callable[Concatenate[_Sharer, _Given], _Value]:
+    """Let threads call such methods of an object one after the other, by its lock `_turn`."""
+
+    @functools.wraps(method)
+    def call(self: _Sharer, /, *args: _Given.args, **given: _Given.kwargs) -> _Value:
+        with self._turn:
+            return method(self, *args, **given)
+
+    return call
 
 
 class cached_property(Generic[_Value]):  # noqa: N801  (in place of functools')

@@ -190,6 +190,55 @@ def test_an_interrupt_in_a_source_is_raised_at_once_and_costs_no_batch():
         assert [number(pipe.run()) for _ in range(4)] == [0, 1, 2, 3]
 
 
+def test_an_interrupt_leaves_several_sources_in_step():
+    pending = [KeyboardInterrupt]
+
+    def second():
+        if pending:
+            raise pending.pop()
+        return np.full((BATCH, 1), next(counter), np.int32)
+
+    counter = itertools.count()
+
+    @pipeline_def(batch_size=BATCH, num_threads=1)
+    def graph():
+        given = [np.full((BATCH, 1), number, np.int32) for number in range(9)]
+        return fn.external_source(Counting()), fn.external_source(second), fn.external_source(given)
+
+    with graph() as pipe:
+        with pytest.raises(KeyboardInterrupt):
+            pipe.run()
+        for taken in range(4):
+            assert [number([each]) for each in pipe.run()] == [taken] * 3
+
+
+def test_an_interrupt_ahead_of_an_iterator_costs_no_batch():
+    pending = [KeyboardInterrupt]
+
+    def source(iteration):
+        if iteration == 4 and pending:
+            raise pending.pop()
+        return np.full((BATCH, 2), iteration, np.int32)
+
+    with GenericIterator(of(source), ["x"], size=BATCH * 9) as batches:
+        taken = [int(next(batches)[0]["x"][0, 0]) for _ in range(2)]
+        with pytest.raises(KeyboardInterrupt):
+            next(batches)
+        assert [*taken, *(int(batch["x"][0, 0]) for (batch,) in batches)] == [*range(9)]
+
+
+@pytest.mark.parametrize("is_prepared", [False, True])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_source_that_ends_with_the_size_begins_again_with_the_next_epoch(depth, is_prepared):
+    source = [np.full((BATCH, 1), number) for number in range(3)]
+    pipe = of(source, cycle="raise", prefetch_queue_depth=depth)
+    arguments = {"size": 3 * BATCH, "prepare_first_batch": is_prepared}
+    with GenericIterator(pipe, ["x"], **arguments) as batches:
+        for _ in range(3):
+            assert [int(batch["x"][0, 0]) for (batch,) in batches] == [0, 1, 2]
+            batches.reset()
+
+
 @pytest.mark.parametrize("more", GRAPHS)
 def test_modes_of_torch_around_a_run_change_nothing_of_its_batches(more):
     with of(Counting(), more=GRAPHS[more]) as pipe:
@@ -209,9 +258,11 @@ def test_iterators_ask_sources_as_they_are_made_and_as_batches_are_taken():
     pipe = of(source)
     with GenericIterator(pipe, ["x"], auto_reset=True) as batches:
         assert source.calls == [0, 1]  # prepare_first_batch
+        for taken, (batch,) in enumerate(batches):
+            assert int(batch["x"][0, 0]) == taken
+            assert source.calls == [*range(min(taken + 3, 4))]
+        assert source.calls == [0, 1, 2, 3, 0, 1]  # and the reset
         assert [int(batch["x"][0, 0]) for (batch,) in batches] == [0, 1, 2, 3]
-        assert [int(batch["x"][0, 0]) for (batch,) in batches] == [0, 1, 2, 3]
-    assert source.calls == [0, 1, 2, 3] * 2
     assert source.threads == {threading.get_ident()}
 
 

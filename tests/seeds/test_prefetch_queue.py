@@ -15,34 +15,36 @@ SECONDS = 20
 
 
 class Gated:
-    """A source of batches 0, 1, 2, ... that waits with batch `open_until` for its gate."""
+    """A function of batches 0, 1, 2, ... that waits with batch `open_until` for its gate."""
 
     def __init__(self, open_until):
         self.open_until, self.made = open_until, 0
         self.is_full, self.gate = threading.Event(), threading.Event()
 
-    def __call__(self, iteration):
+    def __call__(self, values):
+        iteration = int(values[0][0])
         if iteration >= self.open_until:
             assert self.gate.wait(SECONDS)
         self.made = iteration + 1
         if self.made == self.open_until:
             self.is_full.set()
-        return np.full((2, 1), iteration)
+        return values
 
 
-def pipeline(source, **arguments):
+def pipeline(function, **arguments):
     @pipeline_def(batch_size=2, num_threads=1)
     def graph():
-        return fn.external_source(source)
+        numbers = fn.external_source(lambda iteration: np.full((2, 1), iteration))
+        return fn.python_function(numbers, function=function, batch_processing=True)
 
     return graph(**arguments)
 
 
 @pytest.mark.parametrize(
     ("depth", "arguments"),
-    [(2, {}), (1, {"prefetch_queue_depth": 1}), (5, {"prefetch_queue_depth": 5})],
+    [(2, {}), (5, {"prefetch_queue_depth": 5})],
 )
-def test_a_pause_of_the_source_is_hidden_by_the_batches_in_the_queue(depth, arguments):
+def test_a_pause_of_a_function_is_hidden_by_the_batches_in_the_queue(depth, arguments):
     source = Gated(open_until=depth)
     with pipeline(source, **arguments) as pipe:
         assert pipe.prefetch_queue_depth == depth
@@ -59,7 +61,7 @@ def test_a_pause_of_the_source_is_hidden_by_the_batches_in_the_queue(depth, argu
 
 
 @pytest.mark.parametrize("depth", [1, 2, 6])
-def test_a_consumer_that_pauses_stops_the_source(depth):
+def test_a_consumer_that_pauses_stops_the_function(depth):
     source = Gated(open_until=1000)
     with pipeline(source, prefetch_queue_depth=depth) as pipe:
         pipe.run()

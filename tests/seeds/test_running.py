@@ -11,10 +11,10 @@ pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 
-def counting(source=lambda iteration: np.full((2, 3), iteration), **arguments):
+def counting(**arguments):
     @pipeline_def(batch_size=2, num_threads=1, device_id=0)
     def graph(device="cpu"):
-        numbers = fn.external_source(source)
+        numbers = fn.external_source(lambda iteration: np.full((2, 3), iteration))
         return numbers.gpu() if device == "gpu" else numbers
 
     return graph(**arguments)
@@ -46,12 +46,17 @@ def test_batches_are_scheduled_shared_and_released(device):
 def test_scheduling_returns_at_once_and_sharing_waits():
     asked, go_on = threading.Event(), threading.Event()
 
-    def slow(iteration):
+    def slow(value):
         asked.set()
         assert go_on.wait(20)
-        return np.full((2, 3), iteration)
+        return value
 
-    with counting(slow) as pipe:
+    @pipeline_def(batch_size=2, num_threads=1)
+    def graph():
+        numbers = fn.external_source(lambda iteration: np.full((2, 3), iteration))
+        return fn.python_function(numbers, function=slow)
+
+    with graph() as pipe:
         pipe.schedule_run()  # would wait for ever if it waited for the batch
         assert asked.wait(20)
         assert not go_on.is_set()

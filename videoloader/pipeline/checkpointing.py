@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from videoloader.errors import ArgumentError
+from videoloader.forking import in_turn
 from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.running import Running
 from videoloader.readers.epochs import Epochs
@@ -20,6 +21,7 @@ class Checkpointing(Running):
     _has_checkpoints: bool
     _is_closed: bool
 
+    @in_turn
     def checkpoint(self, filename: str | Path | None = None) -> bytes:
         """The state of the pipeline after the last batch that was taken.
 
@@ -49,6 +51,7 @@ class Checkpointing(Running):
             Path(filename).write_bytes(state)
         return state
 
+    @in_turn
     def restore(self, checkpoint: str | bytes) -> None:
         """Go on where `checkpoint()` was called, dropping the batches made ahead.
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
+from videoloader.forking import in_turn
 from videoloader.operators.batch import Batch
 from videoloader.operators.general import COPY
 from videoloader.pipeline.branch import current_branch, inside
@@ -60,6 +61,7 @@ class DebugPipeline(Pipeline):
         if self._program is None:
             self._program = self._made(Graph((), (), self.batch_size))
 
+    @in_turn
     def run(self, cuda_stream: Any = None, /, **inputs: Any) -> tuple[TensorList, ...]:
         """Run the definition and give its outputs, one `TensorList` for each."""
         for name, data in inputs.items():
@@ -120,6 +122,7 @@ class DebugPipeline(Pipeline):
         self._run_first()
         return self._count_of_outputs
 
+    @in_turn
     def reset(self) -> bool:
         """Begin the next epoch of external sources."""
         if self._program is None or not self._program.sources.may_end:

@@ -11,6 +11,7 @@ from typing import Any
 
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError
+from videoloader.forking import ForkSafeLock
 from videoloader.pickling import CallbackPickler
 from videoloader.pipeline.arguments import at_least_one, check_others, queue_depth, start_method
 from videoloader.pipeline.checkpoint import Checkpoint
@@ -48,6 +49,10 @@ class Pipeline(Checkpointing):
     What a sample is depends on the seed, its number in the data set of the first reader, and the
     epoch: not on `num_threads`, `prefetch_queue_depth`, `batch_size` or shards. Without a reader
     samples are numbered as they come.
+
+    Threads may share a pipeline that is built. They take turns in `run`, `outputs`, `reset`,
+    `checkpoint` and `restore`, and each batch goes to one of them; `feed_input` and `close` may be
+    called meanwhile. Python sources run in the thread that calls `run`. One thread defines it.
 
     Reading, decoding, operators on the CPU and operators on a GPU are stages that overlap, each a
     batch ahead of the next.
@@ -138,6 +143,7 @@ class Pipeline(Checkpointing):
         **others: Any,
     ) -> None:
         check_others(others)
+        self._turn = ForkSafeLock()
         self._monitor = Monitor(on_stats, stats_interval)
         self._errors = ErrorPolicy(on_error, max_errors, error_log)
         self._expected = ExpectedOutputs(output_dtype, output_ndim, output_layout)

@@ -109,6 +109,7 @@ class Program:
             self.sources.open(node)
         asked = self.sources.asked
         self._asked = [node for node in self._planning if node.name in asked]
+        self._interrupted: dict[Node, Sequence[Any] | Columns] = {}
         self.sources.start_workers()  # before anything below, which may use CUDA: they may be forks
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
@@ -142,9 +143,8 @@ class Program:
             # While one batch waits for its last clips, another fills the decoders.
             threads = 2 if compiled.kind == "decode" else 1
             is_callers = not self._is_async and compiled.calls_user
-            is_little = functools.partial(self._sharing.is_little, compiled)
-            if self._cpus or is_callers:
-                is_little = None
+            has_own = self._cpus or is_callers
+            is_little = None if has_own else functools.partial(self._sharing.is_little, compiled)
             stages.append(Stage(name, work, scope, threads, is_little, is_callers))
         last = stages[-1]
         stages[-1] = replace(
@@ -160,6 +160,7 @@ class Program:
         if not self._asked:
             return [Stage("plan", lambda number, _: plan(number))]
         is_little = self._asked == self._planning and (self._only_plans or not has_more)
+        is_little &= all(node.device == "cpu" for node in self._asked)
         return [
             Stage("sources", lambda number, _: (number, self.ask(number)), is_callers=True),
             Stage(
@@ -254,23 +255,33 @@ class Program:
         return self._run(self.compiled[0], state, None)
 
     def ask(self, iteration: int) -> Planned:
-        """What those sources put into a batch that the thread of the caller asks."""
-        return self._planned(self._asked, iteration, _NOTHING)
+        """What those sources put into a batch that the thread of the caller asks.
 
-    def _planned(self, nodes: Sequence[Node], iteration: int, known: Planned) -> Planned:
-        """What sources put into a batch, as far as it is not known."""
-        items: dict[Node, Sequence[Any] | Columns] = {}
+        Where Ctrl-C ends this, the next call asks for the same batch, and only the others.
+        """
+        known = self._interrupted
+        try:
+            items = self._planned(self._asked, iteration, known)
+        except Exception:
+            known.clear()
+            raise
+        self._interrupted = {}
+        return items
+
+    def _planned(
+        self, nodes: Sequence[Node], iteration: int, known: dict[Node, Sequence[Any] | Columns]
+    ) -> Planned:
+        """What sources put into a batch; `known` has what some gave already, and gets the rest."""
         has_ended = False
         for node in nodes:
             try:
-                items[node] = (
-                    known[node] if node in known else self.sources.planned(node, iteration)
-                )
+                if node not in known:
+                    known[node] = self.sources.planned(node, iteration)
             except StopIteration:  # the others go on as well: all count the same batches
                 has_ended = True
         if has_ended:
             raise StopIteration
-        return items
+        return {node: known[node] for node in nodes}
 
     def plan(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
         """What every source puts into a batch.
@@ -279,7 +290,7 @@ class Program:
             iteration: its number.
             asked: what `ask` gave, if anything.
         """
-        items = self._planned(self._planning, iteration, asked)
+        items = self._planned(self._planning, iteration, dict(asked))
         counts = {len(planned) for planned in items.values()} or {self._batch_size}
         if len(counts) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())

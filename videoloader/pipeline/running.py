@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from videoloader.forking import ForkSafeLock, in_turn
 from videoloader.pipeline.feeding import Feeding
 from videoloader.pipeline.inspection import Inspection
 from videoloader.pipeline.stages import StageRunner
@@ -23,6 +24,7 @@ __all__ = ["Running"]
 class Running(Feeding, Inspection):
     """The methods of a pipeline that give batches."""
 
+    _turn: ForkSafeLock
     _state: Checkpoint | None
     _scheduled: int | None
     _setup_ended: bool
@@ -33,8 +35,11 @@ class Running(Feeding, Inspection):
     def _built(self) -> Program:
         raise NotImplementedError
 
+    @in_turn
     def run(self, cuda_stream: Any = None, /, **inputs: Any) -> tuple[TensorList, ...]:
         """The next batch, one `TensorList` for each output; the caller owns its memory.
+
+        Threads may call this: they take turns, and each batch goes to one of them.
 
         Args:
             cuda_stream: a `torch.cuda.Stream` on which the outputs are used; by default the
@@ -51,6 +56,7 @@ class Running(Feeding, Inspection):
         self.schedule_run()
         return self.outputs(cuda_stream)
 
+    @in_turn
     def schedule_run(self) -> None:
         """Begin one more batch without waiting for it; the first time, as many as queues hold.
 
@@ -72,6 +78,7 @@ class Running(Feeding, Inspection):
         if self._scheduled:
             self._started().ask(self._scheduled)
 
+    @in_turn
     def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
         """The next batch that was scheduled.
 
@@ -98,9 +105,14 @@ class Running(Feeding, Inspection):
         """The next batch, for what is queued on the current stream from here on."""
         runner = self._started()
         made = runner.next(may_begin=not self._built().sources.is_blocking)
+        try:
+            runner.ask(self._scheduled or 0)  # what was scheduled beyond the depth of the queue
+        except BaseException:  # Ctrl-C in a source; the next call gives the batch
+            runner.give_back(made)
+            self._scheduled = (self._scheduled or 0) + 1
+            raise
         outputs: tuple[TensorList, ...] = made.deliver()
         self._places = made.places
-        runner.ask(self._scheduled or 0)  # what was scheduled beyond the depth of the queue
         return outputs
 
     def num_samples(self, count: int) -> int:
@@ -115,6 +127,7 @@ class Running(Feeding, Inspection):
     def release_outputs(self) -> None:
         """Nothing to do: a batch belongs to whoever took it."""
 
+    @in_turn
     def empty(self) -> bool:
         """Whether no batch that was scheduled is left to take.
 
@@ -138,6 +151,7 @@ class Running(Feeding, Inspection):
         """Number of the batch that `run` gives next."""
         return self.resumed_at if self._runner is None else self._runner.taken
 
+    @in_turn
     def reset(self) -> bool:
         """Begin the next epoch of external sources that have ended; otherwise do nothing.
 

@@ -161,6 +161,11 @@ class StageRunner:
         while numbers.next < stop and numbers.is_allowed(numbers.next) and not self._has_asked_all:
             self._ask_once(self._asked)
 
+    def give_back(self, result: Any) -> None:
+        """Give the last result once more, as the next one."""
+        self._ahead.append(result)
+        self.taken -= 1
+
     def has_ended(self) -> bool:
         """Whether `next` would raise StopIteration; waits for an item that is in the making."""
         is_begun = self._numbers.is_allowed(self.taken)

@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from videoloader.deprecation import warn_deprecated
-from videoloader.errors import ArgumentError, VideoError
+from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
+from videoloader.forking import ForkSafeLock, in_turn
 from videoloader.pipeline import Pipeline
 from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.run_stats import RunStats
@@ -26,11 +27,15 @@ from videoloader.tensors import TensorList
 
 __all__ = ["BatchIterator"]
 
+_PLAN = ("epoch", "first", "start", "stop", "end")  # what a state has of a plan
+
 Batch = TypeVar("Batch")
 
 
 class BatchIterator(ABC, Generic[Batch]):
     """Iterates over pipelines that run in step, epoch by epoch, for any framework.
+
+    Threads may share an iterator: they take turns, and each batch goes to one of them.
 
     A framework says in `_batch` what becomes of the outputs of a pipeline. The arguments are those
     of `GenericIterator`.
@@ -49,6 +54,7 @@ class BatchIterator(ABC, Generic[Batch]):
         last_batch_policy: LastBatchPolicy,
         prepare_first_batch: bool,
     ) -> None:
+        self._turn = ForkSafeLock()
         self._pipelines = [pipelines] if isinstance(pipelines, Pipeline) else list(pipelines)
         self.output_map = list(output_map)
         self._policy = _policy(last_batch_policy, fill_last_batch)
@@ -72,20 +78,22 @@ class BatchIterator(ABC, Generic[Batch]):
                 f"no epoch has a whole batch of {self.batch_size} samples, and "
                 "last_batch_policy=DROP leaves out every other; use smaller batches or PARTIAL"
             )
+        self._is_prepared = False
         if prepare_first_batch:
-            for pipeline in self._pipelines:
-                pipeline.schedule_run()
+            self._prepare()
 
     @abstractmethod
     def _batch(self, outputs: Sequence[TensorList], count: int) -> Batch:
         """What the iterator gives for the first `count` samples of the outputs of a pipeline."""
 
+    @in_turn
     def __iter__(self) -> Self:
         """The iterator itself; where the epoch is at its end, the next one begins."""
         if self._is_at_end():
             self._next_epoch()
         return self
 
+    @in_turn
     def __next__(self) -> list[Batch]:
         if self._is_at_end():
             self._stop()
@@ -136,6 +144,7 @@ class BatchIterator(ABC, Generic[Batch]):
         """For each output the layout of a sample in the last batch, such as "FCHW"; or ""."""
         return dict(self._layouts)
 
+    @in_turn
     def reset(self) -> None:
         """Begin the next epoch, after the end of one; before it, this warns and does nothing."""
         if self._is_at_end():
@@ -157,6 +166,7 @@ class BatchIterator(ABC, Generic[Batch]):
         """What went wrong in the readers of the pipelines so far, see `Pipeline.failures`."""
         return [failure for pipeline in self._pipelines for failure in pipeline.failures]
 
+    @in_turn
     def checkpoints(self) -> list[bytes]:
         """The state of each pipeline, to be given to it as `checkpoint`.
 
@@ -164,6 +174,7 @@ class BatchIterator(ABC, Generic[Batch]):
         """
         return [pipeline.checkpoint() for pipeline in self._pipelines]
 
+    @in_turn
     def state_dict(self) -> dict[str, Any]:
         """Where the iterator stands after the last batch that it gave: text and integers.
 
@@ -175,13 +186,12 @@ class BatchIterator(ABC, Generic[Batch]):
             "taken": self._taken,
             "has_begun": self._has_begun,
             "has_stopped": self._has_stopped,
-            "plan": None
-            if plan is None
-            else [plan.epoch, plan.first, plan.start, plan.stop, plan.end],
+            "plan": None if plan is None else [getattr(plan, name) for name in _PLAN],
             "samples": self._num_samples(),
             "has_reader": self._has_reader,
         }
 
+    @in_turn
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on with the batch after the one that an iterator gave before `state_dict()`.
 
@@ -193,9 +203,11 @@ class BatchIterator(ABC, Generic[Batch]):
         then load the state of one of them.
 
         Raises:
-            ArgumentError: the state is of pipelines with other seeds or samples, or the number of
-                shards cannot be another one here.
+            ArgumentError: the state is of pipelines with other seeds or samples, the number of
+                shards cannot be another one here, or it is no state. The iterator then stands where
+                it stood.
         """
+        _check_state(state)
         states = state["pipelines"]
         is_alike = state["has_reader"] == self._has_reader
         is_alike &= (state["plan"] is None) == (self._planner is None)
@@ -212,6 +224,7 @@ class BatchIterator(ABC, Generic[Batch]):
         if any(pipeline.divides_anew(states[0]) for pipeline in self._pipelines):
             self._divide_anew(state)
             return
+        self._is_prepared = False
         for pipeline, each in zip(self._pipelines, states, strict=True):
             pipeline.restore(each)
         self._taken, self._has_begun = state["taken"], state["has_begun"]
@@ -250,6 +263,7 @@ class BatchIterator(ABC, Generic[Batch]):
         at = Checkpoint.read(state["pipelines"][0])
         if taken >= stop:  # what the policy leaves out of this epoch is left out
             at = replace(at, batches=at.batches + end - taken)
+        self._is_prepared = False
         for pipeline in self._pipelines:
             pipeline.restore(at.write())
         self._taken = at.batches
@@ -304,7 +318,8 @@ class BatchIterator(ABC, Generic[Batch]):
         All begin before one is waited for, so that several GPUs work at the same time.
         """
         batches, failure = [], None
-        for pipeline in self._pipelines:
+        self._prepare()
+        for pipeline in self._pipelines:  # one more, as DALI's iterators do
             pipeline.schedule_run()
         for pipeline in self._pipelines:
             try:
@@ -318,6 +333,13 @@ class BatchIterator(ABC, Generic[Batch]):
             raise failure
         return batches
 
+    def _prepare(self) -> None:
+        """Let the pipelines begin, if they have not."""
+        if not self._is_prepared:
+            for pipeline in self._pipelines:
+                pipeline.schedule_run()
+            self._is_prepared = True
+
     def _stop(self) -> None:
         self._has_stopped = True
         if self._auto_reset:
@@ -326,6 +348,9 @@ class BatchIterator(ABC, Generic[Batch]):
     def _next_epoch(self) -> None:
         self._skip_rest()
         begin_again = [pipeline.reset() for pipeline in self._pipelines]
+        for pipeline, begins in zip(self._pipelines, begin_again, strict=True):
+            if begins:
+                pipeline.schedule_run()
         self._skip_rest()  # again, where a source ended among those batches
         self._has_stopped = self._has_begun = False
         if self._planner is None or self._plan is None:
@@ -413,6 +438,57 @@ class BatchIterator(ABC, Generic[Batch]):
             f"{type(self).__name__}({len(self._pipelines)} x batches of {self.batch_size}: "
             f"{', '.join(self.output_map)}; {length} in this epoch)"
         )
+
+
+_STATE = {
+    "pipelines": "a list of texts",
+    "taken": "a number of batches",
+    "has_begun": "True or False",
+    "has_stopped": "True or False",
+    "plan": "None or five numbers in order",
+    "samples": "None or a number",
+    "has_reader": "True or False",
+}
+"""What `state_dict` gives."""
+
+
+def _check_state(state: object) -> None:
+    """Fail for what is not the state of an iterator, by what is wrong in it."""
+    told = "not what state_dict() of an iterator over pipelines gives"
+    if not isinstance(state, Mapping):
+        raise ArgumentTypeError(f"the state is {told}: it is a {type(state).__name__}")
+    if missing := _STATE.keys() - state.keys():
+        raise ArgumentError(f"the state is {told}: it has no {', '.join(sorted(missing))}")
+    pipelines, taken, plan = state["pipelines"], state["taken"], state["plan"]
+    is_right = {name: isinstance(state[name], bool) for name in _STATE if name.startswith("has_")}
+    is_right["taken"] = _is_count(taken)
+    is_right["samples"] = state["samples"] is None or _is_count(state["samples"])
+    is_right["pipelines"] = (
+        isinstance(pipelines, list | tuple)
+        and len(pipelines) > 0
+        and all(isinstance(each, str | bytes) for each in pipelines)
+    )
+    is_right["plan"] = plan is None or (
+        isinstance(plan, list | tuple) and len(plan) == len(_PLAN) and all(map(_is_count, plan))
+    )
+    for name, is_so in is_right.items():
+        if not is_so:
+            raise ArgumentError(
+                f"the state is {told}: {name} is {_STATE[name]}, got {state[name]!r:.60}"
+            )
+    if plan is not None:
+        _, first, start, stop, end = plan
+        if not (first <= min(start, stop, taken) and max(start, stop, taken) <= end):
+            raise ArgumentError(
+                f"the state is {told}: {taken} batches are taken in an epoch of batches {first} to "
+                f"{end}, which goes on with {start} and stops at {stop}"
+            )
+    for each in pipelines:
+        Checkpoint.read(each)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _policy(policy: object, fill_last_batch: bool | None) -> LastBatchPolicy:

@@ -64,8 +64,8 @@ class _Processes:
 class PythonPool:
     """Worker processes, each of which has all jobs; orders name the job that they are for.
 
-    A worker that dies takes the pool with it: every order is then answered by an error that names
-    the worker. Workers end with this process however it ends.
+    A worker that dies, or that `give_up` is called for, takes the pool with it: every order is then
+    answered by an error that names the worker. Workers end with this process however it ends.
 
     Args:
         count: of processes.
@@ -152,6 +152,14 @@ class PythonPool:
     def pids(self) -> list[int]:
         """Of the processes, none before they have started."""
         return [] if self.pool is None else self.pool.pids()
+
+    def stopped(self) -> set[int]:
+        """Numbers of workers that have work, and that a signal keeps from running."""
+        return self._team.stopped()
+
+    def give_up(self, number: int, seconds: float) -> None:
+        """Answer all orders with an error: a worker has been stopped for so long."""
+        self._team.give_up(number, seconds)
 
     def end(self) -> None:
         """End the workers. Takes no lock: for finalisers."""

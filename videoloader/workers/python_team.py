@@ -73,6 +73,14 @@ class TeamWorker:
     known: set[int] = field(default_factory=set)
     """Segments of shared memory that it has."""
 
+    def is_stopped(self) -> bool:
+        """Whether a signal such as SIGSTOP keeps the process from running; False if unknown."""
+        try:
+            with open(f"/proc/{self.process.pid}/stat", encoding="utf-8", errors="replace") as file:
+                return file.read().rpartition(")")[2].split()[0] == "T"
+        except (OSError, IndexError):  # it has ended, or a system without this
+            return False
+
     def death(self) -> str:
         """How the process ended."""
         self.process.join()
@@ -144,6 +152,20 @@ class Team:
                 worker.own.clear()
         for given in lost:
             given.answers.put(_lost(given, self.failure))
+
+    def stopped(self) -> set[int]:
+        """Numbers of workers that have work and are stopped."""
+        return {worker.number for worker in self.workers if worker.given and worker.is_stopped()}
+
+    def give_up(self, number: int, seconds: float) -> None:
+        """End the processes because one has been stopped for so long."""
+        worker = self.workers[number]
+        at_work = f", at work for {self.names[worker.given[0].source]}," if worker.given else ""
+        self.fail(
+            f"Python worker {number} (process {worker.process.pid}){at_work} has been stopped by a "
+            f"signal for {seconds:.0f} s; the workers are ended"
+        )
+        self.end()
 
     def end(self) -> None:
         """End the processes. Takes no lock: a finaliser calls it, in any thread at any line."""

@@ -49,6 +49,9 @@ class GenericIterator(BatchIterator[dict[str, torch.Tensor]]):
             `size` and `reader_name` batches are given as they come.
         prepare_first_batch: let the pipelines begin right away.
 
+    Threads may share an iterator: they take turns, and each batch goes to one of them. Each gets
+    StopIteration at the end of the epoch; let one thread begin the next, without `auto_reset`.
+
     A pipeline without samples left, because its shard is smaller than another's, gives tensors
     with N = 0 for PARTIAL.
     """

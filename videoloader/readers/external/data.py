@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -202,8 +203,9 @@ class Output:
         if block is not None:
             return _moved(block, self.device, is_own=is_own or not self.is_copied)
         if not self.is_copied:
-            moved = [sample.to(self.device) for sample in samples]
-            _wait_for(*samples, *moved)
+            with _copying(samples[0], self.device):
+                moved = [sample.to(self.device) for sample in samples]
+                _wait_for(*samples, *moved)
             return moved
         if len({sample.shape for sample in samples}) == 1:
             return _moved(torch.stack(list(samples)), self.device, is_own=True)
@@ -273,9 +275,23 @@ def _has_arrays(value: Any) -> bool:
 
 def _moved(tensor: torch.Tensor, device: str, *, is_own: bool = False) -> torch.Tensor:
     """A copy on a device, complete when this returns."""
-    copied = tensor.to(device, copy=not is_own)
-    _wait_for(tensor, copied)
-    return copied.contiguous()
+    with _copying(tensor, device):
+        copied = tensor.to(device, copy=not is_own).contiguous()
+        _wait_for(tensor, copied)
+    return copied
+
+
+def _copying(tensor: torch.Tensor, device: str) -> Any:
+    """Have copies from the CPU to a GPU wait for nothing that the caller has queued there."""
+    if tensor.is_cuda or not device.startswith("cuda"):
+        return nullcontext()
+    return torch.cuda.stream(_copy_stream(device))
+
+
+@lru_cache(maxsize=16)
+def _copy_stream(device: str) -> Any:
+    make: Any = torch.cuda.Stream
+    return make(device)
 
 
 def _wait_for(*tensors: torch.Tensor) -> None:

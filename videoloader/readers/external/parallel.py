@@ -19,6 +19,7 @@ from videoloader.workers.python_pool import Answer, PythonPool
 __all__ = ["ParallelSource"]
 
 _SMALL = 1 << 18  # bytes of a batch that are copied sooner than kept apart
+_PATIENCE = 10.0  # seconds between two looks at whether a worker is stopped
 _SLOT = 1 << 20  # bytes of shared memory for a piece of work, until more is seen to be needed
 
 
@@ -145,10 +146,24 @@ class ParallelSource:
             self._number, work, size=self._size, answers=self._answers, worker=own
         )
 
+    def _answer(self) -> Answer | None:
+        """The next answer; None when the workers are ended.
+
+        Python code may take any time. Only workers that a signal has stopped are not waited for.
+        """
+        stopped: set[int] = set()
+        while True:
+            try:
+                return self._answers.get(timeout=_PATIENCE)
+            except queue.Empty:
+                before, stopped = stopped, self._pool.stopped()
+                for worker in sorted(stopped & before)[:1]:
+                    self._pool.give_up(worker, 2 * _PATIENCE)
+
     def _wait(self, batch: _Scheduled) -> None:
         """Take answers until those of a batch are there."""
         while len(batch.answers) < len(batch.tickets):
-            answer = self._answers.get()
+            answer = self._answer()
             if answer is None:
                 self._answers.put(None)  # for whoever asks next
                 raise ArgumentError("the pipeline is closed")

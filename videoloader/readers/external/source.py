@@ -86,6 +86,7 @@ class ExternalSource(FedSource):
         if self.is_fed:
             return Columns((self._next_fed(),), is_kept=self.repeats_last)
         number, self._next = self._next, self._next + 1
+        parts: Sequence[Any]
         if self.parallel is not None:
             parts = self.parallel.next()
         else:
