@@ -258,12 +258,31 @@ class Audio:
         """Samples between two places."""
         with self._lock, _naming(self.name):
             signal, base, first, last = self._gather(start, stop)
+            decoded = self._stream.last.stop
         begin, end = math.ceil(first * self._speed), math.ceil(last * self._speed)
         if self._filter is None:
             part = signal[:, begin - base : end - base]
             return self._convert(part)
-        made = self._filter.apply(to_float32(signal), base, begin, end)
+        levels, base = self._mirrored(to_float32(signal), base, decoded)
+        made = self._filter.apply(levels, base, begin, end)
         return self._convert(made)
+
+    def _mirrored(
+        self, levels: NDArray[np.float32], base: int, decoded: int
+    ) -> tuple[NDArray[np.float32], int]:
+        """Samples, with what stands for those beyond the ends of the sound, as FFmpeg has it.
+
+        Before the first sample the sound is mirrored at it, behind the last one at its end.
+        """
+        assert self._filter is not None
+        reach, count = self._filter.reach, levels.shape[1]
+        before = behind = 0
+        if base == 0:
+            before = min(reach, max(count - 1, 0))
+        if base + count == decoded:  # all there is, or more than the filter reaches
+            behind = min(reach, count)
+        mirrored = [levels[:, before:0:-1], levels, levels[:, count - behind :][:, ::-1]]
+        return np.concatenate(mirrored, axis=1), base - before
 
     def _convert(self, samples: NDArray[Any]) -> NDArray[Any]:
         order: Literal["C", "K"] = "K" if self._dtype == "stored" else "C"
