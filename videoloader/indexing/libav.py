@@ -15,7 +15,7 @@ from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
-from videoloader.indexing.contexts import check_allowed, most_pixels, reason_of
+from videoloader.indexing.contexts import check_allowed, most_pixels, pixel_format_of, reason_of
 from videoloader.indexing.formats import CONFINED, HEAD, is_text, refuse_references
 from videoloader.indexing.index import (
     PACKET_DTYPE,
@@ -267,7 +267,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
             exactness="demux",
             stream=video.index,
             container=container.format.name.split(",")[0],
-            pixel_format=context.pix_fmt,
+            pixel_format=pixel_format_of(context),
             bit_depth=context.format.components[0].bits if context.format else None,
             color=_color(context),
             codec_tag=_tag(context),
