@@ -186,7 +186,7 @@ LAYERS = {
     "workers": "errors forking sources sample_info pickling",
     "indexing": "errors forking writing sources codecs workers",
     "audio": "errors forking sources indexing",
-    "decoding": "errors forking writing sources codecs workers indexing sampling",
+    "decoding": "errors forking writing sources codecs workers indexing sampling audio",
     "operators": "errors deprecation types tensors audio decoding sampling",
     "readers": "errors forking writing sample_info types tfrecord tensors sources workers indexing "
     "sampling audio decoding operators",

@@ -20,7 +20,6 @@ from videoloader.operators.batch import Batch, Context, SampleError, Spec
 from videoloader.operators.image_files import ENCODED, encoded_bytes
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
-from videoloader.workers.supervisor import WorkerLostError
 
 __all__ = ["SOUND_TYPE", "convert_sound"]
 
@@ -145,6 +144,6 @@ def decode_audio(
 
 def _named(error: Exception, name: str) -> Exception:
     """An error about bytes that names the file that they are of."""
-    if not isinstance(error, VideoError) or isinstance(error, SourceError | WorkerLostError):
+    if not isinstance(error, VideoError) or isinstance(error, SourceError):
         return error
     return error if str(error).startswith(name) else type(error)(f"{name}: {error}")
