@@ -446,7 +446,9 @@ def corpus_sounds():
 
 @pytest.mark.parametrize("path", corpus_sounds())
 def test_real_files_are_those_of_ffmpeg(path):
-    if "garbage" in path.name and not IS_BEFORE_17:
+    if "garbage" in path.name and IS_BEFORE_17:
+        pytest.skip("FFmpeg passes it over")
+    if "garbage" in path.name:
         with pytest.raises(vl.FormatError, match="garbage"):
             vl.Audio(path)
         return
