@@ -11,6 +11,10 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \
 
 DALI := .venv-dali
 
+# Versions of PyAV that are supported, and the tests of what differs between them.
+PYAV ?= 15 16 17 18 19
+PYAV_TESTS := tests/audio tests/indexing tests/decoding tests/test_video.py tests/test_video_outputs.py
+
 # A folder with test modules of NVIDIA DALI, media for them and a runner; docs/dali.md.
 DALI_TESTS ?= ../shared/dali_tests
 # Modules to run, all when empty.
@@ -22,7 +26,7 @@ VIDEOS ?=
 PIP := -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench dropins fuzz attack soak dali clean
+.PHONY: help demo test lint types format pyav bench dropins fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +47,14 @@ types: $(VENV)/.installed-test ## mypy --strict
 format: $(VENV)/.installed-test ## rewrite the files as ruff wants them
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+
+pyav: $(VENV)/.installed-test ## run the tests of decoding with each version of PyAV, or PYAV="15 16"
+	@for version in $(PYAV); do \
+		echo "PyAV $$version"; \
+		$(VENV)/bin/python $(PIP) install --no-deps --upgrade --target build/pyav$$version \
+			"av==$$version.*" || { echo "not for this Python; 19 needs 3.12 or newer"; continue; }; \
+		PYTHONPATH=build/pyav$$version $(VENV)/bin/python -m pytest -n auto $(PYAV_TESTS) || exit 1; \
+	done
 
 bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of its own
 	$(BENCH)/bin/python benchmarks/indexing.py

@@ -187,7 +187,7 @@ LAYERS = {
     "workers": "errors eager_calls forking sources sample_info pickling",
     "indexing": "errors forking writing sources codecs workers",
     "audio": "errors forking sources indexing",
-    "decoding": "errors forking writing sources codecs workers indexing sampling",
+    "decoding": "errors forking writing sources codecs workers indexing sampling audio",
     "operators": "errors eager_calls deprecation types tensors audio decoding sampling",
     "readers": "errors eager_calls forking writing sample_info types tfrecord tensors sources "
     "workers indexing sampling audio decoding operators",

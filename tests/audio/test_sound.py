@@ -177,6 +177,23 @@ def test_a_resampled_tone_is_that_tone(tmp_path, rate):
     np.testing.assert_allclose(got[inside], wanted[inside], atol=1e-3)
 
 
+@pytest.mark.parametrize("rate", [16000, 22050, 48000])
+def test_resampled_sound_is_that_of_ffmpeg_up_to_its_ends(tmp_path, rate):
+    times = np.arange(RATE) / RATE
+    tones = np.stack([0.5 * np.cos(2 * np.pi * (300 + 900 * times) * times), np.sin(700 * times)])
+    path = write_sound(tmp_path / "tone.wav", tones.astype(np.float32), RATE, "pcm_f32le")
+    with av.open(str(path)) as container:
+        resampler = av.AudioResampler("fltp", "stereo", rate)
+        made = [each for frame in container.decode(audio=0) for each in resampler.resample(frame)]
+        made += resampler.resample(None)
+    wanted = np.concatenate([each.to_ndarray() for each in made], axis=1)
+    with vl.Audio(path, sample_rate=rate) as audio:
+        got = audio.get_samples().numpy()
+    assert abs(got.shape[1] - wanted.shape[1]) <= 1
+    count = min(got.shape[1], wanted.shape[1])
+    np.testing.assert_allclose(got[:, :count], wanted[:, :count], atol=2e-3)
+
+
 def test_frequencies_that_the_new_rate_cannot_hold_are_removed(tmp_path):
     tone = 0.8 * np.sin(2 * np.pi * 15000 * np.arange(RATE) / RATE)[None].astype(np.float32)
     path = write_sound(tmp_path / "tone.wav", tone, RATE, "pcm_f32le")
@@ -429,7 +446,9 @@ def corpus_sounds():
 
 @pytest.mark.parametrize("path", corpus_sounds())
 def test_real_files_are_those_of_ffmpeg(path):
-    if "garbage" in path.name and not IS_BEFORE_17:
+    if "garbage" in path.name and IS_BEFORE_17:
+        pytest.skip("FFmpeg passes it over")
+    if "garbage" in path.name:
         with pytest.raises(vl.FormatError, match="garbage"):
             vl.Audio(path)
         return

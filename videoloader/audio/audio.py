@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.audio.elements import CONVERSIONS, to_float32
-from videoloader.audio.resampling import Filter
+from videoloader.audio.resampling import Filter, check_rates
 from videoloader.audio.stream import Piece, SoundStream
 from videoloader.audio.wav import WavStream, open_wav
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
@@ -29,6 +30,8 @@ __all__ = ["Audio"]
 
 _Place: TypeAlias = "Callable[[Piece], Fraction | float]"
 """Where a range begins or ends, as a number in the stream; by the clock of a piece if by time."""
+
+_log = logging.getLogger(__name__)
 
 _MOST_VALUES = 1 << 31  # of one range, over all channels
 _FAR = 2  # seconds that are skipped, where a file can be entered anywhere
@@ -51,6 +54,7 @@ class Audio:
         num_channels: channels.
         begin_seconds: when the first sample is played, on the clock of the video's frames.
         header: what the file says of the stream.
+        warnings: what is missing of a truncated file, as far as it was read; also logged.
     """
 
     def __init__(
@@ -107,11 +111,19 @@ class Audio:
             raise
         self.header = self._stream.header
         self.begin_seconds = float(self._stream.first.seconds)
+        self.warnings: tuple[str, ...] = ()
+        self._note_missing()
         self.num_channels = self._stream.num_channels
         self.sample_rate = sample_rate or self._stream.sample_rate
         self._speed = Fraction(self.sample_rate, self._stream.sample_rate)
         self._filter = None
         if self._speed != 1:
+            try:
+                with _naming(self.name):
+                    check_rates(self._stream.sample_rate, self.sample_rate)
+            except BaseException:
+                self.close()
+                raise
             self._filter = Filter(1 / self._speed)
         self._num_samples: int | None = None
 
@@ -140,7 +152,7 @@ class Audio:
         if self._num_samples is None:
             with self._lock, _naming(self.name):
                 self._mend()
-                while self._stream.advance():
+                while self._advance():
                     pass
                 self._num_samples = math.ceil(self._stream.last.stop * self._speed)
         return self._num_samples
@@ -189,6 +201,8 @@ class Audio:
         if start is None or stop is None:
             raise ArgumentError(f"{self.name}: pad=True needs start_seconds and stop_seconds")
         count = round((stop - start) * self.sample_rate)
+        if count * self.num_channels > _MOST_VALUES:
+            raise ArgumentError(f"{self.name}: more than {_MOST_VALUES} values; read it in parts")
         late = self._stream.first.seconds - start
         before = math.ceil(late * self.sample_rate - Fraction(1, 1000))
         before = min(max(before, 0), count)
@@ -244,12 +258,31 @@ class Audio:
         """Samples between two places."""
         with self._lock, _naming(self.name):
             signal, base, first, last = self._gather(start, stop)
+            decoded = self._stream.last.stop
         begin, end = math.ceil(first * self._speed), math.ceil(last * self._speed)
         if self._filter is None:
             part = signal[:, begin - base : end - base]
             return self._convert(part)
-        made = self._filter.apply(to_float32(signal), base, begin, end)
+        levels, base = self._mirrored(to_float32(signal), base, decoded)
+        made = self._filter.apply(levels, base, begin, end)
         return self._convert(made)
+
+    def _mirrored(
+        self, levels: NDArray[np.float32], base: int, decoded: int
+    ) -> tuple[NDArray[np.float32], int]:
+        """Samples, with what stands for those beyond the ends of the sound, as FFmpeg has it.
+
+        Before the first sample the sound is mirrored at it, behind the last one at its end.
+        """
+        assert self._filter is not None
+        reach, count = self._filter.reach, levels.shape[1]
+        before = behind = 0
+        if base == 0:
+            before = min(reach, max(count - 1, 0))
+        if base + count == decoded:  # all there is, or more than the filter reaches
+            behind = min(reach, count)
+        mirrored = [levels[:, before:0:-1], levels, levels[:, count - behind :][:, ::-1]]
+        return np.concatenate(mirrored, axis=1), base - before
 
     def _convert(self, samples: NDArray[Any]) -> NDArray[Any]:
         order: Literal["C", "K"] = "K" if self._dtype == "stored" else "C"
@@ -296,8 +329,21 @@ class Audio:
         if is_back or wanted > stream.last.stop + _FAR * stream.sample_rate:
             self._go_to(max(math.floor(wanted), 0), is_back=is_back)
         yield self._stream.last
-        while self._stream.advance():
+        while self._advance():
             yield self._stream.last
+
+    def _advance(self) -> bool:
+        """Decode the next piece; False at the end, where it is known whether the file is whole."""
+        if self._stream.advance():
+            return True
+        self._note_missing()
+        return False
+
+    def _note_missing(self) -> None:
+        warning = f"{self.name}: {self._stream.warning}"
+        if self._stream.warning and warning not in self.warnings:
+            self.warnings += (warning,)
+            _log.warning("%s", warning)
 
     def _go_to(self, number: int, *, is_back: bool) -> None:
         """Have the last piece be one that begins at a sample or before it."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from videoloader.audio.audio import Audio
 from videoloader.errors import FormatError
 from videoloader.sources.items import Item
+from videoloader.sources.opening import open_source
 
 __all__ = ["DecodedSound", "SoundRequest"]
 
@@ -48,13 +49,10 @@ class SoundRequest:
         Raises:
             VideoError: the sound cannot be decoded, or ends before `offset`.
         """
-        opened = self.source.open() if isinstance(self.source, Item) else None
-        try:
-            with Audio(opened or self.source, dtype=self.dtype) as audio:
-                return DecodedSound(self._read(audio), audio.sample_rate)
-        finally:
-            if opened is not None:
-                opened.close()
+        given = self.source
+        opened = given.open() if isinstance(given, Item) else open_source(given)
+        with opened, Audio(opened, dtype=self.dtype) as audio:
+            return DecodedSound(self._read(audio), audio.sample_rate)
 
     def _read(self, audio: Audio) -> NDArray[Any]:
         if self.played is not None:

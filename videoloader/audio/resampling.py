@@ -13,8 +13,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-__all__ = ["Filter", "resampled_length"]
+from videoloader.errors import UnsupportedError
 
+__all__ = ["Filter", "check_rates", "resampled_length"]
+
+_MOST_RATIO = 256
 _STEPS = 32  # entries of DALI's table from one input sample to the next
 _CHUNK = 1 << 17  # weights at a time
 _PERIOD = 1 << 15  # output samples after which weights repeat, at most
@@ -113,6 +116,19 @@ class Filter:
 
     def _weights(self, distances: NDArray[np.float64]) -> NDArray[np.float32]:
         return _weights(distances, self._lobes, self._cutoff, self.reach)
+
+
+def check_rates(in_rate: float, out_rate: float) -> None:
+    """Refuse what no sound is resampled to, before memory is taken for it.
+
+    Raises:
+        UnsupportedError: the rates differ too much; that of a damaged header may be anything.
+    """
+    if not 1 / _MOST_RATIO <= out_rate / in_rate <= _MOST_RATIO:
+        raise UnsupportedError(
+            f"resampling from {in_rate:g} to {out_rate:g} Hz: the rates differ more than "
+            f"{_MOST_RATIO}-fold; the file may be damaged"
+        )
 
 
 def resampled_length(length: int, in_rate: float, out_rate: float) -> int:

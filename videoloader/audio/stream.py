@@ -43,6 +43,12 @@ _LAYOUTS = {1: "mono", 2: "stereo", 3: "2.1", 4: "4.0", 5: "5.0", 6: "5.1", 7: "
 
 _LEADING, _CUT = 64, 2  # packets before the first frame and behind the last that may be no sound
 
+# Containers whose header states how long the sound is, and by how many seconds what is decoded may
+# be shorter: encoder delay and padding count or not. MP3 files state it in a frame of tags.
+_STATED = {"flac": 0.0, "wav": 0.0, "w64": 0.0, "aiff": 0.0, "au": 0.0, "mov": 0.25, "mp3": 0.25}
+_MP3_TAGS = b"Xing", b"Info"
+_MP3_SEARCHED = 1 << 20  # bytes in which they are searched; pictures may lie before them
+
 _GAP = Fraction(40, 1000)  # seconds; times of sound in Matroska are off by as much as half of this
 
 
@@ -110,6 +116,7 @@ class SoundStream:
         first: the first piece.
         last: the piece that was decoded last.
         is_broken: whether an error ended decoding, so that a stream of its own has to begin again.
+        warning: what is missing of the file, as far as it is known; at the end of the stream it is.
     """
 
     def __init__(
@@ -128,6 +135,8 @@ class SoundStream:
         """
         self._stack = ExitStack()
         self.is_broken = False
+        self.warning = ""
+        self._is_cut = False
         try:
             # Of the pictures beside the sound FFmpeg may decode some to find out what they are.
             limits = {"max_pixels": str(most_pixels(source.size))}
@@ -150,6 +159,7 @@ class SoundStream:
             self._mixer = self._find_mixer(frame, is_bounded=is_bounded)
             begin = Fraction(0) if frame.pts is None else frame.pts * self._time_base
             self.first = self.last = Piece(0, begin, self._samples(frame))
+            self._stated = self._find_stated(source)
         except BaseException:
             self._stack.close()
             raise
@@ -223,8 +233,34 @@ class SoundStream:
             if frame.pts is not None:
                 seconds = _after_gap(seconds, frame.pts * self._time_base)
             self.last = Piece(self.last.stop, seconds, self._samples(frame))
+        else:
+            self.warning = self._missing()
         self.is_broken = False
         return frame is not None
+
+    def _find_stated(self, source: Source) -> tuple[float, float] | None:
+        """The seconds that the header states, and how far they may be off; None if it does not."""
+        name = self._container.format.name.split(",")[0]
+        if name not in _STATED or self.header.duration is None:
+            return None
+        if name == "mp3":
+            head = source.read_up_to(0, _MP3_SEARCHED)
+            if not any(tag in head for tag in _MP3_TAGS):
+                return None  # FFmpeg's guess
+        whole = _seconds(self._container.duration, Fraction(1, 1_000_000))
+        stated = self.header.duration if whole is None else min(whole, self.header.duration)
+        return stated, _STATED[name] + 1.5 / self.sample_rate
+
+    def _missing(self) -> str:
+        """What the file lacks, once all of it is decoded."""
+        if self._is_cut:
+            return "truncated: the last packet is not whole"
+        end = self.last.seconds + Fraction(self.last.samples.shape[1], self.sample_rate)
+        found = float(end - self.first.seconds)
+        if self._stated is None or self._stated[0] - found <= self._stated[1]:
+            return ""
+        stated = f"{self._stated[0]:.3f} s of sound"
+        return f"truncated: the header states {stated}, {found:.3f} s are there"
 
     def seek(self, number: int) -> bool:
         """Go to the piece with a sample, or to one before it; False where that is not exact."""
@@ -258,6 +294,8 @@ class SoundStream:
 
         problem, has_frames, failures = "", False, 0
         for packet in self._container.demux(self._stream):
+            if packet.size:
+                self._is_cut = packet.is_corrupt or _is_cut_adts(packet)
             try:
                 frames = self._stream.codec_context.decode(packet if packet.size else None)
             except av.error.EOFError:
@@ -328,6 +366,14 @@ def _kind(frame: av.AudioFrame) -> tuple[int, int, str]:
 
 def _words(kind: tuple[int, int, str]) -> str:
     return f"{kind[1]} channels at {kind[0]} Hz ({kind[2]})"
+
+
+def _is_cut_adts(packet: av.Packet[Any]) -> bool:
+    """Whether a packet is a frame of an AAC file that says that it is longer."""
+    head = bytes(memoryview(packet)[:6])
+    if len(head) < 6 or head[0] != 0xFF or head[1] & 0xF6 != 0xF0:
+        return False
+    return (head[3] & 3) << 11 | head[4] << 3 | head[5] >> 5 > packet.size
 
 
 def _place(packet: av.Packet[Any]) -> str:

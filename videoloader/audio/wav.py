@@ -37,12 +37,16 @@ _SYNC_WORDS = re.compile(
 _SEARCHED = 1 << 13  # bytes of samples that are searched for them
 
 _MOST_CHUNKS = 256
+_UNKNOWN = 0x7FFFF000  # bytes; sizes from here on stand for one that was not known
 _PIECE = 1 << 16  # samples
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the samples of a file lie, and what they are; `begin` and `size` in bytes."""
+    """Where the samples of a file lie, and what they are.
+
+    `begin` and `size` are in bytes; `stated` is the size by the header.
+    """
 
     kind: tuple[str, str, str]
     channels: int
@@ -50,6 +54,7 @@ class _Layout:
     frame: int
     begin: int
     size: int
+    stated: int
 
 
 class WavStream:
@@ -73,6 +78,10 @@ class WavStream:
             duration=self._count / layout.rate,
         )
         self.first = self.last = self._read(0)
+        self.warning = ""
+        if layout.stated // layout.frame > self._count:
+            stated = layout.stated // layout.frame
+            self.warning = f"truncated: the header states {stated} samples, {self._count} are there"
 
     def advance(self) -> bool:
         """Read the next piece, which is then `last`; False at the end of the file."""
@@ -132,9 +141,10 @@ def _find_layout(source: Source, *, is_long: bool) -> _Layout | None:
         elif name == b"fmt ":
             form = source.read_up_to(at + 8, min(size, 40))
         elif name == b"data":
-            if size in (0, 0xFFFFFFFF):  # written before the size was known, or in `ds64`
-                size = long_size if is_long and long_size else source.size
-            data = at + 8, min(size, source.size - at - 8)
+            room = source.size - at - 8
+            if size == 0 or size >= _UNKNOWN:  # written before the size was known, or in `ds64`
+                size = long_size if is_long and long_size else max(size, room)
+            data = at + 8, min(size, room), size if size < _UNKNOWN or long_size else room
         at += 8 + size + size % 2
     else:
         return None
@@ -143,7 +153,7 @@ def _find_layout(source: Source, *, is_long: bool) -> _Layout | None:
     return _layout(form, *data)
 
 
-def _layout(form: bytes, begin: int, size: int) -> _Layout | None:
+def _layout(form: bytes, begin: int, size: int, stated: int) -> _Layout | None:
     if len(form) < 16:
         return None
     tag, channels, rate, _, frame, bits = struct.unpack_from("<HHIIHH", form)
@@ -154,4 +164,4 @@ def _layout(form: bytes, begin: int, size: int) -> _Layout | None:
     kind = _KINDS.get((tag, bits))
     if kind is None or not channels or not rate or frame != channels * bits // 8:
         return None
-    return _Layout(kind, channels, rate, frame, begin, size)
+    return _Layout(kind, channels, rate, frame, begin, size, stated)

@@ -31,7 +31,9 @@ def new_graph() -> Graph:
 
 def reformat(reformatter: VideoReformatter, frame: VideoFrame, **options: Any) -> VideoFrame:
     """Convert a frame in the thread of the caller; options as of `VideoReformatter.reformat`."""
-    return reformatter.reformat(frame, **options, **({"threads": 1} if _has_threads() else {}))
+    if _has_threads():
+        options["threads"] = 1
+    return reformatter.reformat(frame, **options)
 
 
 @cache

@@ -19,6 +19,7 @@ __all__ = [
     "make_packet",
     "most_pixels",
     "open_decoder",
+    "pixel_format_of",
     "reason_of",
     "without_libav",
 ]
@@ -98,6 +99,14 @@ def make_packet(payload: bytes, number: int) -> av.Packet[Any]:
     packet.update(payload)
     packet.pts = number
     return packet
+
+
+def pixel_format_of(context: av.VideoCodecContext) -> str | None:
+    """FFmpeg's name of the format of pictures; None if it is not known.
+
+    Not `context.pix_fmt`, which crashes PyAV 17 where there is none.
+    """
+    return context.format.name if context.format is not None else None
 
 
 class LibavNeededError(Exception):

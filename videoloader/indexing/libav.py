@@ -15,7 +15,7 @@ from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
-from videoloader.indexing.contexts import check_allowed, most_pixels, reason_of
+from videoloader.indexing.contexts import check_allowed, most_pixels, pixel_format_of, reason_of
 from videoloader.indexing.formats import CONFINED, HEAD, is_text, refuse_others, refuse_references
 from videoloader.indexing.index import (
     PACKET_DTYPE,
@@ -84,9 +84,8 @@ def open_container(
     refuse_others(head)
     with source.file() as file:
         try:
-            container = av.open(
-                _Nameless(file), mode="r", options=CONFINED | dict(options or {}), **_lenient()
-            )
+            arguments = _arguments(CONFINED | dict(options or {}))
+            container = av.open(_Nameless(file), mode="r", **arguments)
         except (av.error.FFmpegError, ValueError) as error:
             reason = "it is text" if is_text(head) else reason_of(error)
             raise FormatError(f"no {kind} that FFmpeg opens ({reason})") from error
@@ -136,11 +135,20 @@ def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, 
         yield container, chosen
 
 
-def _lenient() -> dict[str, Any]:
-    """Titles in an unknown encoding are no reason to refuse a video; PyAV 19 takes any."""
+def _arguments(options: dict[str, str]) -> dict[str, Any]:
+    """The arguments of `av.open` that give these options to FFmpeg.
+
+    PyAV before 17 frees memory that it does not own where options are for codecs as well and
+    streams come to light in the middle of a file, as those of MPEG-PS. There they are for the
+    container only: what FFmpeg decodes to find out what streams are is bounded by the size of the
+    file, and not by `max_pixels`. Titles in an unknown encoding are no reason to refuse a video;
+    PyAV 19 takes any.
+    """
     import av
 
-    return {"metadata_errors": "ignore"} if int(av.__version__.partition(".")[0]) < 19 else {}
+    version = int(av.__version__.partition(".")[0])
+    arguments: dict[str, Any] = {"options" if version >= 17 else "container_options": options}
+    return arguments | ({"metadata_errors": "ignore"} if version < 19 else {})
 
 
 def find_best_stream(source: Source) -> int:
@@ -260,7 +268,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
             exactness="demux",
             stream=video.index,
             container=container.format.name.split(",")[0],
-            pixel_format=context.pix_fmt,
+            pixel_format=pixel_format_of(context),
             bit_depth=context.format.components[0].bits if context.format else None,
             color=_color(context),
             codec_tag=_tag(context),

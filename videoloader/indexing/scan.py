@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.contexts import make_packet, most_pixels, open_decoder
+from videoloader.indexing.contexts import make_packet, most_pixels, open_decoder, pixel_format_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.timing import NO_TIME
 
@@ -113,8 +113,9 @@ class _Budget:
         """Count what a packet has cost: a picture, even if the decoder gave none."""
         self._spent += decoder.width * decoder.height * max(frames, 1)
         self._check(self._spent, self._pixels, "pixels")
-        if decoder.pix_fmt:
-            picture = _bytes_of(decoder.pix_fmt, decoder.width, decoder.height)
+        form = pixel_format_of(decoder)
+        if form is not None:
+            picture = _bytes_of(form, decoder.width, decoder.height)
             self._check(picture * self._held, self._memory, "bytes")
 
     def _check(self, cost: int, limit: int, unit: str) -> None:

@@ -15,7 +15,7 @@ import torch
 
 from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.batch import shared_decoder
-from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
 from videoloader.operators.arguments import BOOL, FLOAT, REQUIRED, Argument
 from videoloader.operators.audio.decoding import SOUND_TYPE, convert_sound
 from videoloader.operators.audio.resample import QUALITY
@@ -87,8 +87,11 @@ class _Sounds:
             for entry, sound in zip(entries, sounds, strict=True)
         ]
 
-    def _outputs_of(self, entry: _Entry, sound: DecodedSound) -> tuple[Sample, ...]:
-        samples, rate = convert_sound(sound, **self._form)
+    def _outputs_of(self, entry: _Entry, sound: DecodedSound) -> tuple[Sample, ...] | Exception:
+        try:
+            samples, rate = convert_sound(sound, **self._form)
+        except VideoError as error:
+            return type(error)(f"{shown(entry.path)}: {error}")
         text = np.frombuffer(entry.text.encode("utf-8"), dtype=np.uint8).copy()
         others = (torch.tensor(rate), torch.from_numpy(text), torch.tensor([entry.position]))
         wanted = [each for each, is_wanted in zip(others, self._outputs, strict=True) if is_wanted]

@@ -8,11 +8,13 @@ to a codec.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.av1 import parse_sequence
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named, read_header
 from videoloader.decoding.images.jpeg import (
@@ -28,6 +30,9 @@ from videoloader.errors import DecodeError, UnsupportedError
 __all__ = ["check_size", "decode_image"]
 
 Pixels = NDArray[Any]
+
+_INT_MAX = (1 << 31) - 1
+_EDGES = 1 << 18  # pixels; decoders round small pictures up to whole blocks
 
 _BY_FFMPEG = ("heic", "heic-grid")
 
@@ -116,6 +121,8 @@ def _stored_pixels(data: memoryview, header: ImageHeader, name: str) -> Pixels:
         return _by_ffmpeg(data, header, name)
     if header.format == "tiff":
         return _tiff(data, header, name)
+    if header.format.startswith("avif"):
+        _check_avif(data, header, name)
     if header.format == "jpeg2000" and header.channels == 2:
         return _by_ffmpeg(data, header, name)
     pixels = _by_opencv(data, name)
@@ -186,7 +193,9 @@ def _by_ffmpeg(data: memoryview, header: ImageHeader, name: str) -> Pixels:
     if header.bits > 8:
         form = {1: "gray16le", 2: "ya16le", 3: "rgb48le", 4: "rgba64le"}[header.channels]
     try:
-        with av.open(io.BytesIO(data), "r") as container:
+        options = {"max_pixels": str(_most_pixels(header))}
+        with av.open(io.BytesIO(data), "r", options=options) as container:
+            container.streams.video[0].codec_context.options = options
             frame = next(container.decode(video=0))
             if (frame.height, frame.width) != (header.height, header.width):
                 return np.empty((frame.height, frame.width, 1), np.uint8)
@@ -196,8 +205,36 @@ def _by_ffmpeg(data: memoryview, header: ImageHeader, name: str) -> Pixels:
             rows = np.frombuffer(memoryview(plane), kind).reshape(plane.height, -1)
             pixels = rows[:, : plane.width * header.channels]
             return pixels.reshape(header.height, header.width, header.channels).copy()
-    except (av.FFmpegError, StopIteration, ValueError) as error:
+    except (av.FFmpegError, StopIteration, IndexError, ValueError) as error:
         raise DecodeError(f"{name}: cannot be decoded ({error})") from error
+
+
+def _check_avif(data: memoryview, header: ImageHeader, name: str) -> None:
+    """Refuse pictures that are larger than the header says: OpenCV decodes and then shrinks them.
+
+    A file that FFmpeg does not open is left to OpenCV, bounded by the limits of a worker.
+    """
+    import io
+
+    import av
+
+    options = {"max_pixels": str(_most_pixels(header))}
+    with suppress(av.FFmpegError), av.open(io.BytesIO(data), "r", options=options) as container:
+        for packet in container.demux():
+            sequence = parse_sequence(bytes(packet)) if packet.size else None
+            if sequence is None:
+                continue
+            width, height = sequence.picture.width, sequence.picture.height
+            if width * height > _most_pixels(header):
+                raise DecodeError(
+                    f"{name}: holds a picture of {width}x{height} where its header says "
+                    f"{header.width}x{header.height}; the file is damaged"
+                )
+
+
+def _most_pixels(header: ImageHeader) -> int:
+    """What decoders may allocate, which is more at the edges than what is shown."""
+    return min(2 * header.height * header.width + _EDGES, _INT_MAX)
 
 
 def _with_channels(pixels: Pixels, channels: int) -> Pixels:

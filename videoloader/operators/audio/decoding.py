@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from videoloader.audio.elements import CONVERSIONS, to_float32
 from videoloader.audio.request import DecodedSound, SoundRequest
-from videoloader.audio.resampling import resampled_length
+from videoloader.audio.resampling import check_rates, resampled_length
 from videoloader.decoding.batch import shared_decoder
 from videoloader.errors import SourceError, VideoError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, Argument, PerSample
@@ -20,7 +20,6 @@ from videoloader.operators.batch import Batch, Context, SampleError, Spec
 from videoloader.operators.image_files import ENCODED, encoded_bytes
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
-from videoloader.workers.supervisor import WorkerLostError
 
 __all__ = ["SOUND_TYPE", "convert_sound"]
 
@@ -59,6 +58,7 @@ def convert_sound(
     if downmix:
         levels = levels.mean(axis=1, dtype=np.float32)
     if resamples:
+        check_rates(sound.sample_rate, sample_rate)
         length = resampled_length(len(levels), sound.sample_rate, sample_rate)
         levels = resample_signal(levels, sound.sample_rate / sample_rate, length, quality)
     rate = sample_rate if resamples else sound.sample_rate
@@ -127,13 +127,16 @@ def decode_audio(
     for position, (sound, place) in enumerate(zip(found, rates, strict=True)):
         if isinstance(sound, Exception):
             raise SampleError(position, _named(sound, requests[position].name))
-        samples, rate = convert_sound(
-            sound,
-            downmix=downmix,
-            sample_rate=sample_rate[position],
-            quality=quality,
-            dtype=dtype,
-        )
+        try:
+            samples, rate = convert_sound(
+                sound,
+                downmix=downmix,
+                sample_rate=sample_rate[position],
+                quality=quality,
+                dtype=dtype,
+            )
+        except VideoError as error:
+            raise SampleError(position, _named(error, requests[position].name)) from error
         sounds.append(samples)
         place.fill_(rate)
     return Batch(sounds), rates
@@ -141,6 +144,6 @@ def decode_audio(
 
 def _named(error: Exception, name: str) -> Exception:
     """An error about bytes that names the file that they are of."""
-    if not isinstance(error, VideoError) or isinstance(error, SourceError | WorkerLostError):
+    if not isinstance(error, VideoError) or isinstance(error, SourceError):
         return error
     return error if str(error).startswith(name) else type(error)(f"{name}: {error}")
