@@ -3,17 +3,16 @@
 import io
 import json
 import traceback
-from datetime import timedelta
 
 import numpy as np
 import pytest
 from image_files import FILES
-from object_server import serve
+from object_server import fail_quickly, serve
 from stored_batches import read_epoch
 
 import videoloader as vl
 from videoloader import fn, pipeline_def
-from videoloader.sources import redirects, remote
+from videoloader.plugin.pytorch.proxy.jobs import _told
 
 pytest.importorskip("obstore", reason="needs obstore (the extra `remote`)")
 
@@ -23,13 +22,7 @@ SECRETS = ("canary-user", "canary-pass", "canary-key")
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Few attempts, and no proxies."""
-    monkeypatch.setitem(remote._RETRIES, "max_retries", 1)
-    monkeypatch.setitem(remote._RETRIES, "backoff", {"init_backoff": timedelta(milliseconds=5)})
-    monkeypatch.setattr(redirects, "_PAUSES", (0.01,))
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    for cached in (remote._open_store, redirects._opener):
-        cached.cache_clear()
+    fail_quickly(monkeypatch)
 
 
 @pytest.fixture
@@ -143,3 +136,11 @@ def test_a_proxy_that_fails_is_named_without_its_password(scheme, proxy, query, 
     with pytest.raises(vl.VideoError) as caught:
         vl.index_video(url)
     assert is_clean(said(caught.value))
+
+
+def test_inputs_of_a_proxy_are_told_without_secrets():
+    url = "https://canary-user:canary-pass@host/a.jpg?sig=canary-key"
+    assert _told(np.frombuffer(url.encode(), np.uint8)) == "'https://host/a.jpg'"
+    for value in (url, [url, 1], {"url": url}, "x" * 170 + url):
+        assert is_clean(_told(value))
+    assert _told(np.frombuffer(b"a folder/a.jpg", np.uint8)) == "'a folder/a.jpg'"
