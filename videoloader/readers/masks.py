@@ -140,9 +140,8 @@ def _of_polygon(corners: NDArray[np.int64], height: int, width: int) -> NDArray[
     row = (np.minimum(y[step], y[step - 1]) + 0.5) / _SCALE - 0.5
     row = np.ceil(np.clip(row, 0, height))
     kept = (np.floor(column) == column) & (column >= 0) & (column <= width - 1)
-    places = (column[kept] * height + row[kept]).astype(np.int64)
-    places, times = np.unique(places, return_counts=True)
-    places = places[(times & 1) == 1]
+    found, times = np.unique(column[kept] * height + row[kept], return_counts=True)
+    places: NDArray[np.int64] = found[(times & 1) == 1].astype(np.int64)
     if len(places) % 2:
         places = np.append(places, height * width)
     return places.reshape(-1, 2)
