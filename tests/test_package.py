@@ -196,7 +196,7 @@ LAYERS = {
     "math": "types pipeline fn",
     "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
-    "plugin": "errors deprecation tensors readers pipeline fn ops",
+    "plugin": "errors deprecation sources tensors readers pipeline fn ops",
     "video_file": "errors forking sources workers indexing sampling decoding",
     "video": "errors sources workers indexing sampling decoding video_file",
     "compat": "errors forking sources workers indexing sampling audio decoding video",
