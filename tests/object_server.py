@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 from zlib import crc32
+
+from videoloader.sources import redirects, remote
 
 
 @dataclass
@@ -157,3 +160,15 @@ def listing(server, bucket, prefix):
         '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult>'
         f"<IsTruncated>false</IsTruncated>{rows}</ListBucketResult>"
     ).encode()
+
+
+def fail_quickly(monkeypatch):
+    """Few attempts, no proxies, and nothing known from before."""
+    monkeypatch.setitem(remote._RETRIES, "max_retries", 1)
+    monkeypatch.setitem(remote._RETRIES, "backoff", {"init_backoff": timedelta(milliseconds=5)})
+    monkeypatch.setattr(redirects, "_PAUSES", (0.01,))
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    for cached in (remote._open_store, redirects._opener):
+        cached.cache_clear()
+    redirects._direct.clear()

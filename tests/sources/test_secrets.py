@@ -9,10 +9,9 @@ import tarfile
 import traceback
 import warnings
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
-from object_server import serve
+from object_server import fail_quickly, serve
 from typer.testing import CliRunner
 
 import videoloader as vl
@@ -21,7 +20,6 @@ from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import Item, find_items
-from videoloader.sources import redirects, remote
 from videoloader.sources.address import escaped, parse_url, public, scrubbed
 from videoloader.sources.remote import _quoted, _unquoted
 
@@ -35,14 +33,7 @@ HEADER = f"Basic {base64.b64encode(f'{USER}:{PASSWORD}'.encode()).decode()}"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Few attempts, no proxies, and nothing known from before."""
-    monkeypatch.setitem(remote._RETRIES, "max_retries", 1)
-    monkeypatch.setitem(remote._RETRIES, "backoff", {"init_backoff": timedelta(milliseconds=5)})
-    monkeypatch.setattr(redirects, "_PAUSES", (0.01,))
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    for cached in (remote._open_store, redirects._opener):
-        cached.cache_clear()
-    redirects._direct.clear()
+    fail_quickly(monkeypatch)
 
 
 @pytest.fixture(scope="module")

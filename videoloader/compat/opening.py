@@ -109,7 +109,12 @@ class ClosedWhenCollected:
 
 
 def frame_rate(index: VideoIndex) -> float:
-    """Frames a second on average, without the rounding of the duration: 30 and not 29.999999999."""
+    """Frames a second as the container states, else on average, as FFmpeg's `avg_frame_rate`.
+
+    Without the rounding of the duration: 30 and not 29.999999999.
+    """
+    if index.stated_rate is not None:
+        return float(index.stated_rate)
     return float(Fraction(index.average_fps).limit_denominator(_LARGEST_DENOMINATOR))
 
 

@@ -65,7 +65,10 @@ def open_decoder(
     known = codec_of(codec)
     try:
         context = av.CodecContext.create(known.ffmpeg or codec, "r")
-        assert isinstance(context, av.VideoCodecContext)
+        if not isinstance(context, av.VideoCodecContext):
+            raise UnsupportedError(
+                f"{codec!r} is no codec of video; an index that says so is damaged"
+            )
         if extradata:
             context.extradata = extradata
         if len(tag) == 4:

@@ -20,6 +20,7 @@ from videoloader.indexing.packets import (
     PacketFlags,
     describe_size,
 )
+from videoloader.indexing.rates import even_rate
 from videoloader.indexing.storage import decode_fields, load_fields, save_index
 from videoloader.sources.source import Check, Fingerprint, Source, difference
 
@@ -70,6 +71,8 @@ class VideoIndex:
         fingerprint: state of the file that was read.
         warnings: what is missing or damaged of the file, as far as it tells, in one line each.
         checks: what `check` compares; not stored with the index.
+        stated_rate: frames a second that the container states, where it does so beside the
+            timestamps (Matroska's default duration) and most frames agree.
     """
 
     packets: NDArray[Any]
@@ -95,6 +98,7 @@ class VideoIndex:
     fingerprint: Fingerprint = field(default_factory=lambda: Fingerprint(0))
     warnings: tuple[str, ...] = ()
     checks: Check = "size"
+    stated_rate: Fraction | None = None
 
     @property
     def num_frames(self) -> int:
@@ -202,9 +206,18 @@ class VideoIndex:
         ticks = int(self.pts[-1]) - int(self.pts[0]) + max(int(self.packets["duration"][last]), 0)
         return ticks * self.time_base.numerator / self.time_base.denominator
 
-    @property
+    @cached_property
     def average_fps(self) -> float:
-        """Frames a second over the whole video, 0.0 if nothing tells."""
+        """Frames a second over the whole video, 0.0 if nothing tells.
+
+        Frames that are evenly spaced but for the rounding of timestamps have the rate that was
+        rounded: 30 and not 30.001 in Matroska, whose ticks are milliseconds.
+        """
+        last = self.frame_packets[-1] if self.num_frames else 0
+        if self.num_frames > 1 and (self.pts[1:] >= self.pts[:-1]).all():
+            end = int(self.pts[-1]) + max(int(self.packets["duration"][last]), 0)
+            if (rate := even_rate(self.pts, end, self.time_base)) is not None:
+                return float(rate)
         return self.num_frames / self.duration if self.duration > 0 else 0.0
 
     def seconds(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:

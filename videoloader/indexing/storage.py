@@ -162,6 +162,8 @@ def _pack(index: VideoIndex) -> bytes:
     head["time_base"] = str(index.time_base)
     if index.warnings:
         head["warnings"] = index.warnings
+    if index.stated_rate is not None:
+        head["stated_rate"] = str(index.stated_rate)
     for name in _PARTS:
         value = getattr(index, name)
         head[name] = {field: getattr(value, field) for field in value.__slots__}
@@ -187,7 +189,8 @@ def _unpack(raw: bytes) -> dict[str, Any]:
     return dict(
         packets=packets,
         order=order,
-        time_base=_time_base(head["time_base"]),
+        time_base=_rational(head["time_base"]),
+        stated_rate=_rational(head["stated_rate"]) if "stated_rate" in head else None,
         color=Color(**head["color"]),
         orientation=Orientation(**head["orientation"]),
         fingerprint=Fingerprint(**head["fingerprint"]),
@@ -226,10 +229,10 @@ def _is_sound(name: str, value: Any, kind: type | UnionType) -> bool:
     return isinstance(value, kind)
 
 
-def _time_base(text: Any) -> Fraction:
+def _rational(text: Any) -> Fraction:
     found = _RATIONAL.fullmatch(text)
     if found is None:
-        raise FormatError(f"a time base cannot be {text!r:.80}")
+        raise FormatError(f"a time base or rate cannot be {text!r:.80}")
     return Fraction(int(found[1]), int(found[2] or 1))
 
 

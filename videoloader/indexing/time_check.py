@@ -35,7 +35,7 @@ _MAX_DELAY = 16  # packets by which a frame may be shown later than decoded
 _TOLERANCE = 2  # ticks that times are rounded by
 _LOOKS = 256  # packets looked at where nothing but uneven times raises doubt
 _AROUND = 8  # packets before and behind one in doubt
-_FEW = 8  # packets or steps out of order in a short file that are few
+_FEW = 24  # packets or steps out of order in a short file that are few
 _UNCHECKED = "uneven timestamps, which could not be checked against the pictures"
 _UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 

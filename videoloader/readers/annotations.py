@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.readers.masks import label_image
-from videoloader.sources.address import shown
+from videoloader.sources.address import scrubbed, shown
 
 __all__ = ["Annotated", "load_annotations", "read_annotations", "save_annotations"]
 
@@ -42,16 +42,16 @@ class Annotated:
 
     def polygons(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """(object, first vertex, end vertex) of each polygon, and the vertices (V, 2)."""
-        spans, vertices, count = [], [], 0
+        spans, vertices, count, name = [], [], 0, shown(self.name)
         for number, polygons in enumerate(self.segmentations):
             for polygon in polygons if isinstance(polygons, list) else ():
                 try:
                     with np.errstate(over="ignore"):
                         points = np.asarray(polygon, dtype=np.float32).reshape(len(polygon))
                 except (TypeError, ValueError) as error:
-                    raise FormatError(f"{self.name}: object {number}: {error}") from error
+                    raise FormatError(f"{name}: object {number}: {error}") from error
                 if not np.isfinite(points).all():
-                    raise FormatError(f"{self.name}: object {number}: a vertex that is no number")
+                    raise FormatError(f"{name}: object {number}: a vertex that is no number")
                 end = count + len(points) // 2
                 spans.append((number, count, end))
                 vertices.append(points[: 2 * (end - count)])
@@ -64,7 +64,7 @@ class Annotated:
         try:
             return label_image(self.segmentations, self.labels.tolist(), *self.size)
         except FormatError as error:
-            raise FormatError(f"{self.name}: {error}") from error
+            raise FormatError(f"{shown(self.name)}: {error}") from error
 
 
 def read_annotations(
@@ -88,14 +88,15 @@ def read_annotations(
     except OSError as error:
         raise SourceError(f"{name}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{name}: no JSON ({error})") from error
+        # `from None`, here and below: the cause would show what stands in the file.
+        raise FormatError(f"{name}: no JSON ({error})") from None
     try:
         return _images(content, size_threshold, with_crowds, keep_labels)
     except FormatError as error:
         raise FormatError(f"{name}: {error}") from error
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise FormatError(f"{name}: no annotations as COCO has them ({reason})") from error
+        reason = scrubbed(f"no {error}" if isinstance(error, KeyError) else str(error), "")
+        raise FormatError(f"{name}: no annotations as COCO has them ({reason})") from None
 
 
 def _images(
@@ -183,4 +184,5 @@ def load_annotations(folder: str) -> list[Annotated]:
             f"them ({error.strerror}: {error.filename})"
         ) from error
     except (ValueError, OverflowError, KeyError, TypeError, IndexError) as error:
-        raise ArgumentError(f"{shown(folder)}: its annotations are damaged ({error})") from error
+        reason = scrubbed(str(error), "")
+        raise ArgumentError(f"{shown(folder)}: its annotations are damaged ({reason})") from None

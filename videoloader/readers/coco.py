@@ -84,11 +84,11 @@ class _Coco(StoredFiles):
         image = self._images[number]
         data = torch.from_numpy(self.contents(number))
         outputs = [
-            Sample(data, source_info=image.name),
+            Sample(data, source_info=self.name(number)),
             _sample(self._boxes(image)),
             _sample(image.labels.copy()),
         ]
-        with blamed_on(image.name):
+        with blamed_on(self.name(number)):
             if self._has_polygons:
                 spans, vertices = image.polygons()
                 spans[:, 1:] *= self._in_numbers

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.operators.arguments import Kind
-from videoloader.sources.address import is_url, shown
+from videoloader.sources.address import is_url, public, scrubbed, shown
 from videoloader.sources.items import Item
 from videoloader.sources.lists import check_length
 from videoloader.sources.local import read_whole
@@ -45,9 +45,9 @@ class StoredFiles:
         return len(self._names)
 
     def name(self, number: int) -> str:
-        """The name as it was given."""
+        """The name as it was given; a URL without its secrets."""
         given = self._names[number]
-        return given.key if isinstance(given, Item) else given
+        return given.key if isinstance(given, Item) else public(given)
 
     def item(self, number: int) -> Item:
         """Where the file is."""
@@ -151,7 +151,7 @@ def listed(file_list: str, *, labelled: bool) -> list[tuple[str, int]]:
             if match is None:
                 raise FormatError(
                     f"{name}, line {number}: a path and a label, which is an integer, are "
-                    f"expected; got {text!r}"
+                    f"expected; got {scrubbed(text, '')!r}"
                 )
             path, label = match.groups()
         if len(label) > _MOST_DIGITS or not -(1 << 31) <= int(label) < 1 << 31:

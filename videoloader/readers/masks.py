@@ -20,7 +20,7 @@ __all__ = ["label_image", "read_counts"]
 _SCALE = 5  # outlines are walked on a grid of fifths of a pixel, as COCO's own tools do
 _MOST_PIXELS = 1 << 27
 _MOST_STEPS = 1 << 25  # of all outlines of an image, on that grid
-_MOST_STEPS_OF_EDGE = 1 << 22
+_MOST_STEPS_OF_POLYGON = 1 << 22
 _MOST_PAINTED = 1 << 32  # pixels of all objects of an image
 _EMPTY = np.empty((0, 2), dtype=np.int64)
 
@@ -94,12 +94,11 @@ def _shapes(segmentation: Any, height: int, width: int) -> Iterator[tuple[NDArra
         counts = read_counts(counts) if isinstance(counts, str) else counts
         yield _of_counts(counts, height * width), 0
         return
-    steps = 0
     for polygon in segmentation:
         corners = _corners(polygon, height, width)
-        lengths = np.abs(np.roll(corners, -1, axis=0) - corners).max(axis=1, initial=0) + 1
-        steps = int(lengths.sum())
-        if steps > _MOST_STEPS or lengths.max(initial=0) > _MOST_STEPS_OF_EDGE:
+        edges = np.roll(corners, -1, axis=0) - corners
+        steps = int((np.abs(edges).max(axis=1, initial=0) + 1).sum())
+        if steps > _MOST_STEPS_OF_POLYGON:
             raise FormatError(f"a polygon with an outline of {steps // _SCALE} pixels")
         yield _of_polygon(corners, height, width), steps
 
@@ -129,19 +128,20 @@ def _corners(polygon: Sequence[float], height: int, width: int) -> NDArray[np.in
 
 def _of_polygon(corners: NDArray[np.int64], height: int, width: int) -> NDArray[np.int64]:
     """The pixels inside a polygon, with the rounding of COCO's tools."""
-    toggles = [_EMPTY[:, 0]]
-    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-        x, y = _edge(start, end)
-        # Where the outline passes from one column to the next, the column's pixels below it toggle.
-        step = np.flatnonzero(x[1:] != x[:-1]) + 1
-        column = np.where(x[step] < x[step - 1], x[step], x[step] - 1)
-        column = (column + 0.5) / _SCALE - 0.5
-        row = (np.minimum(y[step], y[step - 1]) + 0.5) / _SCALE - 0.5
-        row = np.ceil(np.clip(row, 0, height))
-        kept = (np.floor(column) == column) & (column >= 0) & (column <= width - 1)
-        toggles.append((column[kept] * height + row[kept]).astype(np.int64))
-    places, times = np.unique(np.concatenate(toggles), return_counts=True)
-    places = places[(times & 1) == 1]
+    if not len(corners):
+        return _EMPTY
+    edges = zip(corners, np.roll(corners, -1, axis=0), strict=True)
+    along_x, along_y = zip(*(_edge(start, end) for start, end in edges), strict=True)
+    x, y = np.concatenate(along_x), np.concatenate(along_y)
+    # Where the outline passes from one column to the next, the column's pixels below it toggle.
+    step = np.flatnonzero(x[1:] != x[:-1]) + 1
+    column = np.where(x[step] < x[step - 1], x[step], x[step] - 1)
+    column = (column + 0.5) / _SCALE - 0.5
+    row = (np.minimum(y[step], y[step - 1]) + 0.5) / _SCALE - 0.5
+    row = np.ceil(np.clip(row, 0, height))
+    kept = (np.floor(column) == column) & (column >= 0) & (column <= width - 1)
+    found, times = np.unique(column[kept] * height + row[kept], return_counts=True)
+    places: NDArray[np.int64] = found[(times & 1) == 1].astype(np.int64)
     if len(places) % 2:
         places = np.append(places, height * width)
     return places.reshape(-1, 2)

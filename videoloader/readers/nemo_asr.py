@@ -31,7 +31,7 @@ from videoloader.readers.stored_samples import (
     check_order,
     open_reader,
 )
-from videoloader.sources.address import shown
+from videoloader.sources.address import public, scrubbed, shown
 from videoloader.sources.lists import lines_of
 
 __all__ = ["read_nemo_asr"]
@@ -65,7 +65,7 @@ class _Sounds:
         return len(self._entries)
 
     def name(self, number: int) -> str:
-        return self._entries[number].path
+        return public(self._entries[number].path)
 
     def read(self, number: int) -> tuple[Sample, ...]:
         (found,) = self.read_all([number])
@@ -95,7 +95,7 @@ class _Sounds:
         text = np.frombuffer(entry.text.encode("utf-8"), dtype=np.uint8).copy()
         others = (torch.tensor(rate), torch.from_numpy(text), torch.tensor([entry.position]))
         wanted = [each for each, is_wanted in zip(others, self._outputs, strict=True) if is_wanted]
-        return Sample(samples, source_info=entry.path), *map(Sample, wanted)
+        return Sample(samples, source_info=public(entry.path)), *map(Sample, wanted)
 
 
 def _entries(manifest: str, shortest: float, longest: float) -> Iterator[_Entry]:
@@ -104,7 +104,9 @@ def _entries(manifest: str, shortest: float, longest: float) -> Iterator[_Entry]
     try:
         content = Path(manifest).read_bytes()
     except OSError as error:
-        raise SourceError(f"manifest {name}: cannot be read ({error})") from error
+        # `from None`, here and below: the cause would show what stands in the manifest.
+        reason = scrubbed(str(error), manifest)
+        raise SourceError(f"manifest {name}: cannot be read ({reason})") from None
     for number, line in lines_of(content, manifest):
         try:
             fields = json.loads(line)
@@ -116,10 +118,11 @@ def _entries(manifest: str, shortest: float, longest: float) -> Iterator[_Entry]
             if not (0 <= offset < math.inf and (duration or 0) < math.inf):
                 raise ValueError(f"offset {offset}, duration {duration}")
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            got, reason = scrubbed(line, "")[:200], scrubbed(str(error), "")
             raise FormatError(
                 f"{name}, line {number}: a JSON object with audio_filepath is expected, and offset "
-                f"and duration in seconds; got {line[:200]!r} ({type(error).__name__}: {error})"
-            ) from error
+                f"and duration in seconds; got {got!r} ({type(error).__name__}: {reason})"
+            ) from None
         if (duration or 0) < shortest or (longest > 0 and (duration or 0) > longest):
             continue
         beside = os.path.join(os.path.dirname(manifest), path)

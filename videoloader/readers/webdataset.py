@@ -22,7 +22,7 @@ from videoloader.readers.stored_samples import (
     check_order,
     open_reader,
 )
-from videoloader.sources.address import shown
+from videoloader.sources.address import public, shown
 from videoloader.sources.opening import open_member
 from videoloader.types import to_torch
 
@@ -98,7 +98,7 @@ def _read(path: str, component: Component | None, dtype: torch.dtype) -> Sample:
         raise FormatError(
             f"{shown(path)}/{component.name}: {component.size} bytes are no whole number of {dtype}"
         )
-    origin = f"{path}:{component.offset}:{component.name}"
+    origin = f"{public(path)}:{component.offset}:{component.name}"
     return Sample(torch.from_numpy(data).view(dtype), source_info=origin)
 
 

@@ -20,7 +20,7 @@ BLOCK = 512
 
 _MOST_EXTENDED = 1 << 20  # bytes of a pax header or a long name
 _LENGTH = re.compile(rb"([0-9]{1,20}) ")
-_REGULAR, _SPARSE, _LONG_NAME, _LONG_LINK = b"\0" + b"07", b"S", b"L", b"K"
+_REGULAR, _SPARSE, _LONG_NAME, _LONG_LINK = b"\x0007", b"S", b"L", b"K"
 _WITHOUT_CONTENT = b"123456"  # links, devices, folders
 _PAX, _PAX_OF_ALL = b"xX", b"g"
 
@@ -78,7 +78,7 @@ def read_members(source: Source, begin: int = 0) -> Iterator[Member]:
             while is_extended:
                 is_extended = source.read(content, BLOCK)[504]
                 content += BLOCK
-        if "size" in extended:
+        if "size" in extended and kind != _PAX_OF_ALL:
             size = int(extended["size"])
         if kind in _REGULAR or kind == _SPARSE:
             name = extended.get("path") or extended.get("name") or _name(block, kind)

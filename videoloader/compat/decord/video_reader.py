@@ -22,7 +22,7 @@ from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.fault_tolerance import TolerantFrames
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
 from videoloader.compat.kept_frames import KeptFrames
-from videoloader.compat.opening import ClosedWhenCollected, open_video
+from videoloader.compat.opening import ClosedWhenCollected, frame_rate, open_video
 from videoloader.errors import DecodeError, FrameRangeError
 from videoloader.video import Video
 
@@ -150,8 +150,8 @@ class VideoReader:
         return [int(number) for number in self._video.index.keyframes]
 
     def get_avg_fps(self) -> float:
-        """Frames a second over the whole video."""
-        return self._video.index.average_fps
+        """Frames a second, as the container states or over the whole video."""
+        return frame_rate(self._video.index)
 
     def seek(self, pos: int) -> None:
         """Have `next` give this frame; as exact as `seek_accurate`, unlike decord's."""

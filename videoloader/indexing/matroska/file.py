@@ -24,6 +24,7 @@ from videoloader.indexing.matroska.tracks import VIDEO, Track, check_is_readable
 from videoloader.indexing.packets import believe_pictures
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.picture_order import picture_order, scan_packets, with_order
+from videoloader.indexing.rates import rate_of_duration
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.source import Source
 
@@ -105,9 +106,10 @@ def _build(
     shown = np.flatnonzero(packets["flags"] & np.uint16(PacketFlags.HIDDEN) == 0)
     packets["duration"] = fill_durations(frames.durations, frames.pts, shown)
     packets["dts"] = decode_times(frames.pts)
+    time_base = Fraction(segment.scale, 1_000_000_000)
     return VideoIndex(
         packets=packets,
-        time_base=Fraction(segment.scale, 1_000_000_000),
+        time_base=time_base,
         codec=codec,
         width=picture.width,
         height=picture.height,
@@ -124,6 +126,7 @@ def _build(
         packing=f"prefix:{prefix.hex()}" if prefix else "plain",
         name=source.name,
         fingerprint=source.fingerprint,
+        stated_rate=rate_of_duration(track.frame_ns, np.sort(packets["pts"][shown]), time_base),
     )
 
 

@@ -11,6 +11,8 @@ the headers of all packets (`index_video(..., headers=True)`) is proof.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from videoloader.codecs.bits import BitReader, unescape
@@ -35,6 +37,11 @@ def settle_order(
     index: VideoIndex, samples: Samples, entries: list[VisualEntry], source: Source
 ) -> tuple[VideoIndex, bool]:
     """The index with the order of its frames, and whether that is known."""
+    if samples.doubt:
+        warning = f"{index.name}: damaged timestamps: {samples.doubt}"
+        index = replace(index, warnings=(*index.warnings, warning))
+        if samples.composition is not None:
+            return index, False
     if samples.composition is not None and not samples.durations.all():
         # Samples that take no time may be shown at the same time as others.
         pts = np.sort(samples.shown_at)

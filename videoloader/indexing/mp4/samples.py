@@ -39,7 +39,7 @@ class Samples:
 
     `dts` is on the clock of the media; `composition` is what `ctts` adds, or None without that
     box. `entries` are numbers of sample descriptions, from 0. Arrays of one repeated value take no
-    memory, and none may be written to.
+    memory, and none may be written to. `doubt` says which tables are of another number of samples.
     """
 
     offsets: Ints
@@ -49,6 +49,7 @@ class Samples:
     composition: Ints | None
     keys: NDArray[np.bool_]
     entries: Ints
+    doubt: str = ""
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -88,7 +89,7 @@ def concatenate(first: Samples, second: Samples) -> Samples:
                 for part in (first, second)
             ]
         )
-    return Samples(composition=composition, **columns)
+    return Samples(composition=composition, doubt=first.doubt or second.doubt, **columns)
 
 
 def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
@@ -108,11 +109,13 @@ def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
     if count == 0:
         return NO_SAMPLES
     offsets, entries = _places(table, sizes)
-    durations = _expand(table.need(b"stts").table(">u4", width=2), count)
+    steps = table.need(b"stts").table(">u4", width=2)
+    durations, doubt = _expand(steps, count), _miscount("stts", steps, count)
     composition = None
     if (box := table.find(b"ctts")) is not None and len(rows := box.table(">i4", width=2)):
         # Offsets are signed whatever version the box claims: many writers say 0 and mean 1.
         composition = _expand(rows, count)
+        doubt = doubt or _miscount("ctts", rows, count)
     return Samples(
         offsets=offsets,
         sizes=sizes,
@@ -121,6 +124,7 @@ def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
         composition=composition,
         keys=_keys(table, count),
         entries=entries,
+        doubt=doubt,
     )
 
 
@@ -223,6 +227,12 @@ def _expand(runs: NDArray[Any], count: int) -> Ints:
         values = np.append(values, 0)
         counts = np.diff(np.minimum(np.cumsum(counts), count), prepend=0)
     return values.repeat(counts)
+
+
+def _miscount(kind: str, runs: NDArray[Any], count: int) -> str:
+    """What is wrong with the counts of a table; its values are then not those of their samples."""
+    told = int(runs[:, 0].astype(np.uint32).sum(dtype=np.int64))
+    return "" if told == count else f"box {kind!r} is of {told} samples, but there are {count}"
 
 
 def _repeated(value: int, count: int) -> Ints:

@@ -23,7 +23,7 @@ from videoloader.errors import (
 from videoloader.pipeline import Pipeline
 from videoloader.pipeline.streams import stage_stream
 from videoloader.plugin.references import Call
-from videoloader.sources.address import scrubbed, shown
+from videoloader.sources.address import scrubbed
 from videoloader.tensors import TensorList, to_tensor
 
 __all__ = ["Feeder", "Job"]
@@ -158,12 +158,12 @@ def _worker(call: Call) -> str:
 
 
 def _told(value: Any) -> str:
-    """An input in a message; what looks like a path as text."""
+    """An input in a message; what looks like a path as text, URLs without their secrets."""
     if isinstance(value, np.ndarray):
         if value.ndim == 1 and value.dtype.itemsize == 1 and value.nbytes <= _PATH_BYTES:
             text = value.tobytes().decode(errors="replace")
             if text.isprintable() and "\ufffd" not in text:
-                return repr(shown(text))
+                return repr(scrubbed(text, ""))
         return f"{value.dtype} {value.shape}"
     if isinstance(value, bytes | bytearray):
         return f"{len(value)} bytes"

@@ -1,0 +1,70 @@
+"""The frame rate behind time stamps that are rounded to the ticks of a container."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["even_rate", "rate_of_duration"]
+
+_NTSC = (24, 30, 48, 60, 120, 240)  # divided by 1.001
+_MOST_WHOLE = 240  # frames a second
+_LEAST_TICKS = 4  # of a frame; where they are fewer, an uneven step is a frame that is left out
+_EXACT = 1e-6  # ticks that count as none
+_SLACK = 2  # ticks that the end of the last frame may be off
+
+
+def even_rate(pts: NDArray[np.int64], end: int, time_base: Fraction) -> Fraction | None:
+    """The usual rate at which frames are evenly spaced, but for rounding; None if there is none.
+
+    Usual are whole numbers and those of NTSC, such as 30000/1001. Of several that round to the
+    same times, as in short videos, whole numbers come first, then small errors.
+
+    Args:
+        pts: of the frames in ticks, ascending.
+        end: of the last frame.
+        time_base: seconds a tick.
+
+    >>> even_rate(np.array([0, 33, 67, 100, 133]), 167, Fraction(1, 1000))
+    Fraction(30, 1)
+    """
+    steps = len(pts) - 1
+    span = int(pts[-1]) - int(pts[0]) if steps > 0 else 0
+    if steps < 1 or span < _LEAST_TICKS * steps:
+        return None
+    # Rounding moves the first and the last frame apart by less than a tick.
+    low, high = Fraction(span - 1, steps), Fraction(span + 1, steps)
+    found: list[tuple[bool, float, Fraction]] = []
+    for rate in _usual(1 / (high * time_base), 1 / (low * time_base)):
+        step = 1 / (rate * time_base)
+        errors = (pts - pts[0]) - np.arange(len(pts)) * float(step)
+        spread = float(errors.max() - errors.min())
+        if spread < 1 + _EXACT and abs(end - int(pts[0]) - step * len(pts)) <= _SLACK:
+            found.append((rate.denominator > 1, spread, rate))
+    return min(found)[2] if found else None
+
+
+def _usual(least: Fraction, most: Fraction) -> list[Fraction]:
+    """The usual rates between two."""
+    whole = range(max(math.ceil(least), 1), min(math.floor(most), _MOST_WHOLE) + 1)
+    ntsc = [Fraction(1000 * rate, 1001) for rate in _NTSC]
+    return [Fraction(rate) for rate in whole] + [rate for rate in ntsc if least <= rate <= most]
+
+
+def rate_of_duration(
+    nanoseconds: int, pts: NDArray[np.int64], time_base: Fraction
+) -> Fraction | None:
+    """The rate that the usual duration of a frame stands for; None if most frames differ from it.
+
+    >>> rate_of_duration(41708333, np.array([0, 42, 83]), Fraction(1, 1000))
+    Fraction(24000, 1001)
+    """
+    if nanoseconds <= 0 or len(pts) < 2:
+        return None
+    ticks = Fraction(nanoseconds, 10**9) / time_base
+    if abs(Fraction(float(np.median(np.diff(pts)))) - ticks) > 1:
+        return None
+    return Fraction(10**9, nanoseconds).limit_denominator(1001) or None
