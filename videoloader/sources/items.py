@@ -1,4 +1,4 @@
-"""From what a user names to a list of videos: folders, globs, lists, tar archives, URLs."""
+"""Lists the videos in folders, globs, text lists, tar archives and URLs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VIDEO_SUFFIXES = frozenset(
     ".264 .265 .3g2 .3gp .avi .f4v .flv .h264 .h265 .hevc .ismv .ivf .jsv .m2ts .m4v .mjpeg .mkv "  # noqa: SIM905
     ".mov .mp4 .mpeg .mpg .mts .obu .ogv .ps .ts .webm .wmv".split()
 )
-"""File name endings, in lower case, by which videos are known in folders and archives."""
+"""File name suffixes, in lower case, of videos in folders and archives."""
 
 _LISTS = {".txt", ".list", ".lst"}
 _ARCHIVE = ".tar"
@@ -33,19 +33,19 @@ _TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 
 @dataclass(frozen=True, slots=True, order=True)
 class Item:
-    """One video of a data set: a file or object, or a member of an archive at its place there.
+    """One video of a data set: a file or object, or a member of an archive.
 
-    What a URL holds of secrets (user, password, what stands behind `?`) is no part of `path`, so it
-    is neither shown nor stored; `location` has it for as long as the item lives.
+    Secrets of a URL (user, password, query) are not part of `path`, so they are neither shown nor
+    stored; `location` has them as long as the item exists.
 
     Args:
         path: of the file or archive; a path or a URL.
         member: name in the archive.
         offset: of the member in the archive.
         size: of the member.
-        listed: the state that a listing told, no part of what the item is.
-        problem: what the listing found to be wrong with it, no part of that either.
-        signed: the URL to open it by, where `path` alone does not do.
+        listed: state of the file in a listing; not part of the item's identity.
+        problem: error found by the listing; not part of the item's identity either.
+        signed: URL to open it by, if `path` is not sufficient.
     """
 
     path: str
@@ -72,7 +72,7 @@ class Item:
 
     @property
     def key(self) -> str:
-        """What tables are joined by: the path, and the name in an archive."""
+        """Key for joins with tables: the path, and the name in an archive."""
         return f"{self.path}/{self.member}" if self.member else self.path
 
     @property
@@ -86,7 +86,7 @@ class Item:
         `known` is `Source.whole` of the same item, opened before.
 
         Raises:
-            SourceError: they cannot be had.
+            SourceError: they cannot be read.
             FormatError: the file is empty, or has the `problem` that the listing found.
         """
         if self.problem:
@@ -98,7 +98,7 @@ class Item:
         )
 
     def state(self) -> Fingerprint:
-        """The state of the video as it is now, or was when it was listed.
+        """The current state of the video, or its state in the listing.
 
         Raises:
             SourceError: there is no such file.
@@ -117,7 +117,7 @@ class Item:
         return self._part(Fingerprint(status.st_size, status.st_mtime_ns))
 
     def under(self, root: str | None) -> Item:
-        """The item at its place under a root, a folder or URL; itself without one.
+        """The item with its path joined to a root (a folder or URL); unchanged without one.
 
         >>> Item("cats/1.mp4").under("/data").path
         '/data/cats/1.mp4'
@@ -132,10 +132,10 @@ class Item:
         return replace(self, path=_item(os.path.join(root, path)).path)
 
     def relative_to(self, root: str) -> Item:
-        """The item with its path as it is under a root, an absolute folder or URL.
+        """The item with its path relative to a root, an absolute folder or URL.
 
         Raises:
-            ArgumentError: it lies elsewhere.
+            ArgumentError: it is not under the root.
 
         >>> Item("/data/cats/1.mp4").relative_to("/data").path
         'cats/1.mp4'
@@ -151,7 +151,7 @@ class Item:
         return replace(self, path=path)
 
     def place(self) -> tuple[str, str, int, int]:
-        """What is stored of it: `Item(*item.place())` is this item, but for what is `signed`."""
+        """The stored fields: `Item(*item.place())` is this item without `signed`."""
         return self.path, self.member, self.offset, self.size
 
     def _part(self, whole: Fingerprint) -> Fingerprint:
@@ -165,10 +165,10 @@ def as_root(root: str | os.PathLike[str]) -> str:
 
 
 def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
-    """All video files under a folder, by their ending, in the order of their paths.
+    """All video files under a folder, by suffix, sorted by path.
 
     Raises:
-        SourceError: the folder does not exist, or has no video in it.
+        SourceError: the folder does not exist, or has no video.
     """
     found = [Path(path) for path in _walk(Path(folder)) if Path(path).suffix.lower() != _ARCHIVE]
     if not found:
@@ -180,20 +180,20 @@ def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
 def find_items(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
 ) -> list[Item]:
-    """The videos behind folders, globs, text lists, tar archives, paths and URLs, each once.
+    """The videos in folders, globs, text lists, tar archives, paths and URLs, each once.
 
-    A text list (`.txt`, `.list`, `.lst`) has a path or URL a line, relative to its own folder;
-    blank lines and lines that begin with `#` are passed over. A list behind a URL may not name
-    `file://` URLs. A URL that ends with a slash stands for all videos and archives under it. Files
-    that are named are taken whatever their ending.
-    Links to folders are followed, but each folder is gone through once. A path that is no UTF-8
-    becomes a `file://` URL. An archive that is damaged gives the members in front of the damage,
-    and itself as an item that cannot be opened.
+    A text list (`.txt`, `.list`, `.lst`) has one path or URL per line, relative to its own folder;
+    blank lines and lines that begin with `#` are skipped. A list at a URL may not name `file://`
+    URLs. A URL that ends with a slash means all videos and archives under it. Files that are named
+    explicitly may have any suffix.
+    Links to folders are followed, but each folder is visited once. A path that is not UTF-8
+    becomes a `file://` URL. A damaged archive yields the members before the damage, and itself as
+    an item that cannot be opened.
 
     Raises:
         SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
             read.
-        UnsupportedError: a URL of a kind that is not read.
+        UnsupportedError: the scheme of a URL is not supported.
     """
     items: dict[Item, None] = {}
     for source in [sources] if isinstance(sources, str | os.PathLike) else sources:
@@ -204,7 +204,7 @@ def find_items(
 
 
 def _found(source: str) -> Iterator[Item]:
-    """Files and archives that a source stands for."""
+    """The files and archives of a source."""
     if is_url(source):
         yield from _found_remote(source)
         return
@@ -228,7 +228,7 @@ def _found(source: str) -> Iterator[Item]:
 
 
 def _item(path: str) -> Item:
-    """A local file; names that no text can hold are written as URLs."""
+    """The item of a local file; a path that is not UTF-8 is written as a URL."""
     return Item(path if _is_text(path) else Path(path).as_uri())
 
 
@@ -267,7 +267,7 @@ def _found_remote(url: str) -> Iterator[Item]:
 
 
 def _beside(url: str, entry: str) -> str:
-    """The URL of a path as it is written in a list behind a URL."""
+    """The URL of an entry in a text list at `url`."""
     scheme, _, place = url.partition("?")[0].partition("://")
     folder = place.partition("/")[0] if entry.startswith("/") else place.rpartition("/")[0]
     return f"{scheme}://{folder}/{entry.lstrip('/')}"
@@ -279,7 +279,7 @@ def _ending(place: str) -> str:
 
 
 def _walk(folder: Path) -> list[str]:
-    """Videos and archives under a folder, sorted; only their names are kept on the way."""
+    """Videos and archives under a folder, sorted."""
     if not folder.is_dir():
         raise SourceError(f"{shown(str(folder))}: no such folder")
     wanted = VIDEO_SUFFIXES | {_ARCHIVE}
@@ -301,7 +301,7 @@ def _walk(folder: Path) -> list[str]:
                         folders.append(entry.path)
         except OSError as error:
             raise SourceError(f"{shown(place)}: cannot be listed ({error.strerror})") from error
-        # Real files come before links, so that a file is listed under its own name if it has one.
+        # Real files come before links, so that a file is listed under its own name if possible.
         waiting += sorted(folders, key=lambda path: (os.path.islink(path), path), reverse=True)
     return sorted(found)
 
@@ -367,10 +367,10 @@ def _member(path: str, member: tarfile.TarInfo, whole: Fingerprint | None) -> It
 
 
 def check_archive_end(file: BinaryIO, offset: int) -> None:
-    """Make sure that an archive ends where its list of members does; tarfile passes over damage.
+    """Check that an archive ends after its last member; tarfile silently skips damage.
 
     Raises:
-        TarError: there is something else than the zeros of its end, or the end of the file.
+        TarError: the last member is followed by neither zeros nor the end of the file.
     """
     file.seek(offset)
     block = file.read(tarfile.BLOCKSIZE)
