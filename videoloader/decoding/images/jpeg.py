@@ -1,6 +1,6 @@
-"""Sound JPEGs by libjpeg-turbo, into memory that is there already.
+"""Decodes undamaged JPEGs with libjpeg-turbo into existing memory.
 
-`cv2.imdecode` gives new memory for each image, and takes longer for the same pixels.
+`cv2.imdecode` allocates new memory for each image, and takes longer for the same pixels.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["codec", "decode_jpeg"]
 def decode_jpeg(
     data: memoryview, shape: tuple[int, int, int], room: NDArray[np.uint8] | None = None
 ) -> NDArray[np.uint8] | None:
-    """The pixels of a JPEG, those of OpenCV; None where OpenCV has to say what becomes of it.
+    """The pixels of a JPEG, equal to OpenCV's; None if OpenCV has to decode it.
 
-    That is the case for any damage, and for another size than that of `shape`.
+    That is so for any damage, and if the size differs from `shape`.
 
     Args:
         data: the whole file.
-        shape: (H, W, C) of the pixels; C is 3 for RGB, 1 for grey, which is the luma as stored.
-        room: memory for them, used if it is of their size.
+        shape: (H, W, C) of the pixels; C is 3 for RGB, 1 for grey (the luma plane as stored).
+        room: memory for the pixels, used if it has their size.
     """
     decode = codec()
     if decode is None:
