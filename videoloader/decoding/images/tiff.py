@@ -55,7 +55,7 @@ class Directory:
 
     @property
     def is_samples(self) -> bool:
-        """Whether samples are interleaved whole bytes: grey or RGB, possibly with other channels."""
+        """Whether samples are interleaved whole bytes: grey or RGB, perhaps with others."""
         return (
             self.one(_PHOTOMETRIC, 1) in (1, _RGB)
             and self.one(_PLANES, 1) == 1
